@@ -1,0 +1,134 @@
+// swift-tools-version: 6.2
+// Targets are listed bottom-up: reading down is reading the dependency order.
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+/// Products used in many places.
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
+let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
+
+/// A service whose migrations are compiled into it: the program is all there is to deploy.
+func service(_ name: String, dependencies: [Target.Dependency] = [], migrations: Bool = false) -> Target {
+    .target(
+        name: name,
+        dependencies: ["MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", hummingbird, logging, serviceLifecycle]
+            + dependencies,
+        path: "Sources/Services/\(name)", resources: migrations ? [.embedInCode("Migrations")] : [], swiftSettings: settings)
+}
+
+/// A program: reads its configuration, builds the service, runs it.
+func program(_ name: String, _ library: String, dependencies: [Target.Dependency] = ["MartletHTTP"]) -> Target {
+    .executableTarget(
+        name: name, dependencies: [.byName(name: library)] + dependencies, path: "Sources/Executables/\(name)",
+        swiftSettings: settings)
+}
+
+let package = Package(
+    name: "martlet",
+    platforms: [.macOS(.v15), .iOS(.v17)],
+    products: [
+        .library(name: "MartletAPI", targets: ["MartletAPI"]),
+    ],
+    dependencies: [
+        // The operator's command line.
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        // Flags, environment and file, in that order, as one configuration.
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["JSON", "CommandLineArguments"]),
+        // SHA-256, HMAC and signatures (BoringSSL).
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        // Sockets, event loops and HTTP/1.1 of the gateway.
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        // HTTP server of the services.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        // HTTP client of process to process calls.
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        // File paths, as swift-configuration wants them.
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+        // Start, signals and graceful shutdown of long-lived things.
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        // Contract
+        .target(name: "MartletAPI", path: "Sources/Contract/MartletAPI", swiftSettings: settings),
+
+        // Shared
+        .systemLibrary(name: "CLibPQ", path: "Sources/Shared/CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(
+            name: "CArgon2", path: "Sources/Shared/CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        .target(
+            name: "MartletCore", dependencies: ["MartletAPI", crypto], path: "Sources/Shared/MartletCore",
+            swiftSettings: settings),
+        .target(
+            name: "MartletPostgres", dependencies: ["CLibPQ", "MartletCore", logging, metrics, serviceLifecycle],
+            path: "Sources/Shared/MartletPostgres", swiftSettings: settings),
+        .target(
+            name: "MartletHTTP",
+            dependencies: [
+                "MartletAPI", "MartletCore", httpTypes, hummingbird, logging, nioCore, serviceLifecycle, unixSignals,
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            path: "Sources/Shared/MartletHTTP", swiftSettings: settings),
+        .target(
+            name: "MartletTesting", dependencies: ["MartletPostgres", logging], path: "Sources/Shared/MartletTesting",
+            swiftSettings: settings),
+
+        // Services
+        service("AuthService", dependencies: ["CArgon2", crypto], migrations: true),
+        service("StorageService", dependencies: [nioCore], migrations: true),
+        service("ConfigService"),
+        service("AnalyticsService"),
+        service("NotificationsService"),
+        .target(
+            name: "GatewayService",
+            dependencies: [
+                "MartletAPI", "MartletCore", asyncHTTPClient, crypto, logging, metrics, nioCore, nioHTTP1, serviceLifecycle,
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOHPACK", package: "swift-nio-http2"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOTLS", package: "swift-nio"),
+            ],
+            path: "Sources/Services/GatewayService", swiftSettings: settings),
+        .target(
+            name: "OperatorCommands",
+            dependencies: [
+                "AnalyticsService", "AuthService", "ConfigService", "NotificationsService", "StorageService", "MartletAPI",
+                "MartletCore", "MartletPostgres", argumentParser, asyncHTTPClient, crypto, logging, nioCore, nioHTTP1,
+                serviceLifecycle, unixSignals,
+            ],
+            path: "Sources/Services/OperatorCommands", swiftSettings: settings),
+
+        // Executables
+        program("gateway", "GatewayService", dependencies: ["MartletHTTP", serviceLifecycle, unixSignals]),
+        program("auth", "AuthService"),
+        program("storage", "StorageService"),
+        program("config", "ConfigService"),
+        program("analytics", "AnalyticsService"),
+        program("notifications", "NotificationsService"),
+        program("martlet", "OperatorCommands", dependencies: [argumentParser]),
+    ]
+)

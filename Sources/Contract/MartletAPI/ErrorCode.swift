@@ -1,0 +1,60 @@
+/// A registered error: what `code` in a problem answer may say, and the status that goes with it.
+///
+/// The list is closed; `docs/ERRORS.md` explains each, and a test compares the two.
+public struct ErrorCode: Sendable, Hashable {
+    public let rawValue: String
+    /// HTTP status (RFC 9110 §15).
+    public let status: Int
+    /// The problem's `title`: the same for every occurrence.
+    public let title: String
+
+    private init(_ rawValue: String, _ status: Int, _ title: String) {
+        self.rawValue = rawValue
+        self.status = status
+        self.title = title
+    }
+
+    // The request itself
+    public static let malformedRequest = ErrorCode("malformed-request", 400, "The request is not valid HTTP")
+    public static let invalidPath = ErrorCode("invalid-path", 400, "The path is not acceptable")
+    public static let invalidParameter = ErrorCode("invalid-parameter", 400, "A query parameter is not valid")
+    public static let invalidJSON = ErrorCode("invalid-json", 400, "The body is not valid JSON")
+    public static let invalidBody = ErrorCode("invalid-body", 400, "The body does not have the expected shape")
+    public static let invalidName = ErrorCode("invalid-name", 400, "A name is not acceptable")
+    public static let invalidID = ErrorCode("invalid-id", 400, "An id is not acceptable")
+    public static let invalidFilter = ErrorCode("invalid-filter", 400, "The filter is not valid")
+    public static let unknownOperator = ErrorCode("unknown-operator", 400, "The operator is not known")
+    public static let limitExceeded = ErrorCode("limit-exceeded", 400, "The request is beyond a documented limit")
+    public static let unauthorized = ErrorCode("unauthorized", 401, "The key or secret is missing or wrong")
+    public static let forbidden = ErrorCode("forbidden", 403, "The credential does not open this")
+    public static let notFound = ErrorCode("not-found", 404, "There is nothing at this address")
+    public static let objectNotFound = ErrorCode("object-not-found", 404, "The object does not exist")
+    public static let collectionNotFound = ErrorCode("collection-not-found", 404, "The collection does not exist")
+    public static let indexNotFound = ErrorCode("index-not-found", 404, "The index does not exist")
+    public static let methodNotAllowed = ErrorCode("method-not-allowed", 405, "The method is not allowed here")
+    public static let requestTimeout = ErrorCode("request-timeout", 408, "The request did not arrive in time")
+    public static let conflict = ErrorCode("conflict", 409, "The request conflicts with what is stored")
+    public static let payloadTooLarge = ErrorCode("payload-too-large", 413, "The body is too large")
+    public static let uriTooLong = ErrorCode("uri-too-long", 414, "The address is too long")
+    public static let unsupportedMediaType = ErrorCode("unsupported-media-type", 415, "The media type is not accepted")
+    public static let expectationFailed = ErrorCode("expectation-failed", 417, "The expectation is not supported")
+    public static let tooManyRequests = ErrorCode("too-many-requests", 429, "Too many requests")
+    public static let headersTooLarge = ErrorCode("headers-too-large", 431, "The headers are too large")
+
+    // The server's side
+    public static let internalError = ErrorCode("internal-error", 500, "Something went wrong on the server")
+    public static let notImplemented = ErrorCode("not-implemented", 501, "The server does not do this")
+    public static let upstreamFailed = ErrorCode("upstream-failed", 502, "The service did not answer properly")
+    public static let unavailable = ErrorCode("unavailable", 503, "The service is not available right now")
+    public static let upstreamTimeout = ErrorCode("upstream-timeout", 504, "The service did not answer in time")
+    public static let versionNotSupported = ErrorCode("http-version-not-supported", 505, "The HTTP version is not supported")
+
+    /// Every registered code.
+    public static let all: [ErrorCode] = [
+        malformedRequest, invalidPath, invalidParameter, invalidJSON, invalidBody, invalidName, invalidID, invalidFilter,
+        unknownOperator, limitExceeded, unauthorized, forbidden, notFound, objectNotFound, collectionNotFound,
+        indexNotFound, methodNotAllowed, requestTimeout, conflict, payloadTooLarge, uriTooLong, unsupportedMediaType,
+        expectationFailed, tooManyRequests, headersTooLarge, internalError, notImplemented, upstreamFailed,
+        unavailable, upstreamTimeout, versionNotSupported,
+    ]
+}

@@ -1,0 +1,13 @@
+/// Names of the HTTP headers Martlet defines, in the lower case that HTTP/2 demands.
+public enum HeaderName {
+    /// An app's secret; opens the app's client routes together with the app key in the path.
+    public static let secret = "x-martlet-secret"
+    /// A master key; replaces the secret and opens the management routes.
+    public static let masterKey = "x-martlet-master-key"
+    /// `live` or `test`.
+    public static let environment = "x-martlet-environment"
+    /// Who is asking, signed by the gateway (`PrincipalSigner`). Internal: stripped from client requests.
+    public static let principal = "x-martlet-principal"
+    /// Names one request in logs and errors. The gateway keeps a client's own when it is well-formed.
+    public static let requestID = "x-request-id"
+}

@@ -1,0 +1,9 @@
+import AnalyticsService
+import MartletHTTP
+
+@main
+enum Main {
+    static func main() async {
+        await ServiceProcess.run(AnalyticsService.self)
+    }
+}

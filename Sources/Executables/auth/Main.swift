@@ -1,0 +1,9 @@
+import AuthService
+import MartletHTTP
+
+@main
+enum Main {
+    static func main() async {
+        await ServiceProcess.run(AuthService.self)
+    }
+}

@@ -1,0 +1,61 @@
+import GatewayService
+import MartletHTTP
+
+extension GatewayConfiguration {
+    /// Reads what `docs/OPERATIONS.md` lists for the gateway.
+    ///
+    /// - Throws: `SettingsError` naming the key.
+    init(_ settings: Settings) throws {
+        var upstreams: [String: [String]] = [:]
+        for name in ["auth", "storage", "config", "analytics", "notifications"] {
+            upstreams[name] = settings.list("upstream.\(name)")
+        }
+        self.init(
+            routesFile: settings.string("routes.file", default: "gateway/routes.json"),
+            upstreams: upstreams.filter { !$0.value.isEmpty },
+            internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32),
+            keyRingURL: try settings.requiredString("keyring.url"),
+            stateDirectory: settings.string("state.directory", default: ".martlet/gateway"))
+        host = settings.string("http.host", default: "127.0.0.1")
+        port = try settings.integer("http.port", default: 8080, in: 0...65_535)
+        if let certificate = settings.optionalString("tls.certificate") {
+            tls = TLS(certificateFile: certificate, keyFile: try settings.requiredString("tls.key"))
+        }
+        if settings.optionalString("event.loops") != nil {
+            eventLoopThreads = try settings.integer("event.loops", default: 1, in: 1...256)
+        }
+        logsRequests = settings.string("log.requests", default: "true") != "false"
+        allowedOrigins = settings.list("cors.origins")
+        trustedProxies = settings.list("trusted.proxies")
+        masterKeyNetworks = settings.list("master.networks", default: masterKeyNetworks)
+        requestsPerKey = try Self.rateLimit("key", settings)
+        requestsPerAddress = try Self.rateLimit("address", settings)
+        try readLimits(settings)
+        try readTimeouts(settings)
+    }
+
+    /// `limit.<name>.rate` in requests per second, `limit.<name>.burst`; none without a rate.
+    private static func rateLimit(_ name: String, _ settings: Settings) throws -> RateLimit? {
+        guard settings.optionalString("limit.\(name).rate") != nil else { return nil }
+        let rate = try settings.double("limit.\(name).rate", default: 1, in: 0.001...1_000_000)
+        let burst = try settings.double("limit.\(name).burst", default: max(1, 2 * rate), in: 1...10_000_000)
+        return RateLimit(requestsPerSecond: rate, burst: burst)
+    }
+
+    private mutating func readLimits(_ settings: Settings) throws {
+        limits.maximumHeaderBytes = try settings.integer("limit.header.bytes", default: limits.maximumHeaderBytes, in: 1_024...1 << 20)
+        limits.maximumHeaderCount = try settings.integer("limit.header.count", default: limits.maximumHeaderCount, in: 10...1_000)
+        limits.maximumURIBytes = try settings.integer("limit.uri.bytes", default: limits.maximumURIBytes, in: 256...1 << 16)
+        limits.maximumBodyBytes = Int64(
+            try settings.integer("limit.body.bytes", default: Int(limits.maximumBodyBytes), in: 0...1 << 40))
+        limits.maximumConnections = try settings.integer("limit.connections", default: limits.maximumConnections, in: 1...1_000_000)
+    }
+
+    private mutating func readTimeouts(_ settings: Settings) throws {
+        timeouts.header = .seconds(try settings.integer("timeout.header", default: 10, in: 1...600))
+        timeouts.idle = .seconds(try settings.integer("timeout.idle", default: 75, in: 1...3_600))
+        timeouts.connect = .seconds(try settings.integer("timeout.connect", default: 2, in: 1...60))
+        timeouts.responseHead = .seconds(try settings.integer("timeout.response", default: 30, in: 1...3_600))
+        timeouts.drain = .seconds(try settings.integer("timeout.drain", default: 25, in: 0...3_600))
+    }
+}

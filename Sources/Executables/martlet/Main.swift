@@ -1,0 +1,9 @@
+import ArgumentParser
+import OperatorCommands
+
+@main
+enum Main {
+    static func main() async {
+        await MartletCommand.main()
+    }
+}

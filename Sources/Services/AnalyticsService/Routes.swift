@@ -1,0 +1,6 @@
+public import Hummingbird
+public import MartletHTTP
+
+extension AnalyticsService {
+    public func addRoutes(to router: Router<ServiceContext>) {}
+}

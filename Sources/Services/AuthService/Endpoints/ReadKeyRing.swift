@@ -1,0 +1,21 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `GET /internal/keyring?after=<version>&wait=<seconds, 0…30>`: the key ring when it is newer, else 204 after the wait.
+///
+/// For our own processes only.
+struct ReadKeyRing: Endpoint {
+    let feed: KeyRingFeed
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
+        let after = Int64(request.uri.queryParameters["after"] ?? "0") ?? 0
+        let wait = min(30, max(0, Int(request.uri.queryParameters["wait"] ?? "0") ?? 0))
+        guard feed.current != nil else { throw HTTPProblem(.unavailable) }
+        guard let ring = await feed.ring(after: after, wait: .seconds(wait)) else { return Response(status: .noContent) }
+        return try .encoding(ring)
+    }
+}

@@ -1,0 +1,38 @@
+import Foundation
+import MartletAPI
+import MartletPostgres
+
+/// Reads the key ring as gateways get it.
+struct KeyRingStore: Sendable {
+    let postgres: PostgresClient
+
+    func version() async throws -> Int64 {
+        try await postgres.query("SELECT version FROM auth.key_ring")[0].decode(0)
+    }
+
+    /// Every app and live credential, from one snapshot.
+    func read() async throws -> KeyRing {
+        try await postgres.withTransaction(isolation: .repeatableRead, readOnly: true) { transaction in
+            let version: Int64 = try await transaction.query("SELECT version FROM auth.key_ring")[0].decode(0)
+            var apps = try await transaction.query(
+                "SELECT id, number, name FROM auth.apps WHERE archived IS NULL ORDER BY number"
+            ).map { KeyRing.App(id: try $0.decode(0), number: try $0.decode(1), name: try $0.decode(2), credentials: []) }
+            let positions = Dictionary(uniqueKeysWithValues: apps.enumerated().map { ($1.id, $0) })
+            let rows = try await transaction.query(
+                """
+                SELECT app_id, id, kind, environment, sha256, expires, networks FROM auth.credentials
+                WHERE revoked IS NULL AND (expires IS NULL OR expires > now()) ORDER BY created, id
+                """)
+            for row in rows {
+                guard let position = positions[try row.decode(0)], let kind = CredentialKind(rawValue: try row.decode(2))
+                else { continue }
+                apps[position].credentials.append(
+                    KeyRing.Credential(
+                        id: try row.decode(1, as: UUID.self).uuidString.lowercased(), kind: kind,
+                        environment: try row.decode(3, as: String?.self).flatMap(AppEnvironment.init),
+                        sha256: try row.decode(4), expires: try row.decode(5), networks: try row.decode(6)))
+            }
+            return KeyRing(version: version, apps: apps)
+        }
+    }
+}

@@ -1,0 +1,373 @@
+import MartletAPI
+import NIOCore
+
+/// A client's HTTP/1.1 connection: reads requests strictly, one exchange after the other, and writes answers.
+final class HTTP1Connection: ChannelDuplexHandler, Front {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    let client: ClientConnection
+    var sweepIndex = -1
+
+    private let worker: Worker
+    private var context: ChannelHandlerContext?
+    private var phase = Phase.head
+    private var parser: RequestParser
+    private var exchange: Exchange?
+    private var pending = ByteBuffer()
+    private var isProcessing = false
+    private var hasHeldRead = false
+    private var isFirstRequest = true
+    private var inputIsClosed = false
+    private var deadline: NIODeadline
+    private var writer = HTTP1ResponseWriter()
+
+    private static let maximumPendingBytes = 64 * 1024
+    private static let lingerTime = TimeAmount.seconds(2)
+
+    private enum Phase {
+        case head
+        case body(BodyDecoder)
+        /// The request was read; its answer has not been written to the end.
+        case responding
+        case tunnel
+        /// The last answer was written; what still comes is thrown away, so that it reaches the client before a reset would.
+        case discarding
+        /// Another handler took over.
+        case passive
+        case closed
+    }
+
+    init(client: ClientConnection, worker: Worker) {
+        self.client = client
+        self.worker = worker
+        parser = RequestParser(limits: worker.settings.parserLimits)
+        deadline = worker.now + worker.settings.headerTimeout
+    }
+
+    // MARK: ChannelHandler
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        worker.add(self)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        worker.remove(self)
+        self.context = nil
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        guard !isPassive else { return context.fireChannelInactive() }
+        phase = .closed
+        worker.remove(self)
+        let exchange = self.exchange
+        self.exchange = nil
+        exchange?.clientClosed()
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if holdsReads { hasHeldRead = true } else { context.read() }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isPassive else { return context.fireChannelRead(data) }
+        var buffer = unwrapInboundIn(data)
+        if pending.readableBytes == 0 { pending = buffer } else { pending.writeBuffer(&buffer) }
+        process()
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if isPassive { context.fireChannelReadComplete() } else { exchange?.clientReadComplete() }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if isPassive { return context.fireChannelWritabilityChanged() }
+        if context.channel.isWritable { exchange?.clientBecameWritable() }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case ChannelEvent.inputClosed? = event as? ChannelEvent, !isPassive { closeInput() }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    private var isPassive: Bool {
+        if case .passive = phase { true } else { false }
+    }
+
+    // MARK: Reading requests
+
+    private func process() {
+        guard !isProcessing else { return }
+        isProcessing = true
+        while step() {}
+        isProcessing = false
+        // Lets the channel read into the same memory again.
+        if pending.readableBytes == 0 { pending = ByteBuffer() }
+        if hasHeldRead, !holdsReads {
+            hasHeldRead = false
+            context?.read()
+        }
+    }
+
+    /// Returns whether another step may find something to do.
+    private func step() -> Bool {
+        switch phase {
+        case .head:
+            return pending.readableBytes > 0 && readHead()
+        case .body(let decoder):
+            return readBody(decoder)
+        case .tunnel:
+            guard pending.readableBytes > 0, let exchange, exchange.wantsBody else { return false }
+            exchange.clientBody(pending)
+            pending = ByteBuffer()
+            exchange.clientReadComplete()
+            return false
+        case .discarding, .closed:
+            pending = ByteBuffer()
+            return false
+        case .responding, .passive:
+            return false
+        }
+    }
+
+    private func readHead() -> Bool {
+        if parser.isFresh {
+            if isFirstRequest, startsLikeHTTP2 { return switchToHTTP2() }
+            // One empty line before a request is ignored (RFC 9112 §2.2).
+            if pending.readableBytes >= 2, pending.getInteger(at: pending.readerIndex, as: UInt16.self) == 0x0d0a {
+                pending.moveReaderIndex(forwardBy: 2)
+                if pending.readableBytes == 0 { return false }
+            }
+        }
+        let buffer = pending
+        let outcome = buffer.withUnsafeReadableBytes { bytes in
+            Result { () throws(Refusal) in
+                guard let length = try parser.parse(bytes) else { return false }
+                pending.moveReaderIndex(forwardBy: length)
+                begin(UnsafeRawBufferPointer(rebasing: bytes[..<length]))
+                return true
+            }
+        }
+        switch outcome {
+        case .success(let isComplete):
+            if !isComplete { deadline = min(deadline, worker.now + worker.settings.headerTimeout) }
+            return isComplete
+        case .failure(let refusal):
+            refuse(refusal)
+            return true
+        }
+    }
+
+    private func begin(_ bytes: UnsafeRawBufferPointer) {
+        isFirstRequest = false
+        let head = parser.head
+        parser.reset()
+        phase = head.isChunked ? .body(.chunked) : head.hasBody ? .body(.length(head.contentLength ?? 0)) : .responding
+        writer.begin(head)
+        let exchange = Exchange(head, bytes, front: self, worker: worker)
+        self.exchange = exchange
+        exchange.start(head, bytes)
+    }
+
+    private func readBody(_ decoder: BodyDecoder) -> Bool {
+        guard let exchange, exchange.wantsBody else { return false }
+        var decoder = decoder
+        do throws(Refusal) {
+            let part = try decoder.next(&pending)
+            phase = .body(decoder)
+            switch part {
+            case .data(let data):
+                exchange.clientBody(data)
+                return true
+            case .end:
+                phase = .responding
+                exchange.clientEnded()
+                exchange.clientReadComplete()
+                return true
+            case nil:
+                return false
+            }
+        } catch {
+            exchange.refuse(error, closing: true)
+            return true
+        }
+    }
+
+    /// Nobody can take more for now.
+    private var holdsReads: Bool {
+        if pending.readableBytes >= Self.maximumPendingBytes { return true }
+        switch phase {
+        case .body, .tunnel: return exchange?.wantsBody == false
+        case .head, .responding, .discarding, .passive, .closed: return false
+        }
+    }
+
+    private func refuse(_ refusal: Refusal) {
+        phase = .responding
+        writer.begin(RequestHead())
+        let exchange = Exchange(refusedAt: .now(), front: self, worker: worker)
+        self.exchange = exchange
+        exchange.refuse(refusal, closing: true)
+    }
+
+    private func closeInput() {
+        inputIsClosed = true
+        switch phase {
+        case .responding: break
+        case .tunnel: exchange?.clientClosedOutput()
+        case .head, .body, .discarding, .passive, .closed: abort()
+        }
+    }
+
+    // MARK: HTTP/2 with prior knowledge
+
+    private var startsLikeHTTP2: Bool {
+        !client.isSecure && pending.readableBytes >= 3
+            && pending.getString(at: pending.readerIndex, length: 3) == "PRI"
+    }
+
+    private func switchToHTTP2() -> Bool {
+        guard let context, pending.readableBytes >= 24 else { return false }
+        let bytes = pending
+        pending = ByteBuffer()
+        phase = .passive
+        worker.remove(self)
+        do {
+            try HTTP2.configure(context.channel, client: client, worker: worker)
+            context.fireChannelRead(wrapInboundOut(bytes))
+            context.fireChannelReadComplete()
+        } catch {
+            context.close(promise: nil)
+        }
+        return false
+    }
+
+    // MARK: Front
+
+    func readyForBody(sendingContinue: Bool) {
+        if sendingContinue, writer.expectsContinue, pending.readableBytes == 0 {
+            context?.writeAndFlush(wrapOutboundOut(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")), promise: nil)
+        }
+        resumeBody()
+    }
+
+    func resumeBody() {
+        process()
+        exchange?.clientReadComplete()
+    }
+
+    func respond(_ head: ResponseHead, _ bytes: UnsafeRawBufferPointer, of exchange: Exchange) {
+        if worker.isDraining || inputIsClosed || isReadingBody { writer.closesConnection = true }
+        var buffer = worker.takeBuffer()
+        writer.write(head, bytes, of: exchange, to: &buffer)
+        out = buffer
+    }
+
+    func respond(_ body: ByteBuffer) {
+        guard let context else { return }
+        if writer.copies(body, behind: out) {
+            writer.write(body, to: &out)
+        } else {
+            writer.writeChunkStart(body.readableBytes, to: &out)
+            writeOut()
+            context.write(wrapOutboundOut(body), promise: nil)
+            writer.writeChunkEnd(to: &out)
+        }
+    }
+
+    func endResponse(of exchange: Exchange) {
+        writer.writeEnd(to: &out)
+        flush()
+        endExchange()
+    }
+
+    func flush() {
+        writeOut()
+        context?.flush()
+    }
+
+    var isWritable: Bool { context?.channel.isWritable ?? true }
+
+    func answer(_ answer: Answer, of exchange: Exchange, closing: Bool) {
+        if closing || worker.isDraining || inputIsClosed { writer.closesConnection = true }
+        out = worker.takeBuffer()
+        writer.write(answer, of: exchange, to: &out)
+        flush()
+        endExchange()
+    }
+
+    func becomeTunnel() {
+        phase = .tunnel
+        process()
+    }
+
+    func closeOutput() {
+        context?.close(mode: .output, promise: nil)
+    }
+
+    func abort() {
+        phase = .closed
+        context?.close(promise: nil)
+    }
+
+    func drain() {
+        if case .head = phase, parser.isFresh, pending.readableBytes == 0 { abort() }
+    }
+
+    func tick(_ now: NIODeadline) {
+        switch phase {
+        case .head:
+            guard now > deadline else { return }
+            if parser.isFresh, pending.readableBytes == 0 { abort() } else { refuse(Refusal(.requestTimeout)) }
+        case .body, .responding:
+            guard let exchange else { return }
+            if inputIsClosed, exchange.isStalled(for: worker.settings.halfClosedTimeout, at: now) { abort() }
+            exchange.tick(now)
+        case .discarding:
+            if now > deadline { abort() }
+        case .tunnel, .passive, .closed:
+            break
+        }
+    }
+
+    // MARK: Details
+
+    /// Bytes of the answer not yet handed to the channel: head and small bodies leave in one write.
+    private var out = ByteBuffer()
+
+    private func writeOut() {
+        guard out.readableBytes > 0, let context else { return }
+        context.write(wrapOutboundOut(out), promise: nil)
+        context.flush()
+        worker.giveBack(out)
+        out = ByteBuffer()
+    }
+
+    private var isReadingBody: Bool {
+        if case .body = phase { true } else { false }
+    }
+
+    private func endExchange() {
+        exchange = nil
+        if case .closed = phase { return }
+        guard !writer.closesConnection, !isReadingBody else { return linger() }
+        phase = .head
+        deadline = worker.now + worker.settings.idleTimeout
+        process()
+    }
+
+    private func linger() {
+        guard !client.isSecure, !inputIsClosed else { return abort() }
+        phase = .discarding
+        deadline = worker.now + Self.lingerTime
+        process()
+        context?.close(mode: .output, promise: nil)
+    }
+}

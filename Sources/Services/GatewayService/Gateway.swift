@@ -1,0 +1,187 @@
+import AsyncHTTPClient
+import Foundation
+public import Logging
+import MartletAPI
+import NIOCore
+import NIOPosix
+public import ServiceLifecycle
+import Synchronization
+
+/// The edge of a Martlet: checks requests and passes them on to the services.
+///
+/// `run()` serves until graceful shutdown or cancellation. On graceful shutdown it stops accepting, lets answers under way
+/// finish (`Timeouts.drain` at most) and returns.
+public final class Gateway: Service {
+    private struct State {
+        var routes: RouteTable
+        var workers: [Worker] = []
+        var port: Int?
+        var hasKeyRing = false
+        var isDraining = false
+    }
+
+    private let configuration: GatewayConfiguration
+    private let settings: Settings
+    private let targets: [[HostAndPort]]
+    private let certificates: Certificates?
+    private let logger: Logger
+    private let state: Mutex<State>
+
+    /// Reads and checks the route file, the addresses and the certificate.
+    /// - Throws: `GatewayConfigurationError` naming what is wrong.
+    public init(configuration: GatewayConfiguration, logger: Logger) throws {
+        self.configuration = configuration
+        self.logger = logger
+        settings = try Settings(configuration, logger: logger)
+        targets = try settings.upstreamNames.map { name throws(GatewayConfigurationError) in
+            try (configuration.upstreams[name] ?? []).map { text throws(GatewayConfigurationError) in try HostAndPort(text) }
+        }
+        certificates = try configuration.tls.map { files in
+            do {
+                return try Certificates(files)
+            } catch {
+                throw GatewayConfigurationError("tls: \(files.certificateFile) and \(files.keyFile) cannot be used: \(error)")
+            }
+        }
+        let file = try RouteFile.read(configuration.routesFile)
+        state = Mutex(State(routes: try RouteTable(file, configuration: configuration)))
+    }
+
+    /// Listening, with a key ring, and not shutting down.
+    public var isReady: Bool { state.withLock { $0.port != nil && $0.hasKeyRing && !$0.isDraining } }
+
+    /// The port in use; nil while not listening.
+    public var boundPort: Int? { state.withLock { $0.port } }
+
+    /// Reads the route file again. What is wrong with it is logged, and the old routes stay.
+    public func reloadRoutes() {
+        do {
+            let routes = try RouteTable(RouteFile.read(configuration.routesFile), configuration: configuration)
+            let workers = state.withLock { state in
+                state.routes = routes
+                return state.workers
+            }
+            for worker in workers { worker.eventLoop.execute { worker.routes = routes } }
+            logger.info("The routes were reloaded.", metadata: ["routes": "\(routes.routes.count)"])
+        } catch {
+            logger.error("The routes could not be reloaded; the old ones stay.", metadata: ["error": "\(error)"])
+        }
+    }
+
+    public func run() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoopThreads ?? System.coreCount)
+        var clientConfiguration = HTTPClient.Configuration()
+        clientConfiguration.timeout.connect = .seconds(2)
+        let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: clientConfiguration)
+        do {
+            try await serve(on: group, client)
+            try await client.shutdown()
+            try await group.shutdownGracefully()
+        } catch {
+            try? await client.shutdown()
+            try? await group.shutdownGracefully()
+            throw error
+        }
+    }
+
+    private func serve(on group: MultiThreadedEventLoopGroup, _ client: HTTPClient) async throws {
+        let workers = startWorkers(on: group)
+        let feed = KeyRingFeed(
+            baseURL: configuration.keyRingURL, client: client, signer: settings.signer,
+            file: KeyRingFile(directory: configuration.stateDirectory), logger: logger)
+        if let ring = feed.file.load() { await use(ring) }
+        let monitor = UpstreamMonitor(
+            upstreams: targets, names: settings.upstreamNames, healthPath: configuration.healthPath, client: client,
+            group: group, logger: logger)
+        let addresses = await monitor.resolve()
+        await use(addresses.map { $0.map { UpstreamAddress(address: $0, isHealthy: true) } })
+        let listener = Listener(workers: workers, settings: settings, certificates: certificates)
+        let server = try await listener.bind(host: configuration.host, port: configuration.port, on: group)
+        state.withLock { $0.port = server.localAddress?.port }
+        logger.info("The gateway is listening.", metadata: ["port": "\(boundPort ?? 0)"])
+
+        await withTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { await feed.follow { await self.use($0) } }
+            tasks.addTask { await monitor.follow(addresses) { await self.use($0) } }
+            tasks.addTask { await self.reportUses(to: feed) }
+            if let certificates { tasks.addTask { [logger] in await certificates.watch(logger) } }
+            try? await gracefulShutdown()
+            await drain(server)
+            tasks.cancelAll()
+        }
+        await report(to: feed)
+        for worker in workers { _ = try? await worker.eventLoop.submit { worker.stop() }.get() }
+    }
+
+    private func startWorkers(on group: MultiThreadedEventLoopGroup) -> [Worker] {
+        let routes = state.withLock { $0.routes }
+        let workers = group.makeIterator().map { Worker(eventLoop: $0, settings: settings, routes: routes) }
+        for worker in workers { worker.eventLoop.execute { worker.start() } }
+        state.withLock { $0.workers = workers }
+        return workers
+    }
+
+    // MARK: News for the workers
+
+    private var workers: [Worker] { state.withLock { $0.workers } }
+
+    private func use(_ ring: KeyRing) async {
+        let index = KeyRingIndex(ring)
+        for worker in workers { _ = try? await worker.eventLoop.submit { worker.gatekeeper.ring = index }.get() }
+        state.withLock { $0.hasKeyRing = true }
+        logger.debug("A key ring is in use.", metadata: ["version": "\(ring.version)"])
+    }
+
+    private func use(_ addresses: [[UpstreamAddress]]) async {
+        for worker in workers {
+            _ = try? await worker.eventLoop.submit {
+                for (upstream, addresses) in zip(worker.upstreams, addresses) { upstream.replace(addresses) }
+            }.get()
+        }
+    }
+
+    // MARK: Use of credentials
+
+    private static let reportInterval = Duration.seconds(60)
+
+    private func reportUses(to feed: KeyRingFeed) async {
+        while (try? await Task.sleep(for: Self.reportInterval)) != nil { await report(to: feed) }
+    }
+
+    private func report(to feed: KeyRingFeed) async {
+        var used: [String: Date] = [:]
+        for worker in workers {
+            let uses = (try? await worker.eventLoop.submit { worker.gatekeeper.takeUses() }.get()) ?? [:]
+            for (id, seconds) in uses { used[id] = max(used[id] ?? .distantPast, Date(timeIntervalSince1970: seconds)) }
+        }
+        guard !used.isEmpty else { return }
+        do {
+            try await feed.report(used)
+        } catch {
+            logger.warning("The use of credentials could not be reported.", metadata: ["error": "\(error)"])
+        }
+    }
+
+    // MARK: Shutdown
+
+    /// Returns when all clients are gone or the time is up. Does not depend on the task, which may have been cancelled.
+    private func drain(_ server: any Channel) async {
+        state.withLock { $0.isDraining = true }
+        try? await server.close().get()
+        let isAbrupt = Task.isCancelled
+        for worker in workers { _ = try? await worker.eventLoop.submit { worker.drain() }.get() }
+        let deadline = NIODeadline.now() + settings.drainTimeout
+        while !isAbrupt, NIODeadline.now() < deadline, await !isIdle {
+            try? await server.eventLoop.scheduleTask(in: .milliseconds(20)) {}.futureResult.get()
+        }
+        for worker in workers { _ = try? await worker.eventLoop.submit { worker.closeAll() }.get() }
+        state.withLock { $0.port = nil }
+    }
+
+    private var isIdle: Bool {
+        get async {
+            for worker in workers where (try? await worker.eventLoop.submit({ worker.isIdle }).get()) == false { return false }
+            return true
+        }
+    }
+}

@@ -1,0 +1,120 @@
+public import MartletCore
+
+/// Everything a gateway is told at its start.
+public struct GatewayConfiguration: Sendable {
+    /// Address to listen on.
+    public var host = "0.0.0.0"
+    /// Port to listen on; 0: any free one, see `Gateway.boundPort`.
+    public var port = 8080
+    /// The route file, see `RouteFile`.
+    public var routesFile: String
+    /// Addresses of each upstream as `host:port` or `[v6]:port`; a name stands for all its addresses.
+    public var upstreams: [String: [String]]
+    /// Shared by all processes of one Martlet; signs principals.
+    public var internalSecret: Secret
+    /// Where `auth` serves its internal routes, such as `http://127.0.0.1:8101`.
+    public var keyRingURL: String
+    /// Directory for the last good key ring (`keyring.json`, mode 600); made when missing.
+    public var stateDirectory: String
+    /// PEM files for TLS; nil: clear text. Read again when they change.
+    public var tls: TLS?
+    /// Event loops; nil: as many as cores.
+    public var eventLoopThreads: Int?
+    public var limits = Limits()
+    public var timeouts = Timeouts()
+    /// Requests per credential; nil: unlimited.
+    public var requestsPerKey: RateLimit?
+    /// Requests per client address, counted before credentials are looked at; nil: unlimited.
+    public var requestsPerAddress: RateLimit?
+    /// Origins that browsers may call from, such as `https://app.example`, or `*`; empty: no CORS headers.
+    public var allowedOrigins: [String] = []
+    /// Networks of proxies whose `X-Forwarded-For` is believed. Default none: the peer is the client.
+    public var trustedProxies: [String] = []
+    /// Where master keys may come from unless the key says otherwise.
+    public var masterKeyNetworks = ["127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"]
+    /// Asked on every upstream address; nil: a TCP connection that opens is health enough.
+    public var healthPath: String? = "/health/ready"
+    /// One log line per request.
+    public var logsRequests = true
+
+    public init(
+        routesFile: String, upstreams: [String: [String]], internalSecret: Secret, keyRingURL: String, stateDirectory: String
+    ) {
+        self.routesFile = routesFile
+        self.upstreams = upstreams
+        self.internalSecret = internalSecret
+        self.keyRingURL = keyRingURL
+        self.stateDirectory = stateDirectory
+    }
+
+    public struct TLS: Sendable {
+        /// PEM file with the certificate and its chain.
+        public var certificateFile: String
+        /// PEM file with the private key.
+        public var keyFile: String
+
+        public init(certificateFile: String, keyFile: String) {
+            self.certificateFile = certificateFile
+            self.keyFile = keyFile
+        }
+    }
+
+    public struct Limits: Sendable {
+        /// Request line and headers, beyond it 431.
+        public var maximumHeaderBytes = 16 * 1024
+        /// Headers per request, beyond it 431.
+        public var maximumHeaderCount = 100
+        /// Path and query, beyond it 414.
+        public var maximumURIBytes = 8 * 1024
+        /// Body of a request on a route that does not say, beyond it 413.
+        public var maximumBodyBytes: Int64 = 1024 * 1024
+        /// Client connections, beyond it new ones are closed at once.
+        public var maximumConnections = 10_000
+        /// Streams a client may have open on one HTTP/2 connection.
+        public var maximumStreamsPerConnection = 100
+        /// Connections to one upstream address from one event loop, beyond it 503.
+        public var maximumUpstreamConnections = 512
+
+        public init() {}
+    }
+
+    public struct Timeouts: Sendable {
+        /// For a whole request head to arrive, beyond it 408.
+        public var header: Duration = .seconds(10)
+        /// Between requests, between portions of a body, and for a client that takes no bytes.
+        public var idle: Duration = .seconds(75)
+        /// For a connection to an upstream.
+        public var connect: Duration = .seconds(2)
+        /// For an upstream's response head on a route that does not say, beyond it 504.
+        public var responseHead: Duration = .seconds(30)
+        /// For answers under way when the gateway is told to stop.
+        public var drain: Duration = .seconds(25)
+        /// How long a client that has closed its sending side is waited for without any byte moving: it may be
+        /// half-closed and reading, or gone.
+        public var halfClosed: Duration = .seconds(2)
+
+        public init() {}
+    }
+
+    /// A token bucket.
+    public struct RateLimit: Sendable {
+        /// Tokens added per second.
+        public var requestsPerSecond: Double
+        /// Tokens it holds when full.
+        public var burst: Double
+
+        public init(requestsPerSecond: Double, burst: Double) {
+            self.requestsPerSecond = requestsPerSecond
+            self.burst = burst
+        }
+    }
+}
+
+/// Something in the configuration or a file of it that the gateway cannot work with.
+public struct GatewayConfigurationError: Error, CustomStringConvertible, Sendable {
+    public var description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

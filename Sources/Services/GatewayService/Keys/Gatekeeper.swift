@@ -1,0 +1,208 @@
+import Foundation
+import MartletAPI
+import MartletCore
+
+/// Decides whether a request's credentials open its route. One per event loop.
+///
+/// Whatever is wrong or missing, the refusal is the same, and both parts of a pair are always looked up.
+final class Gatekeeper {
+    /// Replaced when the key ring changes; from the next request on it alone counts.
+    var ring = KeyRingIndex.empty {
+        didSet {
+            generation += 1
+            forgetGrants()
+        }
+    }
+
+    private var generation = 0
+    private let signer: PrincipalSigner
+    private let masterKeyNetworks: [Network]
+    private var grants: [GrantKey: Grant] = [:]
+    private var uses: [String: Double] = [:]
+
+    static let grantSeconds = 30.0
+    private static let maximumGrants = 10_000
+
+    private struct GrantKey: Hashable {
+        var first: String
+        var second: String?
+        var environment: AppEnvironment
+    }
+
+    /// A request's credentials as found in it.
+    struct Presented {
+        var kind: RouteCredential
+        var appKey: UnsafeRawBufferPointer?
+        var secret: UnsafeRawBufferPointer?
+        var masterKey: UnsafeRawBufferPointer?
+        var project: UnsafeRawBufferPointer?
+        var environment: UnsafeRawBufferPointer?
+    }
+
+    init(signer: PrincipalSigner, masterKeyNetworks: [Network]) {
+        self.signer = signer
+        self.masterKeyNetworks = masterKeyNetworks
+    }
+
+    func grant(
+        _ presented: Presented, from address: IPAddress?, memo: GrantMemo, at seconds: Double
+    ) throws(Refusal) -> Grant {
+        if let known = recall(presented, from: address, memo, at: seconds) {
+            known.lastUsed = seconds
+            return known
+        }
+        let grant = try decide(presented, from: address, at: seconds)
+        remember(grant, presented, from: address, memo)
+        grant.lastUsed = seconds
+        return grant
+    }
+
+    /// Credentials used since the last call, with the time in seconds since 1970.
+    func takeUses() -> [String: Double] {
+        for grant in grants.values { noteUse(of: grant) }
+        defer { uses = [:] }
+        return uses
+    }
+
+    private func decide(_ presented: Presented, from address: IPAddress?, at seconds: Double) throws(Refusal) -> Grant {
+        let now = seconds
+        switch presented.kind {
+        case .client, .master:
+            let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+            let key = ring.entry(for: presented.appKey ?? nothing, .client, at: now)
+            let secret = ring.entry(for: presented.secret ?? nothing, .secret, at: now)
+            let master = ring.entry(for: presented.masterKey ?? nothing, .master, at: now)
+            guard let key else { throw Refusal(.unauthorized) }
+            if let master, master.app.id == key.app.id, isAllowed(master, from: address) {
+                return try grant(.master, master, key, presented.environment, at: now)
+            }
+            guard presented.masterKey == nil, let secret, secret.app.id == key.app.id else { throw Refusal(.unauthorized) }
+            guard presented.kind == .client else { throw Refusal(.forbidden, "This needs a master key.") }
+            return try grant(.client, key, secret, presented.environment, at: now)
+        case .ingest:
+            guard let text = presented.secret, let key = ring.entry(for: text, .ingest, at: now),
+                isNumber(presented.project, key.app.number)
+            else { throw Refusal(.unauthorized) }
+            return try grant(.ingest, key, nil, presented.environment, at: now)
+        case .evaluation:
+            guard let text = presented.secret, let key = ring.entry(for: text, .evaluation, at: now) else {
+                throw Refusal(.unauthorized)
+            }
+            return try grant(.evaluation, key, nil, presented.environment, at: now)
+        case .none:
+            throw Refusal(.internalError)
+        }
+    }
+
+    private func isNumber(_ project: UnsafeRawBufferPointer?, _ number: Int) -> Bool {
+        guard let project else { return true }
+        return FieldLines.contentLength(project) == Int64(number)
+    }
+
+    private func isAllowed(_ master: KeyRingIndex.Entry, from address: IPAddress?) -> Bool {
+        guard let address else { return false }
+        return (master.networks ?? masterKeyNetworks).contains { $0.contains(address) }
+    }
+
+    private func grant(
+        _ kind: Principal.Kind, _ first: KeyRingIndex.Entry, _ second: KeyRingIndex.Entry?,
+        _ header: UnsafeRawBufferPointer?, at seconds: Double
+    ) throws(Refusal) -> Grant {
+        let own = first.environment ?? second?.environment ?? .live
+        let environment = try Self.environment(header, of: own)
+        let key = GrantKey(first: first.id, second: second?.id, environment: environment)
+        if let grant = grants[key], grant.validUntil > seconds { return grant }
+        let principal = Principal(
+            kind: kind, appID: first.app.id, appNumber: first.app.number, environment: environment, credentialID: first.id)
+        guard let signed = try? signer.header(for: principal, at: Date(timeIntervalSince1970: seconds)) else {
+            throw Refusal(.internalError)
+        }
+        let grant = Grant(
+            principal: principal, credentialIDs: [first.id] + (second.map { [$0.id] } ?? []), header: signed,
+            validUntil: min(seconds + Self.grantSeconds, first.expires, second?.expires ?? .infinity))
+        if let old = grants[key] { noteUse(of: old) }
+        if grants.count >= Self.maximumGrants { forgetGrants() }
+        grants[key] = grant
+        return grant
+    }
+
+    /// A test key never reaches live data, whatever the header says.
+    private static func environment(
+        _ header: UnsafeRawBufferPointer?, of own: AppEnvironment
+    ) throws(Refusal) -> AppEnvironment {
+        guard let header else { return own }
+        guard let wanted = AppEnvironment(rawValue: header.text) else {
+            throw Refusal(.invalidParameter, "X-Martlet-Environment must be live or test.")
+        }
+        return own == .test ? .test : wanted
+    }
+
+    private func forgetGrants() {
+        for grant in grants.values { noteUse(of: grant) }
+        grants = [:]
+    }
+
+    private func noteUse(of grant: Grant) {
+        guard grant.lastUsed > 0 else { return }
+        for id in grant.credentialIDs { uses[id] = max(uses[id] ?? 0, grant.lastUsed) }
+        grant.lastUsed = 0
+    }
+
+    private func recall(
+        _ presented: Presented, from address: IPAddress?, _ memo: GrantMemo, at seconds: Double
+    ) -> Grant? {
+        guard let grant = memo.grant, memo.generation == generation, grant.validUntil > seconds,
+            memo.address == address
+        else { return nil }
+        return presented.withMaterial { material in
+            memo.material.withUnsafeBytes { $0.equalsInConstantTime(material) }
+        } ? grant : nil
+    }
+
+    private func remember(_ grant: Grant, _ presented: Presented, from address: IPAddress?, _ memo: GrantMemo) {
+        memo.material = presented.withMaterial { Array($0) }
+        memo.grant = grant
+        memo.generation = generation
+        memo.address = address
+    }
+}
+
+extension Gatekeeper.Presented {
+    /// All parts as one run of bytes that no other request spells; no header or path can hold the zero between them.
+    @inline(__always)
+    fileprivate func withMaterial<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        let parts = (appKey, secret, masterKey, project, environment)
+        func length(_ part: UnsafeRawBufferPointer?) -> Int { (part?.count ?? 0) + 1 }
+        let total = 1 + length(parts.0) + length(parts.1) + length(parts.2) + length(parts.3) + length(parts.4)
+        return withUnsafeTemporaryAllocation(byteCount: total, alignment: 8) { memory in
+            memory[0] = kind.tag
+            var count = 1
+            func add(_ part: UnsafeRawBufferPointer?) {
+                if let part, !part.isEmpty {
+                    UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: part)
+                    count += part.count
+                }
+                memory[count] = part == nil ? 0 : 1
+                count += 1
+            }
+            add(parts.0)
+            add(parts.1)
+            add(parts.2)
+            add(parts.3)
+            add(parts.4)
+            return body(UnsafeRawBufferPointer(memory))
+        }
+    }
+}
+
+extension RouteCredential {
+    fileprivate var tag: UInt8 {
+        switch self {
+        case .client: 1
+        case .master: 2
+        case .ingest: 3
+        case .evaluation: 4
+        case .none: 5
+        }
+    }
+}

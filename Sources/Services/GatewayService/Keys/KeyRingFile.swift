@@ -1,0 +1,46 @@
+import Foundation
+import MartletAPI
+
+/// The last good key ring on disk, for a start while `auth` is away.
+struct KeyRingFile: Sendable {
+    private let directory: String
+    private var path: String { directory + "/keyring.json" }
+
+    init(directory: String) {
+        self.directory = directory
+    }
+
+    /// Nil when there is none, or none that can be read.
+    func load() -> KeyRing? {
+        FileManager.default.contents(atPath: path).flatMap { try? Self.decode($0) }
+    }
+
+    /// Replaces the file in one step; nobody else may read it.
+    func save(_ ring: KeyRing) throws {
+        let manager = FileManager.default
+        try manager.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        let encoder = JSONEncoder()
+        encoder.dateEncodingStrategy = .iso8601
+        let fresh = path + ".\(ProcessInfo.processInfo.processIdentifier)"
+        try? manager.removeItem(atPath: fresh)
+        let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
+        guard manager.createFile(atPath: fresh, contents: try encoder.encode(ring), attributes: attributes) else {
+            throw CocoaError(.fileWriteUnknown)
+        }
+        guard rename(fresh, path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+    }
+
+    /// Dates are RFC 3339 with or without fractions of a second.
+    static func decode(_ data: Data) throws -> KeyRing {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .custom { decoder in
+            let container = try decoder.singleValueContainer()
+            let text = try container.decode(String.self)
+            let whole = Date.ISO8601FormatStyle()
+            let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+            if let date = (try? whole.parse(text)) ?? (try? fractional.parse(text)) { return date }
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not an RFC 3339 date")
+        }
+        return try decoder.decode(KeyRing.self, from: data)
+    }
+}

@@ -1,0 +1,88 @@
+import Crypto
+import Foundation
+import MartletAPI
+
+/// A SHA-256 digest as a dictionary key.
+struct DigestKey: Hashable, Sendable {
+    private let words: (UInt64, UInt64, UInt64, UInt64)
+
+    /// The digest of what a client presented.
+    init(of text: UnsafeRawBufferPointer) {
+        words = SHA256.hash(data: text).withUnsafeBytes { Self.words($0) }
+    }
+
+    /// Reads 64 hexadecimal digits.
+    init?(hex: String) {
+        var bytes: [UInt8] = []
+        var digits = hex.utf8.makeIterator()
+        while let first = digits.next() {
+            guard let second = digits.next(), let high = hexadecimal(first), let low = hexadecimal(second) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        guard bytes.count == 32 else { return nil }
+        words = bytes.withUnsafeBytes { Self.words($0) }
+    }
+
+    private static func words(_ bytes: UnsafeRawBufferPointer) -> (UInt64, UInt64, UInt64, UInt64) {
+        func word(_ index: Int) -> UInt64 { bytes.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self) }
+        return (word(0), word(1), word(2), word(3))
+    }
+
+    static func == (a: DigestKey, b: DigestKey) -> Bool {
+        // No early exit: the time says nothing about where two digests differ.
+        (a.words.0 ^ b.words.0) | (a.words.1 ^ b.words.1) | (a.words.2 ^ b.words.2) | (a.words.3 ^ b.words.3) == 0
+    }
+
+    func hash(into hasher: inout Hasher) {
+        // Seeded per process, hence not predictable; one word of a digest spreads well enough.
+        hasher.combine(words.0)
+    }
+}
+
+/// The key ring made ready for look-ups: immutable, one for all event loops.
+///
+/// A look-up goes by the digest of the whole presented text, so its time depends on bits no client can steer.
+final class KeyRingIndex: Sendable {
+    struct Entry: Sendable {
+        var app: App
+        var id: String
+        var kind: CredentialKind
+        var environment: AppEnvironment?
+        /// Seconds since 1970.
+        var expires: Double
+        /// Nil: the gateway's default.
+        var networks: [Network]?
+    }
+
+    struct App: Sendable {
+        var id: String
+        var number: Int
+    }
+
+    let version: Int64
+    private let entries: [DigestKey: Entry]
+
+    static let empty = KeyRingIndex(KeyRing(version: -1, apps: []))
+
+    /// Credentials with an unreadable digest or network are left out: what cannot be checked opens nothing.
+    init(_ ring: KeyRing) {
+        version = ring.version
+        var entries: [DigestKey: Entry] = [:]
+        for app in ring.apps {
+            for credential in app.credentials {
+                guard let digest = DigestKey(hex: credential.sha256) else { continue }
+                entries[digest] = Entry(
+                    app: App(id: app.id, number: app.number), id: credential.id, kind: credential.kind,
+                    environment: credential.environment, expires: credential.expires?.timeIntervalSince1970 ?? .infinity,
+                    networks: credential.networks.map { $0.compactMap(Network.init) })
+            }
+        }
+        self.entries = entries
+    }
+
+    /// The credential `text` is, if it is of `kind` and has not expired.
+    func entry(for text: UnsafeRawBufferPointer, _ kind: CredentialKind, at seconds: Double) -> Entry? {
+        guard let entry = entries[DigestKey(of: text)], entry.kind == kind, entry.expires > seconds else { return nil }
+        return entry
+    }
+}

@@ -1,0 +1,53 @@
+import NIOCore
+import Synchronization
+
+/// Token buckets by name, shared by all event loops.
+///
+/// Sixteen locks keep event loops apart. At most `maximumCount` names are remembered; when full, the buckets that have
+/// filled up again are forgotten, and if there are none the newcomer is let through.
+final class TokenBuckets<Name: Hashable & Sendable>: Sendable {
+    private struct Bucket {
+        var tokens: Double
+        var time: NIODeadline
+    }
+
+    private final class Shard: Sendable {
+        let buckets = Mutex<[Name: Bucket]>([:])
+    }
+
+    private static var shardCount: Int { 16 }
+
+    private let rate: Double
+    private let burst: Double
+    private let maximumCountPerShard: Int
+    private let shards: [Shard]
+
+    init(_ limit: GatewayConfiguration.RateLimit, maximumCount: Int = 100_000) {
+        rate = max(limit.requestsPerSecond, 0.001)
+        burst = max(limit.burst, 1)
+        maximumCountPerShard = max(1, maximumCount / Self.shardCount)
+        shards = (0..<Self.shardCount).map { _ in Shard() }
+    }
+
+    /// Takes a token; when there is none, the seconds until there will be one (at least 1).
+    func take(_ name: Name, at now: NIODeadline) -> Int? {
+        shards[abs(name.hashValue % Self.shardCount)].buckets.withLock { buckets in
+            var bucket = buckets[name] ?? Bucket(tokens: burst, time: now)
+            bucket.tokens = tokens(bucket, at: now)
+            bucket.time = max(now, bucket.time)
+            guard bucket.tokens >= 1 else { return max(1, Int(((1 - bucket.tokens) / rate).rounded(.up))) }
+            bucket.tokens -= 1
+            if buckets.count >= maximumCountPerShard, buckets[name] == nil {
+                buckets = buckets.filter { tokens($0.value, at: now) < burst }
+                guard buckets.count < maximumCountPerShard else { return nil }
+            }
+            buckets[name] = bucket
+            return nil
+        }
+    }
+
+    private func tokens(_ bucket: Bucket, at now: NIODeadline) -> Double {
+        let elapsed = max(0, Double((now - bucket.time).nanoseconds)) / 1e9
+        return min(burst, bucket.tokens + elapsed * rate)
+    }
+}

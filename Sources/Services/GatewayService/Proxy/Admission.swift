@@ -1,0 +1,87 @@
+import MartletAPI
+import MartletCore
+
+/// What the gateway found out about a request that may go on.
+struct Admission {
+    let match: RouteTable.Match
+    let grant: Grant?
+    let isUpgrade: Bool
+
+    /// Checks in the order that costs the attacker most and us least: address, route, length, credentials, rate.
+    init(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ client: ClientConnection, _ worker: Worker) throws(Refusal) {
+        let address = client.address(head, bytes, worker.settings)
+        if let buckets = worker.settings.addressBuckets, let address {
+            try Self.take(buckets, address.bucket, worker)
+        }
+        match = try worker.routes.match(head.path, method: head.method, in: bytes)
+        if let length = head.contentLength, length > match.route.maximumBodyBytes { throw Refusal(.payloadTooLarge) }
+        grant = try Self.grant(match, head, bytes, client, address, worker)
+        if let buckets = worker.settings.keyBuckets, let grant {
+            try Self.take(buckets, grant.principal.credentialID, worker)
+        }
+        isUpgrade = match.route.isStreaming && head.asksForWebSocket(bytes)
+    }
+
+    private static func take<Name>(_ buckets: TokenBuckets<Name>, _ name: Name, _ worker: Worker) throws(Refusal) {
+        if let seconds = buckets.take(name, at: worker.now) { throw Refusal(.tooManyRequests, retryAfter: seconds) }
+    }
+
+    private static func grant(
+        _ match: RouteTable.Match, _ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ client: ClientConnection,
+        _ address: IPAddress?, _ worker: Worker
+    ) throws(Refusal) -> Grant? {
+        let route = match.route
+        guard route.credential != .none else { return nil }
+        var presented = Gatekeeper.Presented(kind: route.credential)
+        presented.environment = head.value(head.environment, in: bytes)
+        presented.project = route.projectIndex.map { bytes[match.captures[$0]] }
+        switch route.credential {
+        case .client, .master:
+            presented.appKey = route.appKeyIndex.map { bytes[match.captures[$0]] }
+            presented.secret = head.value(head.secret, in: bytes)
+            presented.masterKey = head.value(head.masterKey, in: bytes)
+        case .evaluation:
+            presented.secret = ForeignCredentials.evaluationKey(head, bytes)
+        case .ingest:
+            let key = ForeignCredentials.ingestKey(head, bytes)
+            guard let key else { throw Refusal(.unauthorized) }
+            let result = key.withUnsafeBytes { key in
+                presented.secret = key
+                let presented = presented
+                return Result { () throws(Refusal) in
+                    try worker.gatekeeper.grant(presented, from: address, memo: client.memo, at: worker.seconds)
+                }
+            }
+            return try result.get()
+        case .none: break
+        }
+        return try worker.gatekeeper.grant(presented, from: address, memo: client.memo, at: worker.seconds)
+    }
+}
+
+extension IPAddress {
+    /// What counts as one client: an IPv4 address, or the /64 that an IPv6 subscriber owns.
+    fileprivate var bucket: IPAddress { isV4 ? self : IPAddress(high: high, low: 0) }
+}
+
+extension RequestHead {
+    /// `h2c` and other protocols are not passed on: through such a tunnel requests would reach the service unchecked.
+    fileprivate func asksForWebSocket(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard method == .get, minor == 1, connectionNamesUpgrade, !hasBody else { return false }
+        return value(upgrade, in: bytes)?.spells("websocket") ?? false
+    }
+}
+
+extension ClientConnection {
+    /// The client's own address: behind trusted proxies the last one in `X-Forwarded-For` that is not such a proxy.
+    fileprivate func address(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ settings: Settings) -> IPAddress? {
+        guard isTrustedProxy, let list = head.value(head.forwardedFor, in: bytes) else { return address }
+        var hops: [IPAddress?] = []
+        list.forEachListElement { hops.append(IPAddress($0.text)) }
+        for hop in hops.reversed() {
+            guard let hop else { return address }
+            if !settings.trustedProxies.contains(where: { $0.contains(hop) }) { return hop }
+        }
+        return hops.first ?? address
+    }
+}

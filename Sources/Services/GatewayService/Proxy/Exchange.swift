@@ -1,0 +1,358 @@
+import Logging
+import MartletAPI
+import MartletCore
+import NIOCore
+
+/// One request on its way through: from the client's head to the last byte of the answer.
+///
+/// Checks the request, finds an upstream, and passes both directions on while each side keeps up with the other. Runs on
+/// one event loop together with both connections, so nothing here waits and nothing is locked.
+final class Exchange {
+    enum UpstreamFailure {
+        case closed, malformed
+    }
+
+    let method: Method
+    let requestID: RequestID
+    /// Nil for a request that was refused before it had a route.
+    private(set) var route: Route?
+    private(set) var grant: Grant?
+    /// The origin that CORS headers answer to.
+    private(set) var origin: String?
+    private(set) var isUpgrade = false
+    let started: NIODeadline
+    private(set) var status = 0
+    private(set) var bytesIn: Int64 = 0
+    private(set) var bytesOut: Int64 = 0
+    /// Where the answer came from, or would have.
+    private(set) var backend: Backend?
+
+    private unowned let worker: Worker
+    private weak var front: (any Front)?
+    private var upstream: UpstreamConnection?
+    private var phase = Phase.checking
+    private var requestHead = ByteBuffer()
+    private var heldBody: [ByteBuffer] = []
+    private var bodyFraming = BodyFraming.none
+    private var requestEnded = false
+    private var tried: [Backend] = []
+    private var headDeadline = NIODeadline.distantFuture
+    private var lastProgress: NIODeadline
+
+    private static let maximumAttempts = 3
+
+    private enum Phase {
+        case checking, connecting, sending, answering, tunnel, ended
+    }
+
+    private enum BodyFraming {
+        case none, length, chunked
+    }
+
+    init(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer, front: any Front, worker: Worker) {
+        self.front = front
+        self.worker = worker
+        method = head.method
+        requestID = head.value(head.requestID, in: bytes).flatMap(RequestID.init(given:)) ?? worker.takeRequestID()
+        started = .now()
+        lastProgress = worker.now
+        if let origin = head.value(head.origin, in: bytes), !worker.settings.allowedOrigins.isEmpty {
+            let text = origin.text
+            if worker.settings.allows(origin: text) { self.origin = text }
+        }
+    }
+
+    /// For a request that was refused before its head was understood.
+    init(refusedAt now: NIODeadline, front: any Front, worker: Worker) {
+        self.front = front
+        self.worker = worker
+        method = .get
+        requestID = worker.takeRequestID()
+        started = now
+        lastProgress = worker.now
+    }
+
+    /// Checks the request and sends it on its way, or answers it.
+    func start(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) {
+        guard let front else { return }
+        requestEnded = !head.hasBody
+        do throws(Refusal) {
+            if let preflight = preflight(head, bytes) { return answer(preflight, closing: head.hasBody) }
+            let admission = try Admission(head, bytes, front.client, worker)
+            route = admission.match.route
+            grant = admission.grant
+            isUpgrade = admission.isUpgrade
+            bodyFraming = head.isChunked ? .chunked : head.contentLength == nil ? .none : .length
+            requestHead = worker.takeBuffer()
+            UpstreamHead(head, bytes, admission, front.client, requestID).write(to: &requestHead)
+            connect()
+        } catch {
+            refuse(error, closing: head.hasBody)
+        }
+    }
+
+    // MARK: From the client
+
+    /// Whether body portions may come; otherwise they are to be kept back.
+    var wantsBody: Bool {
+        switch phase {
+        case .sending, .answering, .tunnel: upstream?.isWritable ?? false
+        case .checking, .connecting, .ended: false
+        }
+    }
+
+    func clientBody(_ data: ByteBuffer) {
+        bytesIn += Int64(data.readableBytes)
+        lastProgress = worker.now
+        if phase != .tunnel, let route, bytesIn > route.maximumBodyBytes { return refuse(Refusal(.payloadTooLarge), closing: true) }
+        guard let upstream else { return }
+        if bodyFraming == .chunked, phase != .tunnel {
+            var size = worker.takeBuffer()
+            size.writeString(String(data.readableBytes, radix: 16))
+            size.writeStaticString("\r\n")
+            upstream.write(size)
+            upstream.write(data)
+            upstream.write(Self.lineEnd)
+            worker.giveBack(size)
+        } else {
+            upstream.write(data)
+        }
+    }
+
+    func clientEnded() {
+        requestEnded = true
+        headDeadline = worker.now + (route?.headTimeout ?? .seconds(30))
+        if bodyFraming == .chunked { upstream?.write(Self.lastChunk) }
+    }
+
+    /// Nothing more comes for the moment: what was written goes out.
+    func clientReadComplete() {
+        upstream?.flush()
+    }
+
+    /// The client closed its sending side; in a tunnel that is passed on.
+    func clientClosedOutput() {
+        if phase == .tunnel { upstream?.closeOutput() }
+    }
+
+    func clientBecameWritable() {
+        upstream?.resume()
+    }
+
+    /// The client is gone: the upstream's work is in vain.
+    func clientClosed() {
+        guard phase != .ended else { return }
+        if status == 0 { status = 499 }
+        finish(outcome: .unknown, reusable: false)
+    }
+
+    // MARK: From the upstream
+
+    func upstreamHead(_ head: ResponseHead, _ bytes: UnsafeRawBufferPointer) {
+        guard let front, phase == .sending else { return }
+        status = head.status
+        lastProgress = worker.now
+        worker.giveBack(requestHead)
+        requestHead = ByteBuffer()
+        phase = head.status == 101 ? .tunnel : .answering
+        front.respond(head, bytes, of: self)
+        if phase == .tunnel {
+            front.flush()
+            front.becomeTunnel()
+        }
+    }
+
+    func upstreamBody(_ data: ByteBuffer) {
+        guard let front else { return }
+        bytesOut += Int64(data.readableBytes)
+        lastProgress = worker.now
+        front.respond(data)
+        if !front.isWritable { upstream?.pause() }
+    }
+
+    func upstreamReadComplete() {
+        guard phase == .answering || phase == .tunnel, let front else { return }
+        front.flush()
+        if !front.isWritable { upstream?.pause() }
+    }
+
+    func upstreamEnded(reusable: Bool) {
+        guard let front, phase == .answering else { return }
+        // An upstream that answers without having read the whole request is left alone with the rest.
+        let requestWasRead = requestEnded
+        finish(outcome: status >= 500 && status != 501 ? .unknown : .success, reusable: reusable && requestWasRead)
+        front.endResponse(of: self)
+    }
+
+    func upstreamFailed(_ failure: UpstreamFailure) {
+        guard let backend, phase != .ended else { return }
+        let wasReused = (upstream?.servedCount ?? 0) > 0
+        upstream = nil
+        switch phase {
+        case .sending where failure == .closed && wasReused && canRetry:
+            // The upstream closed an idle connection just as the request was written: it never took the request.
+            backend.end(.unknown, at: worker.now)
+            self.backend = nil
+            connect()
+        case .checking, .connecting, .sending:
+            backend.end(.failure, at: worker.now)
+            self.backend = nil
+            refuse(Refusal(.upstreamFailed), closing: !requestEnded)
+        case .answering, .tunnel:
+            backend.end(phase == .tunnel ? .success : .failure, at: worker.now)
+            self.backend = nil
+            finish(outcome: .unknown, reusable: false)
+            front?.abort()
+        case .ended:
+            break
+        }
+    }
+
+    func upstreamBecameWritable() {
+        front?.resumeBody()
+    }
+
+    // MARK: Time
+
+    func tick(_ now: NIODeadline) {
+        switch phase {
+        case .sending:
+            if now > headDeadline {
+                refuse(Refusal(.upstreamTimeout), closing: !requestEnded)
+            } else if !requestEnded, now > lastProgress + worker.settings.idleTimeout {
+                let upstreamIsStuck = upstream?.isWritable == false
+                refuse(Refusal(upstreamIsStuck ? .upstreamTimeout : .requestTimeout), closing: true)
+            }
+        case .answering:
+            let isStuck = route?.isStreaming != true || front?.isWritable == false
+            if isStuck, now > lastProgress + worker.settings.idleTimeout { stop() }
+        case .checking, .connecting, .tunnel, .ended:
+            break
+        }
+    }
+
+    /// Whether no byte moved either way for as long as `time`.
+    func isStalled(for time: TimeAmount, at now: NIODeadline) -> Bool { now > lastProgress + time }
+
+    private func stop() {
+        let front = self.front
+        finish(outcome: .unknown, reusable: false)
+        front?.abort()
+    }
+
+    // MARK: Details
+
+    private func preflight(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) -> Answer? {
+        guard head.method == .options, origin != nil, head.accessControlRequestMethod >= 0,
+            let methods = worker.routes.methods(head.path, in: bytes)
+        else { return nil }
+        var answer = Answer(status: 204)
+        answer.headers.append(("access-control-allow-methods", methods))
+        answer.headers.append(("access-control-max-age", "600"))
+        if let wanted = head.value(head.accessControlRequestHeaders, in: bytes) {
+            answer.headers.append(("access-control-allow-headers", wanted.text))
+        }
+        return answer
+    }
+
+    private func connect() {
+        guard let route else { return }
+        phase = .connecting
+        let now = worker.now
+        guard tried.count < Self.maximumAttempts,
+            let backend = worker.upstreams[route.upstreamIndex].choose(excluding: tried, at: now)
+        else {
+            return refuse(Refusal(.unavailable, retryAfter: 1), closing: !requestEnded)
+        }
+        self.backend = backend
+        backend.begin(at: now)
+        if tried.isEmpty, let connection = backend.takeIdle() { return send(on: connection) }
+        backend.connect { [self] result in
+            switch result {
+            case .success(let connection):
+                guard phase == .connecting, self.backend === backend else { return backend.giveBack(connection) }
+                send(on: connection)
+            case .failure:
+                guard phase == .connecting, self.backend === backend else { return }
+                backend.end(.failure, at: worker.now)
+                self.backend = nil
+                tried.append(backend)
+                connect()
+            }
+        }
+    }
+
+    private func send(on connection: UpstreamConnection) {
+        phase = .sending
+        upstream = connection
+        lastProgress = worker.now
+        connection.lend(to: self)
+        connection.write(requestHead)
+        if requestEnded {
+            headDeadline = worker.now + (route?.headTimeout ?? .seconds(30))
+            connection.flush()
+        } else {
+            connection.flush()
+            front?.readyForBody(sendingContinue: true)
+        }
+    }
+
+    /// Nothing of a body was sent and sending the head again does no harm.
+    private var canRetry: Bool {
+        method.isIdempotent && bodyFraming == .none && bytesIn == 0 && tried.count < Self.maximumAttempts
+    }
+
+    /// Answers with a problem; when an answer has begun already, all that is left is to break off.
+    func refuse(_ refusal: Refusal, closing: Bool) {
+        answer(worker.answers.problem(refusal, requestID), closing: closing || refusal.code == .malformedRequest)
+    }
+
+    private func answer(_ answer: Answer, closing: Bool) {
+        guard phase != .ended else { return }
+        guard let front, phase != .answering, phase != .tunnel else { return stop() }
+        status = answer.status
+        bytesOut = Int64(answer.body.count)
+        let isUpstreamsFault = status == 504
+        finish(outcome: isUpstreamsFault ? .failure : .unknown, reusable: false)
+        front.answer(answer, of: self, closing: closing)
+    }
+
+    private func finish(outcome: Backend.Outcome, reusable: Bool) {
+        phase = .ended
+        backend?.end(outcome, at: worker.now)
+        upstream?.end(reusable: reusable)
+        upstream = nil
+        if requestHead.capacity > 0 {
+            worker.giveBack(requestHead)
+            requestHead = ByteBuffer()
+        }
+        worker.metrics.count(self)
+        if worker.settings.logsRequests { log() }
+    }
+
+    private static let lineEnd = ByteBuffer(string: "\r\n")
+    private static let lastChunk = ByteBuffer(string: "0\r\n\r\n")
+}
+
+extension Exchange {
+    /// One line: what was asked by its route's pattern (a path holds keys), by whom, and what came of it.
+    private func log() {
+        let logger = worker.settings.logger
+        guard logger.logLevel <= .info else { return }
+        var metadata: Logger.Metadata = [
+            "request.id": .string(requestID.text),
+            "request.method": .string("\(method.name)"),
+            "request.route": .string(route?.pattern ?? "-"),
+            "response.status": .stringConvertible(status),
+            "duration.us": .stringConvertible((NIODeadline.now() - started).nanoseconds / 1000),
+            "bytes.in": .stringConvertible(bytesIn),
+            "bytes.out": .stringConvertible(bytesOut),
+        ]
+        if let grant {
+            metadata["app.id"] = .string(grant.principal.appID)
+            metadata["credential.id"] = .string(grant.principal.credentialID)
+        }
+        if let backend { metadata["upstream.address"] = .string(backend.name) }
+        logger.info("A request was answered.", metadata: metadata)
+    }
+}

@@ -1,0 +1,48 @@
+import Metrics
+import NIOCore
+
+/// Numbers of one event loop, handed to swift-metrics at each tick: counting a request costs no lock.
+final class WorkerMetrics {
+    private let names: [String]
+    private var counts: [Int]
+    private var bytesIn: Int64 = 0
+    private var bytesOut: Int64 = 0
+    private let counters: [Counter]
+    private let timers: [Metrics.Timer]
+    private let bytesInCounter = Counter(label: "martlet_gateway_received_bytes_total")
+    private let bytesOutCounter = Counter(label: "martlet_gateway_sent_bytes_total")
+
+    private static let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"]
+
+    init(upstreamNames: [String]) {
+        // The last stands for requests without a route.
+        names = upstreamNames + ["none"]
+        counts = Array(repeating: 0, count: names.count * Self.classes.count)
+        counters = names.flatMap { name in
+            Self.classes.map {
+                Counter(label: "martlet_gateway_requests_total", dimensions: [("upstream", name), ("status", $0)])
+            }
+        }
+        timers = names.map { Metrics.Timer(label: "martlet_gateway_request_duration", dimensions: [("upstream", $0)]) }
+    }
+
+    func count(_ exchange: Exchange) {
+        let name = exchange.route?.upstreamIndex ?? names.count - 1
+        let statusClass = min(max(exchange.status / 100, 1), 5) - 1
+        counts[name * Self.classes.count + statusClass] += 1
+        bytesIn += exchange.bytesIn
+        bytesOut += exchange.bytesOut
+        timers[name].recordNanoseconds((NIODeadline.now() - exchange.started).nanoseconds)
+    }
+
+    func flush() {
+        for index in counts.indices where counts[index] > 0 {
+            counters[index].increment(by: counts[index])
+            counts[index] = 0
+        }
+        if bytesIn > 0 { bytesInCounter.increment(by: bytesIn) }
+        if bytesOut > 0 { bytesOutCounter.increment(by: bytesOut) }
+        bytesIn = 0
+        bytesOut = 0
+    }
+}

@@ -1,0 +1,138 @@
+import MartletAPI
+import NIOCore
+
+/// One entry of the route file, checked and made ready for use.
+final class Route: Sendable {
+    let pattern: String
+    let upstream: String
+    /// Its place among the sorted names of all upstreams.
+    let upstreamIndex: Int
+    let credential: RouteCredential
+    let methods: Set<Method>
+    /// For `Allow`.
+    let methodNames: String
+    let maximumBodyBytes: Int64
+    let headTimeout: TimeAmount
+    let isStreaming: Bool
+    let segments: [Segment]
+    /// Which captured parameter is the app key, and which the project number.
+    let appKeyIndex: Int?
+    let projectIndex: Int?
+    /// Nil: the path goes on as it came.
+    let rewrite: [Piece]?
+
+    enum Segment: Hashable {
+        case literal([UInt8])
+        case parameter
+        case rest
+    }
+
+    enum Piece {
+        case literal([UInt8])
+        case parameter(Int)
+        case rest
+    }
+
+    init(_ entry: RouteFile.Entry, configuration: GatewayConfiguration) throws(GatewayConfigurationError) {
+        func invalid(_ what: String) -> GatewayConfigurationError {
+            GatewayConfigurationError("Route \(entry.path): \(what).")
+        }
+        guard let upstreamIndex = configuration.upstreams.keys.sorted().firstIndex(of: entry.upstream) else { throw invalid("unknown upstream '\(entry.upstream)'") }
+        let (segments, names) = try Self.segments(entry.path, invalid)
+        var methods = Set<Method>()
+        for name in entry.methods {
+            guard let method = Method(name: name), method != .connect, method != .trace else {
+                throw invalid("method '\(name)' is not allowed")
+            }
+            methods.insert(method)
+        }
+        guard !methods.isEmpty else { throw invalid("no methods") }
+        if methods.contains(.get) { methods.insert(.head) }
+
+        self.pattern = entry.path
+        self.upstream = entry.upstream
+        self.upstreamIndex = upstreamIndex
+        self.credential = entry.credential
+        self.methods = methods
+        self.methodNames = Method.allCases.filter(methods.contains).map { "\($0.name)" }.joined(separator: ", ")
+        self.segments = segments
+        self.appKeyIndex = names.firstIndex(of: "appKey")
+        self.projectIndex = names.firstIndex(of: "project")
+        self.rewrite = try entry.rewrite.map { text throws(GatewayConfigurationError) in
+            try Self.pieces(text, names, hasRest: segments.last == .rest, invalid)
+        }
+        let maximum = entry.maximumBodyBytes ?? configuration.limits.maximumBodyBytes
+        guard maximum >= 0 else { throw invalid("maximumBodyBytes is negative") }
+        self.maximumBodyBytes = maximum == 0 ? .max : maximum
+        let seconds = entry.timeoutSeconds ?? 0
+        guard seconds >= 0, seconds < 86_400 else { throw invalid("timeoutSeconds is out of range") }
+        self.headTimeout = seconds > 0 ? .milliseconds(Int64(seconds * 1000)) : TimeAmount(configuration.timeouts.responseHead)
+        self.isStreaming = entry.streaming ?? false
+        let needsAppKey = entry.credential == .client || entry.credential == .master
+        guard !needsAppKey || appKeyIndex != nil else { throw invalid("its credential needs {appKey} in the path") }
+    }
+
+    /// Length of the literal parts of `rewrite`.
+    var rewriteBytes: Int {
+        (rewrite ?? []).reduce(0) { sum, piece in
+            if case .literal(let text) = piece { sum + text.count } else { sum }
+        }
+    }
+
+    private typealias Invalid = (String) -> GatewayConfigurationError
+
+    private static func segments(
+        _ path: String, _ invalid: Invalid
+    ) throws(GatewayConfigurationError) -> (segments: [Segment], names: [String]) {
+        guard path.hasPrefix("/") else { throw invalid("the path must begin with a slash") }
+        let parts = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        var segments: [Segment] = []
+        var names: [String] = []
+        for (index, part) in parts.enumerated() {
+            if part == "**" {
+                guard index == parts.count - 1 else { throw invalid("** must come last") }
+                segments.append(.rest)
+            } else if part.hasPrefix("{"), part.hasSuffix("}") {
+                names.append(String(part.dropFirst().dropLast()))
+                segments.append(.parameter)
+            } else {
+                guard !part.contains(where: { "{}*%?#".contains($0) }), !part.isEmpty || index == parts.count - 1 else {
+                    throw invalid("segment '\(part)' is not valid")
+                }
+                segments.append(.literal(Array(part.utf8)))
+            }
+        }
+        guard names.count <= Captures.maximumCount, Set(names).count == names.count else {
+            throw invalid("too many or repeated parameters")
+        }
+        return (segments, names)
+    }
+
+    private static func pieces(
+        _ text: String, _ names: [String], hasRest: Bool, _ invalid: Invalid
+    ) throws(GatewayConfigurationError) -> [Piece] {
+        guard text.hasPrefix("/") else { throw invalid("the rewrite must begin with a slash") }
+        var pieces: [Piece] = []
+        var literal: [UInt8] = []
+        for part in text.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+            literal.append(UInt8(ascii: "/"))
+            var piece: Piece?
+            if part == "**" {
+                guard hasRest else { throw invalid("the rewrite has ** and the path has not") }
+                piece = .rest
+            } else if part.hasPrefix("{"), part.hasSuffix("}") {
+                guard let index = names.firstIndex(of: String(part.dropFirst().dropLast())) else {
+                    throw invalid("the rewrite names \(part), which the path does not")
+                }
+                piece = .parameter(index)
+            }
+            if let piece {
+                pieces += [.literal(literal), piece]
+                literal = []
+            } else {
+                literal += Array(part.utf8)
+            }
+        }
+        return literal.isEmpty ? pieces : pieces + [.literal(literal)]
+    }
+}

@@ -1,0 +1,49 @@
+import Foundation
+
+/// The shape of `gateway/routes.json`: which paths exist, who may use them and which upstream serves them.
+struct RouteFile: Codable {
+    var routes: [Entry]
+
+    struct Entry: Codable {
+        /// Segments that are literal, `{name}` for any one segment, or a last `**` for all that follow (at least one byte).
+        var path: String
+        /// A key of `GatewayConfiguration.upstreams`.
+        var upstream: String
+        var credential: RouteCredential
+        /// Names in upper case; GET stands for HEAD too.
+        var methods: [String]
+        /// The upstream's path, with `{name}` and `**` of `path`; default: the path as it came.
+        var rewrite: String?
+        /// Default: `Limits.maximumBodyBytes`; 0: no limit.
+        var maximumBodyBytes: Int64?
+        /// For the response head. Default: `Timeouts.responseHead`.
+        var timeoutSeconds: Double?
+        /// Events or WebSocket: no time limit behind the head, upgrades are passed through.
+        var streaming: Bool?
+    }
+
+    static func read(_ file: String) throws -> RouteFile {
+        guard let data = FileManager.default.contents(atPath: file) else {
+            throw GatewayConfigurationError("The route file \(file) cannot be read.")
+        }
+        do {
+            return try JSONDecoder().decode(RouteFile.self, from: data)
+        } catch {
+            throw GatewayConfigurationError("The route file \(file) is not valid: \(error)")
+        }
+    }
+}
+
+/// What a route asks of the request before it is passed on.
+enum RouteCredential: String, Codable {
+    /// `{appKey}` with the app's secret, or with a master key in its place.
+    case client
+    /// `{appKey}` with a master key.
+    case master
+    /// An ingest key as Basic user name, in `X-Sentry-Auth` or in the query; `{project}`, if any, is the app's number.
+    case ingest
+    /// An evaluation key as bearer token or in `X-API-Key`.
+    case evaluation
+    /// Open to everyone; no principal is passed on.
+    case none
+}

@@ -1,0 +1,62 @@
+import NIOCore
+import NIOPosix
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// `host:port` as configured.
+struct HostAndPort: Sendable, Hashable {
+    let host: String
+    let port: Int
+
+    /// Reads `name:80`, `10.0.0.1:80` or `[::1]:80`.
+    init(_ text: String) throws(GatewayConfigurationError) {
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]), (1...65535).contains(port)
+        else { throw GatewayConfigurationError("upstreams: '\(text)' is not host:port.") }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        guard !host.isEmpty else { throw GatewayConfigurationError("upstreams: '\(text)' is not host:port.") }
+        self.host = String(host)
+        self.port = port
+    }
+
+    /// All addresses the name stands for, in a stable order. Asks on a thread of its own, for `getaddrinfo` blocks.
+    func resolve() async throws -> [SocketAddress] {
+        if let literal = try? SocketAddress(ipAddress: host, port: port) { return [literal] }
+        let addresses = try await NIOThreadPool.singleton.runIfActive { try lookUp() }
+        return try addresses.map { try SocketAddress(ipAddress: $0, port: port) }
+    }
+
+    private struct LookupError: Error {
+        var code: Int32
+    }
+
+    private func lookUp() throws -> [String] {
+        var hints = addrinfo()
+        hints.ai_family = AF_UNSPEC
+        #if canImport(Glibc)
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        #else
+        hints.ai_socktype = SOCK_STREAM
+        #endif
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(host, nil, &hints, &list)
+        guard code == 0 else { throw LookupError(code: code) }
+        defer { freeaddrinfo(list) }
+        var texts = Set<String>()
+        var next = list
+        while let info = next {
+            var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+            let status = getnameinfo(
+                info.pointee.ai_addr, info.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
+            if status == 0 { texts.insert(String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)) }
+            next = info.pointee.ai_next
+        }
+        return texts.sorted()
+    }
+}

@@ -1,0 +1,97 @@
+import NIOCore
+import NIOPosix
+
+/// One upstream address on one event loop: its idle connections, its load and its breaker.
+final class Backend {
+    let address: SocketAddress
+    /// For logs.
+    let name: String
+    /// What the health checks say.
+    var isHealthy = true
+    private(set) var inFlight = 0
+    private var breaker = Breaker()
+    private var idle: [UpstreamConnection] = []
+    private var isRetired = false
+    private let eventLoop: any EventLoop
+    private let settings: Settings
+
+    /// Services keep idle connections for longer than this.
+    private static let idleTime = TimeAmount.seconds(50)
+
+    init(_ address: SocketAddress, eventLoop: any EventLoop, settings: Settings) {
+        self.address = address
+        self.name = "\(address.ipAddress ?? "?"):\(address.port ?? 0)"
+        self.eventLoop = eventLoop
+        self.settings = settings
+    }
+
+    func isAvailable(at now: NIODeadline) -> Bool {
+        isHealthy && inFlight < settings.limits.maximumUpstreamConnections && breaker.allowsRequest(at: now)
+    }
+
+    /// Counts a request in; every call is followed by one of `end`.
+    func begin(at now: NIODeadline) {
+        inFlight += 1
+        breaker.begin(at: now)
+    }
+
+    enum Outcome {
+        case success, failure
+        /// Says nothing of the upstream: the client went away.
+        case unknown
+    }
+
+    func end(_ outcome: Outcome, at now: NIODeadline) {
+        inFlight -= 1
+        breaker.end(outcome, at: now)
+    }
+
+    func takeIdle() -> UpstreamConnection? {
+        while let connection = idle.popLast() {
+            if connection.isUsable { return connection }
+        }
+        return nil
+    }
+
+    func giveBack(_ connection: UpstreamConnection) {
+        guard !isRetired, connection.isUsable else { return connection.close() }
+        connection.idleSince = .now()
+        idle.append(connection)
+    }
+
+    func forget(_ connection: UpstreamConnection) {
+        idle.removeAll { $0 === connection }
+    }
+
+    /// Opens a connection for the one who asks; unless used, it is to be given back.
+    func connect(_ completion: @escaping (Result<UpstreamConnection, any Error>) -> Void) {
+        let settings = self.settings
+        let connection = UpstreamConnection(backend: self, maximumHeadBytes: 64 * 1024)
+        let bound = NIOLoopBound(connection, eventLoop: eventLoop)
+        ClientBootstrap(group: eventLoop)
+            .connectTimeout(settings.connectTimeout)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(bound.value) }
+            }
+            .connect(to: address)
+            .assumeIsolated()
+            .whenComplete { result in completion(result.map { _ in connection }) }
+    }
+
+    func tick(_ now: NIODeadline) {
+        let oldest = now - Self.idleTime
+        // The longest idle ones come first.
+        while let connection = idle.first, connection.idleSince < oldest || !connection.isUsable {
+            idle.removeFirst()
+            connection.close()
+        }
+    }
+
+    func retire() {
+        isRetired = true
+        let connections = idle
+        idle = []
+        for connection in connections { connection.close() }
+    }
+}

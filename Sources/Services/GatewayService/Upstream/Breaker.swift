@@ -1,0 +1,40 @@
+import NIOCore
+
+/// Keeps requests off an address that keeps failing: a value machine without clocks of its own.
+///
+/// Closed until `threshold` failures in a row; then open for a while that doubles up to `longestPause`; then one request
+/// is let through as a probe, and its outcome closes or reopens it.
+struct Breaker {
+    static let threshold = 5
+    static let firstPause = TimeAmount.milliseconds(500)
+    static let longestPause = TimeAmount.seconds(10)
+
+    private var failures = 0
+    private var openUntil: NIODeadline?
+    private var pause = firstPause
+    private var isProbing = false
+
+    func allowsRequest(at now: NIODeadline) -> Bool {
+        guard let openUntil else { return true }
+        return now >= openUntil && !isProbing
+    }
+
+    mutating func begin(at now: NIODeadline) {
+        if openUntil != nil { isProbing = true }
+    }
+
+    mutating func end(_ outcome: Backend.Outcome, at now: NIODeadline) {
+        switch outcome {
+        case .success:
+            self = Breaker()
+        case .failure:
+            failures += 1
+            guard failures >= Self.threshold else { return }
+            if openUntil != nil { pause = min(pause * 2, Self.longestPause) }
+            openUntil = now + pause
+            isProbing = false
+        case .unknown:
+            isProbing = false
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import AsyncHTTPClient
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// Keeps the addresses of all upstreams and their health up to date.
+///
+/// Names are resolved every five seconds, addresses asked every second. An address starts as healthy, is left out after
+/// two failed checks in a row and comes back after one good one.
+struct UpstreamMonitor: Sendable {
+    /// By place among the sorted upstream names.
+    let upstreams: [[HostAndPort]]
+    let names: [String]
+    let healthPath: String?
+    let client: HTTPClient
+    let group: any EventLoopGroup
+    let logger: Logger
+
+    private static let checkTimeout = TimeAmount.seconds(2)
+    private static let resolvesEvery = 5
+    private static let failuresUntilUnhealthy = 2
+
+    /// Addresses of every upstream; names that cannot be resolved have none yet.
+    func resolve() async -> [[SocketAddress]] {
+        var all: [[SocketAddress]] = []
+        for (name, targets) in zip(names, upstreams) {
+            var addresses: [SocketAddress] = []
+            for target in targets {
+                do {
+                    for address in try await target.resolve() where !addresses.contains(address) { addresses.append(address) }
+                } catch {
+                    logger.warning("An upstream name was not resolved.", metadata: ["upstream": "\(name)", "host": "\(target.host)"])
+                }
+            }
+            all.append(addresses)
+        }
+        return all
+    }
+
+    /// Checks until cancelled, handing on what it finds when that has changed.
+    func follow(_ first: [[SocketAddress]], _ publish: @Sendable ([[UpstreamAddress]]) async -> Void) async {
+        var addresses = first
+        var failures: [SocketAddress: Int] = [:]
+        var published: [[UpstreamAddress]] = []
+        var round = 0
+        while !Task.isCancelled {
+            if round > 0, round % Self.resolvesEvery == 0 {
+                // An answer without addresses is a failure of the resolver, not of the upstream.
+                addresses = zip(addresses, await resolve()).map { $1.isEmpty ? $0 : $1 }
+            }
+            round += 1
+            await check(addresses, &failures)
+            let found = addresses.map { list in
+                list.map { UpstreamAddress(address: $0, isHealthy: failures[$0, default: 0] < Self.failuresUntilUnhealthy) }
+            }
+            if found != published {
+                note(found, before: published)
+                published = found
+                await publish(found)
+            }
+            try? await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private func check(_ addresses: [[SocketAddress]], _ failures: inout [SocketAddress: Int]) async {
+        let all = Set(addresses.joined())
+        failures = failures.filter { all.contains($0.key) }
+        await withTaskGroup(of: (SocketAddress, Bool).self) { group in
+            for address in all { group.addTask { (address, await isHealthy(address)) } }
+            for await (address, isHealthy) in group { failures[address] = isHealthy ? 0 : failures[address, default: 0] + 1 }
+        }
+    }
+
+    private func isHealthy(_ address: SocketAddress) async -> Bool {
+        guard let healthPath else { return await opens(address) }
+        guard let ip = address.ipAddress, let port = address.port else { return false }
+        let host = ip.contains(":") ? "[\(ip)]" : ip
+        let request = HTTPClientRequest(url: "http://\(host):\(port)\(healthPath)")
+        guard let response = try? await client.execute(request, timeout: Self.checkTimeout) else { return false }
+        _ = try? await response.body.collect(upTo: 64 * 1024)
+        return (200..<300).contains(response.status.code)
+    }
+
+    private func opens(_ address: SocketAddress) async -> Bool {
+        let bootstrap = ClientBootstrap(group: group).connectTimeout(Self.checkTimeout)
+        guard let channel = try? await bootstrap.connect(to: address).get() else { return false }
+        try? await channel.close()
+        return true
+    }
+
+    private func note(_ found: [[UpstreamAddress]], before: [[UpstreamAddress]]) {
+        for (index, name) in names.enumerated() {
+            for address in found[index] {
+                let old = index < before.count ? before[index].first { $0.address == address.address } : nil
+                guard old?.isHealthy ?? true != address.isHealthy else { continue }
+                logger.warning(
+                    address.isHealthy ? "An upstream is healthy again." : "An upstream is not healthy.",
+                    metadata: ["upstream": "\(name)", "upstream.address": "\(address.address)"])
+            }
+        }
+    }
+}

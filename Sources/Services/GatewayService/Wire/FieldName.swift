@@ -1,0 +1,99 @@
+/// A header the gateway acts on; everything else is `other` and is passed through as it came.
+enum FieldName: UInt8 {
+    case other
+    // Framing and connection
+    case host, contentLength, transferEncoding, connection, keepAlive, upgrade, te, trailer, expect
+    case proxyConnection, proxyAuthenticate, proxyAuthorization, http2Settings
+    // Ours
+    case secret, masterKey, environment, otherMartlet, requestID
+    case forwarded, forwardedFor, forwardedProto, forwardedHost
+    // Credentials of foreign protocols
+    case authorization, apiKey, sentryAuth
+    // CORS
+    case origin, accessControlRequestMethod, accessControlRequestHeaders, accessControlAnswer
+    case server
+
+    /// Belongs to one connection and is never passed on (RFC 9110 §7.6.1).
+    var isHopByHop: Bool {
+        switch self {
+        case .connection, .keepAlive, .upgrade, .te, .trailer, .transferEncoding, .proxyConnection,
+            .proxyAuthenticate, .proxyAuthorization, .http2Settings:
+            true
+        default: false
+        }
+    }
+
+    init(_ name: UnsafeRawBufferPointer) {
+        if name.count >= 10, name[0] | 0x20 == UInt8(ascii: "x"),
+            UnsafeRawBufferPointer(rebasing: name[..<10]).spells("x-martlet-")
+        {
+            self = Self.martlet(name)
+        } else {
+            self = Self.known(name) ?? .other
+        }
+    }
+
+    private static func known(_ name: UnsafeRawBufferPointer) -> FieldName? {
+        switch name.count {
+        case 2: name.spells("te") ? .te : nil
+        case 4: name.spells("host") ? .host : nil
+        case 6:
+            switch name[0] | 0x20 {
+            case UInt8(ascii: "e"): name.spells("expect") ? .expect : nil
+            case UInt8(ascii: "o"): name.spells("origin") ? .origin : nil
+            default: name.spells("server") ? .server : nil
+            }
+        case 7:
+            switch name[0] | 0x20 {
+            case UInt8(ascii: "u"): name.spells("upgrade") ? .upgrade : nil
+            default: name.spells("trailer") ? .trailer : nil
+            }
+        case 9:
+            switch name[0] | 0x20 {
+            case UInt8(ascii: "x"): name.spells("x-api-key") ? .apiKey : nil
+            default: name.spells("forwarded") ? .forwarded : nil
+            }
+        case 10:
+            switch name[0] | 0x20 {
+            case UInt8(ascii: "c"): name.spells("connection") ? .connection : nil
+            default: name.spells("keep-alive") ? .keepAlive : nil
+            }
+        case 12: name.spells("x-request-id") ? .requestID : nil
+        case 13: name.spells("authorization") ? .authorization : nil
+        case 14:
+            switch name[0] | 0x20 {
+            case UInt8(ascii: "c"): name.spells("content-length") ? .contentLength : nil
+            case UInt8(ascii: "h"): name.spells("http2-settings") ? .http2Settings : nil
+            default: name.spells("x-sentry-auth") ? .sentryAuth : nil
+            }
+        case 15: name.spells("x-forwarded-for") ? .forwardedFor : nil
+        case 17: name.spells("transfer-encoding") ? .transferEncoding : nil
+        default: rare(name)
+        }
+    }
+
+    private static func rare(_ name: UnsafeRawBufferPointer) -> FieldName? {
+        guard let first = name.first else { return nil }
+        switch first | 0x20 {
+        case UInt8(ascii: "x"):
+            if name.spells("x-forwarded-proto") { return .forwardedProto }
+            return name.spells("x-forwarded-host") ? .forwardedHost : nil
+        case UInt8(ascii: "p"):
+            if name.spells("proxy-connection") { return .proxyConnection }
+            if name.spells("proxy-authorization") { return .proxyAuthorization }
+            return name.spells("proxy-authenticate") ? .proxyAuthenticate : nil
+        case UInt8(ascii: "a"):
+            if name.spells("access-control-request-method") { return .accessControlRequestMethod }
+            if name.spells("access-control-request-headers") { return .accessControlRequestHeaders }
+            let isAnswer = name.count > 15 && UnsafeRawBufferPointer(rebasing: name[..<15]).spells("access-control-")
+            return isAnswer ? .accessControlAnswer : nil
+        default: return nil
+        }
+    }
+
+    private static func martlet(_ name: UnsafeRawBufferPointer) -> FieldName {
+        if name.spells("x-martlet-secret") { return .secret }
+        if name.spells("x-martlet-master-key") { return .masterKey }
+        return name.spells("x-martlet-environment") ? .environment : .otherMartlet
+    }
+}

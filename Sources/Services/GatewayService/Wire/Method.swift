@@ -1,0 +1,41 @@
+/// A request method the gateway knows; others are answered with 501.
+enum Method: UInt8, CaseIterable {
+    case get, head, post, put, patch, delete, options, connect, trace
+
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        guard let method = Self.allCases.first(where: { bytes.elementsEqual($0.bytes) }) else { return nil }
+        self = method
+    }
+
+    init?(name: String) {
+        var name = name
+        guard let method = name.withUTF8({ Method(UnsafeRawBufferPointer($0)) }) else { return nil }
+        self = method
+    }
+
+    /// Safe to send again when nothing of the answer came (RFC 9110 §9.2.2).
+    var isIdempotent: Bool {
+        switch self {
+        case .get, .head, .put, .delete, .options: true
+        case .post, .patch, .connect, .trace: false
+        }
+    }
+
+    var name: StaticString {
+        switch self {
+        case .get: "GET"
+        case .head: "HEAD"
+        case .post: "POST"
+        case .put: "PUT"
+        case .patch: "PATCH"
+        case .delete: "DELETE"
+        case .options: "OPTIONS"
+        case .connect: "CONNECT"
+        case .trace: "TRACE"
+        }
+    }
+
+    private var bytes: UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+    }
+}

@@ -1,0 +1,93 @@
+import MartletAPI
+
+/// The rules for request targets: origin form only, and a path that every reader understands alike.
+///
+/// Refused are: the absolute and authority forms, empty segments, `.` and `..` segments also when percent-encoded or
+/// followed by `;`, encoded slashes, backslashes and control bytes, raw bytes outside RFC 3986, broken escapes.
+/// Whatever passes needs no normalising, so the route chosen here is the one every later reader sees.
+enum RequestTarget {
+    static func split(_ bytes: UnsafeRawBufferPointer, _ target: Span) throws(Refusal) -> (path: Span, query: Span) {
+        let range = target.range
+        guard bytes[range.lowerBound] == UInt8(ascii: "/") else {
+            throw Refusal(.invalidPath, "The request target must be a path that begins with a slash.")
+        }
+        let pathEnd = try checkPath(bytes, range)
+        if pathEnd < range.upperBound { try checkQuery(bytes, pathEnd + 1..<range.upperBound) }
+        return (
+            Span(start: range.lowerBound, count: pathEnd - range.lowerBound),
+            Span(start: pathEnd, count: range.upperBound - pathEnd)
+        )
+    }
+
+    /// Returns the offset of the question mark, or the range's end.
+    private static func checkPath(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(Refusal) -> Int {
+        var index = range.lowerBound
+        var segmentIsEmpty = false
+        // Whether all of the current segment so far is dots.
+        var segmentIsDots = false
+        while index < range.upperBound {
+            var byte = bytes[index]
+            if byte == UInt8(ascii: "?") { break }
+            if byte == UInt8(ascii: "%") {
+                guard let escaped = escape(bytes, index, range.upperBound) else { throw invalidEscape }
+                guard escaped >= 0x20, escaped != 0x7f, escaped != UInt8(ascii: "/"), escaped != UInt8(ascii: "\\") else {
+                    throw Refusal(.invalidPath, "The path must not contain encoded slashes, backslashes or control characters.")
+                }
+                // Neither a separator nor anything but a dot matters below.
+                byte = escaped == UInt8(ascii: ".") ? escaped : 0x80
+                index += 2
+            } else if !ByteSet.path.contains(byte) {
+                throw Refusal(.invalidPath, "The path contains a character that must be percent-encoded.")
+            }
+            index += 1
+            switch byte {
+            case UInt8(ascii: "/"):
+                guard !segmentIsEmpty, !segmentIsDots else { throw invalidSegment }
+                segmentIsEmpty = true
+            case UInt8(ascii: "."):
+                segmentIsDots = segmentIsEmpty || segmentIsDots
+                segmentIsEmpty = false
+            case UInt8(ascii: ";") where segmentIsDots: throw invalidSegment
+            default:
+                segmentIsDots = false
+                segmentIsEmpty = false
+            }
+        }
+        guard !segmentIsDots else { throw invalidSegment }
+        return index
+    }
+
+    private static func checkQuery(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(Refusal) {
+        var index = range.lowerBound
+        while index < range.upperBound {
+            if bytes[index] == UInt8(ascii: "%") {
+                guard escape(bytes, index, range.upperBound) != nil else { throw invalidEscape }
+                index += 3
+            } else {
+                guard ByteSet.query.contains(bytes[index]) else {
+                    throw Refusal(.invalidParameter, "The query contains a character that must be percent-encoded.")
+                }
+                index += 1
+            }
+        }
+    }
+
+    /// The byte that the escape at `index` stands for.
+    private static func escape(_ bytes: UnsafeRawBufferPointer, _ index: Int, _ end: Int) -> UInt8? {
+        guard index + 2 < end, let high = hexadecimal(bytes[index + 1]), let low = hexadecimal(bytes[index + 2]) else {
+            return nil
+        }
+        return high << 4 | low
+    }
+
+    private static var invalidEscape: Refusal { Refusal(.invalidPath, "A percent sign must begin an escape of two hexadecimal digits.") }
+    private static var invalidSegment: Refusal { Refusal(.invalidPath, "The path must not contain empty, '.' or '..' segments.") }
+}
+
+/// The value of a hexadecimal digit.
+@inline(__always)
+func hexadecimal(_ byte: UInt8) -> UInt8? {
+    if byte &- 0x30 < 10 { return byte &- 0x30 }
+    let letter = byte | 0x20
+    return letter &- 0x61 < 6 ? letter &- 0x57 : nil
+}

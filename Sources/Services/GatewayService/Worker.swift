@@ -1,0 +1,107 @@
+import Foundation
+import NIOCore
+
+/// What one event loop owns. Nothing in it is shared, so nothing is locked; touched on its event loop only.
+final class Worker: @unchecked Sendable {
+    let eventLoop: any EventLoop
+    let settings: Settings
+    let gatekeeper: Gatekeeper
+    let upstreams: [Upstream]
+    let metrics: WorkerMetrics
+    let answers = Answers()
+    /// Replaced on reload; requests under way keep the route they were matched to.
+    var routes: RouteTable
+    private(set) var isDraining = false
+    /// Time of the last tick; good enough for time-outs and spares a system call per portion of a body.
+    private(set) var now = NIODeadline.now()
+    /// Wall clock at the last tick, seconds since 1970.
+    private(set) var seconds = Date().timeIntervalSince1970
+
+    private var fronts: [any Front] = []
+    /// HTTP/2 connections, whose streams are fronts.
+    private var connections: [ObjectIdentifier: any Channel] = [:]
+    private var buffers: [ByteBuffer] = []
+    private var requestIDs = RequestID.Generator()
+    private var ticks: RepeatedTask?
+
+    static let tickLength = TimeAmount.milliseconds(200)
+
+    init(eventLoop: any EventLoop, settings: Settings, routes: RouteTable) {
+        self.eventLoop = eventLoop
+        self.settings = settings
+        self.routes = routes
+        gatekeeper = Gatekeeper(signer: settings.signer, masterKeyNetworks: settings.masterKeyNetworks)
+        upstreams = settings.upstreamNames.map { Upstream(name: $0, eventLoop: eventLoop, settings: settings) }
+        metrics = WorkerMetrics(upstreamNames: settings.upstreamNames)
+    }
+
+    func start() {
+        ticks = eventLoop.scheduleRepeatedTask(initialDelay: Self.tickLength, delay: Self.tickLength) { [weak self] _ in
+            self?.tick()
+        }
+    }
+
+    func stop() {
+        ticks?.cancel()
+        for upstream in upstreams { upstream.closeIdle() }
+        metrics.flush()
+    }
+
+    /// Whether no client is connected.
+    var isIdle: Bool { fronts.isEmpty && connections.isEmpty }
+
+    func add(_ connection: any Channel) { connections[ObjectIdentifier(connection)] = connection }
+
+    func remove(_ connection: any Channel) { connections[ObjectIdentifier(connection)] = nil }
+
+    func add(_ front: any Front) {
+        front.sweepIndex = fronts.count
+        fronts.append(front)
+    }
+
+    func remove(_ front: any Front) {
+        let index = front.sweepIndex
+        guard index >= 0, index < fronts.count, fronts[index] === front else { return }
+        let last = fronts.removeLast()
+        if last !== front {
+            fronts[index] = last
+            last.sweepIndex = index
+        }
+        front.sweepIndex = -1
+    }
+
+    /// From now on no connection outlives its request.
+    func drain() {
+        isDraining = true
+        for front in fronts { front.drain() }
+        for connection in connections.values {
+            connection.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        }
+    }
+
+    /// Ends what drained too slowly.
+    func closeAll() {
+        for front in fronts { front.abort() }
+        for connection in connections.values { connection.close(promise: nil) }
+    }
+
+    func takeRequestID() -> RequestID { requestIDs.next() }
+
+    /// An empty buffer whose storage was used before, where possible.
+    func takeBuffer() -> ByteBuffer { buffers.popLast() ?? ByteBufferAllocator().buffer(capacity: 2048) }
+
+    func giveBack(_ buffer: ByteBuffer) {
+        guard buffers.count < 64, buffer.capacity > 0, buffer.capacity <= 64 * 1024 else { return }
+        var buffer = buffer
+        buffer.clear()
+        buffers.append(buffer)
+    }
+
+    private func tick() {
+        now = .now()
+        seconds = Date().timeIntervalSince1970
+        for front in fronts { front.tick(now) }
+        for upstream in upstreams { upstream.tick(now) }
+        metrics.flush()
+    }
+}

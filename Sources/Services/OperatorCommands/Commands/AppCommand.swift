@@ -1,0 +1,51 @@
+import ArgumentParser
+import AuthService
+import Foundation
+
+/// `martlet app create|list`
+struct AppCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "app", abstract: "Makes and lists apps.", subcommands: [Create.self, List.self])
+
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Makes an app with its first keys, and prints them: they are shown this once.")
+
+        @Option(help: "The app's name, 1 to 200 characters.")
+        var name: String
+
+        @Flag(help: "Print JSON.")
+        var json = false
+
+        func validate() throws {
+            guard (1...200).contains(name.count) else { throw ValidationError("a name has 1 to 200 characters") }
+        }
+
+        func run() async throws {
+            let app = try await Database.withClient { try await NewApp.create(name: name, in: $0) }
+            if json { return try Output.json(app) }
+            Output.table(
+                ["what", "value"],
+                [
+                    ["app id", app.appId], ["project number", String(app.appNumber)], ["app key", app.appKey],
+                    ["secret", app.secret], ["master key", app.masterKey], ["test app key", app.testAppKey],
+                    ["ingest key", app.ingestKey], ["evaluation key", app.evaluationKey],
+                ])
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Lists the apps.")
+
+        @Flag(help: "Print JSON.")
+        var json = false
+
+        func run() async throws {
+            let apps = try await Database.withClient { try await AppStore(postgres: $0).list() }
+            if json { return try Output.json(apps) }
+            Output.table(
+                ["id", "number", "name", "created"],
+                apps.map { [$0.id, String($0.number), $0.name, $0.created.formatted(.iso8601)] })
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import ArgumentParser
+import Foundation
+import MartletCore
+import MartletPostgres
+
+/// `martlet doctor`
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor", abstract: "Checks a running server, says what is wrong, and exits 1 if anything is.",
+        discussion: "Reads .martlet/connection.json of a server started by deploy/up, else MARTLET_DATABASE_URL alone.")
+
+    @Option(help: "The server's state folder.")
+    var state = ".martlet"
+
+    func run() async throws {
+        let connection = try? Connection.read(from: URL(fileURLWithPath: state).appending(path: "connection.json"))
+        var findings = await databaseFindings(connection)
+        for (name, address) in (connection?.internalServices ?? [:]).sorted(by: { $0.key < $1.key }) {
+            findings.append(Finding(name: "\(name) is ready", isGood: await Health.isOK(address + "/health/ready")))
+        }
+        findings.append(diskFinding())
+        for finding in findings { print((finding.isGood ? "ok    " : "WRONG ") + finding.name) }
+        if findings.contains(where: { !$0.isGood }) { throw ExitCode(1) }
+    }
+
+    private struct Finding {
+        var name: String
+        var isGood: Bool
+    }
+
+    private func databaseFindings(_ connection: Connection?) async -> [Finding] {
+        do {
+            return try await Database.withClient(url: connection.map { Secret($0.databaseURL) }) { client in
+                let version: String = try await client.query("SELECT current_setting('server_version')")[0].decode(0)
+                let number: Int = try await client.query("SELECT current_setting('server_version_num')::int")[0].decode(0)
+                var findings = [Finding(name: "PostgreSQL \(version) (15 or newer)", isGood: number >= 150_000)]
+                for service in ServiceRole.all {
+                    findings.append(try await Self.migrationFinding(service, client))
+                }
+                let skew: Double = try await client.query("SELECT extract(epoch FROM clock_timestamp())::double precision")[0].decode(0)
+                let difference = abs(skew - Date().timeIntervalSince1970)
+                findings.append(Finding(name: "clocks of here and the database agree within 5 s", isGood: difference < 5))
+                return findings
+            }
+        } catch {
+            return [Finding(name: "the database answers (\(error))", isGood: false)]
+        }
+    }
+
+    private static func migrationFinding(_ service: ServiceRole, _ client: PostgresClient) async throws -> Finding {
+        let name = "schema \(service.name) is up to date (\(service.migrations.count) migrations)"
+        guard let table = PostgresIdentifier(schema: service.name, name: "migrations") else { return Finding(name: name, isGood: false) }
+        do {
+            let count: Int = try await client.query("SELECT count(*) FROM \(table)")[0].decode(0)
+            return Finding(name: name, isGood: count == service.migrations.count)
+        } catch let error as PostgresError where error.sqlState == "42P01" || error.sqlState == "3F000" {
+            return Finding(name: name + ": run martlet migrate", isGood: false)
+        }
+    }
+
+    private func diskFinding() -> Finding {
+        let attributes = try? FileManager.default.attributesOfFileSystem(forPath: ".")
+        let free = (attributes?[.systemFreeSize] as? NSNumber)?.int64Value ?? 0
+        return Finding(name: "at least 1 GiB of disk is free here", isGood: free >= 1 << 30)
+    }
+}

@@ -1,0 +1,77 @@
+import ArgumentParser
+import AuthService
+import Foundation
+import Logging
+import MartletCore
+import MartletPostgres
+import ServiceLifecycle
+import UnixSignals
+
+/// `martlet up`
+struct UpCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "up", abstract: "Starts a whole server on this machine, and keeps it running until SIGTERM.",
+        discussion: """
+            PostgreSQL is a cluster of its own in the state folder, unless MARTLET_DATABASE_URL names one (as superuser). \
+            MARTLET_PORT is the public port (8080), MARTLET_HOST its address (127.0.0.1). MARTLET_GATEWAY_… reaches the \
+            gateway as MARTLET_….
+            """)
+
+    @Option(help: "Where data, secrets and logs are kept.")
+    var state = ".martlet"
+
+    @Option(help: "Folder of the other programs; without it, the one of this program.")
+    var programs: String?
+
+    @Option(help: "The gateway's routes.")
+    var routes = "gateway/routes.json"
+
+    func run() async throws {
+        do {
+            try await start()
+        } catch let error as UpError {
+            FileHandle.standardError.write(Data("martlet up: \(error)\n".utf8))
+            throw ExitCode(1)
+        }
+    }
+
+    private func start() async throws {
+        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+        let logger = Logger(label: "martlet")
+        let folder = URL(fileURLWithPath: state).standardizedFileURL
+        try makeFolders(folder)
+        let lock = try lockState(folder)
+        defer { close(lock) }
+        let server = try LocalServer(
+            state: folder, programs: programFolder, routes: URL(fileURLWithPath: routes).standardizedFileURL,
+            environment: ProcessInfo.processInfo.environment, logger: logger)
+        let group = ServiceGroup(
+            configuration: .init(
+                services: server.services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        try await group.run()
+    }
+
+    private var programFolder: URL {
+        if let programs { return URL(fileURLWithPath: programs).standardizedFileURL }
+        let link = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+        return URL(fileURLWithPath: link).deletingLastPathComponent()
+    }
+
+    private func makeFolders(_ folder: URL) throws {
+        for name in ["log", "run", "gateway"] {
+            try FileManager.default.createDirectory(at: folder.appending(path: name), withIntermediateDirectories: true)
+        }
+    }
+
+    /// Two supervisors over one state folder would fight; the lock goes with the process.
+    private func lockState(_ folder: URL) throws -> Int32 {
+        let handle = open(folder.appending(path: "run/supervisor.pid").path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        guard handle >= 0, flock(handle, LOCK_EX | LOCK_NB) == 0 else {
+            throw UpError("a server is running over \(folder.path) already (deploy/down stops it)")
+        }
+        ftruncate(handle, 0)
+        let text = "\(getpid())\n"
+        _ = write(handle, text, text.utf8.count)
+        return handle
+    }
+}

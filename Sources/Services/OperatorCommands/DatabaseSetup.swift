@@ -1,0 +1,64 @@
+import MartletCore
+import MartletPostgres
+
+/// Brings a database up to date: roles, rights and the migrations of all services. Run by a superuser; harmless to repeat.
+struct DatabaseSetup {
+    let client: PostgresClient
+    /// Service name → password of its role; a role without one here keeps what it has.
+    let passwords: [String: Secret]
+
+    /// Returns a line for each step applied.
+    func run() async throws -> [String] {
+        var lines: [String] = []
+        try await prepareDatabase()
+        for service in ServiceRole.all {
+            try await makeRole(service)
+            let applied = try await client.migrate(schema: service.name, service.migrations)
+            lines += applied.map { "\(service.name) \($0.number) \($0.name)" }
+            try await grantSchema(service)
+        }
+        return lines
+    }
+
+    /// Takes from PUBLIC what would let a statement injected under an app's role become another role.
+    ///
+    /// `set_config('role', …)` is `SET ROLE` as an expression; a procedural language would be a way to run `SET ROLE`.
+    private func prepareDatabase() async throws {
+        let name: String = try await client.query("SELECT current_database()::text")[0].decode(0)
+        guard let database = PostgresIdentifier(name) else { return }
+        try await client.withTransaction { transaction in
+            try await Self.lock(transaction)
+            try await transaction.execute("REVOKE ALL ON DATABASE \(database) FROM PUBLIC")
+            try await transaction.execute("REVOKE ALL ON SCHEMA public FROM PUBLIC")
+            try await transaction.execute("REVOKE EXECUTE ON FUNCTION pg_catalog.set_config(text, text, boolean) FROM PUBLIC")
+            try await transaction.execute("REVOKE USAGE ON LANGUAGE plpgsql FROM PUBLIC")
+        }
+    }
+
+    private func makeRole(_ service: ServiceRole) async throws {
+        guard let role = PostgresIdentifier(service.role) else { return }
+        let database: String = try await client.query("SELECT current_database()::text")[0].decode(0)
+        try await client.withTransaction { transaction in
+            try await Self.lock(transaction)
+            if try await transaction.query("SELECT FROM pg_roles WHERE rolname = \(service.role)").isEmpty {
+                try await transaction.execute("CREATE ROLE \(role) LOGIN NOINHERIT")
+            }
+            if let password = passwords[service.name], let verifier = PostgresLiteral(ScramVerifier.make(of: password)) {
+                try await transaction.execute("ALTER ROLE \(role) PASSWORD \(verifier)")
+            }
+            if let database = PostgresIdentifier(database) {
+                try await transaction.execute("GRANT CONNECT ON DATABASE \(database) TO \(role)")
+            }
+        }
+    }
+
+    private func grantSchema(_ service: ServiceRole) async throws {
+        guard let role = PostgresIdentifier(service.role), let schema = PostgresIdentifier(service.name) else { return }
+        try await client.execute("GRANT USAGE ON SCHEMA \(schema) TO \(role)")
+    }
+
+    /// Roles belong to the whole cluster, where another setup may be at work on another database.
+    private static func lock(_ transaction: PostgresTransaction) async throws {
+        try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended('martlet.setup', 0))")
+    }
+}

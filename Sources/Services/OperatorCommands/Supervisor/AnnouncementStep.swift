@@ -1,0 +1,93 @@
+import AuthService
+import Foundation
+import MartletCore
+import MartletPostgres
+import ServiceLifecycle
+
+/// Waits until every process is ready, makes the first app and staff member, writes `connection.json` and prints it.
+struct AnnouncementStep: Service {
+    let plan: ServerPlan
+    let publicPort: Int
+    let superuserURL: Secret
+    let state: URL
+    let gate: StartGate
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await gate.pass() }
+        if Task.isShuttingDownGracefully || Task.isCancelled { return }
+        let connection = try await Database.withClient(url: superuserURL, makeConnection)
+        for entry in plan.entries {
+            try await Readiness.wait(for: entry.name, limit: .seconds(60)) {
+                await Health.isOK(entry.internalAddress + "/health/ready")
+            }
+        }
+        try connection.write(to: state.appending(path: "connection.json"))
+        try PrivateFile.write(Data("\(getpid())\n".utf8), to: state.appending(path: "run/ready"))
+        announce(connection)
+        try? await gracefulShutdown()
+        try? FileManager.default.removeItem(at: state.appending(path: "run/ready"))
+    }
+
+    /// The connection of an earlier start with today's addresses, or a new one.
+    private func makeConnection(_ client: PostgresClient) async throws -> Connection {
+        let apps = AppStore(postgres: client)
+        let file = state.appending(path: "connection.json")
+        if var known = try? Connection.read(from: file), try await apps.find(known.appId) != nil {
+            setAddresses(&known)
+            return known
+        }
+        let app: NewApp
+        if let first = try await apps.list().first {
+            app = try await NewApp(credentialsOf: first, in: client)
+        } else {
+            app = try await NewApp.create(name: "First app", in: client)
+        }
+        let staff = try await makeStaff(client)
+        var connection = Connection(
+            url: "", appId: app.appId, appNumber: app.appNumber, appKey: app.appKey, secret: app.secret,
+            masterKey: app.masterKey, testAppKey: app.testAppKey, ingestKey: app.ingestKey,
+            evaluationKey: app.evaluationKey, staffUser: staff.name, staffPassword: staff.password, databaseURL: "",
+            services: [:], internalServices: [:])
+        setAddresses(&connection)
+        return connection
+    }
+
+    private func setAddresses(_ connection: inout Connection) {
+        connection.url = "http://127.0.0.1:\(publicPort)"
+        connection.databaseURL = superuserURL.withValue { $0 }
+        connection.services = Dictionary(uniqueKeysWithValues: plan.entries.map { ($0.name, $0.address) })
+        connection.internalServices = Dictionary(uniqueKeysWithValues: plan.entries.map { ($0.name, $0.internalAddress) })
+    }
+
+    /// `admin`, or a name beside it when a lost `connection.json` took admin's password along.
+    private func makeStaff(_ client: PostgresClient) async throws -> (name: String, password: String) {
+        let store = StaffStore(postgres: client)
+        let password = Secret.random()
+        for name in ["admin"] + (2...1_000).map({ "admin\($0)" }) {
+            if try await store.create(userName: name, password: password, isAdministrator: true) {
+                return (name, password.withValue { $0 })
+            }
+        }
+        throw UpError("no free name for a first staff member")
+    }
+
+    private func announce(_ connection: Connection) {
+        let text = """
+
+            Martlet is ready.
+
+              address      \(connection.url)
+              app key      \(connection.appKey)
+              secret       \(connection.secret)
+              all keys     \(state.appending(path: "connection.json").path)
+
+            Try it:
+
+              curl -H 'X-Martlet-Secret: \(connection.secret)' \\
+                   -d '{"title":"hello"}' \(connection.url)/api/\(connection.appKey)/storage/Notes
+
+
+            """
+        FileHandle.standardOutput.write(Data(text.utf8))
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+
+/// How to reach a running server: `.martlet/connection.json`, mode 600.
+struct Connection: Codable, Sendable {
+    /// Public address, `http://127.0.0.1:8080`.
+    var url: String
+    var appId: String
+    var appNumber: Int
+    var appKey: String
+    var secret: String
+    var masterKey: String
+    var testAppKey: String
+    var ingestKey: String
+    var evaluationKey: String
+    var staffUser: String
+    var staffPassword: String
+    /// As superuser of the cluster.
+    var databaseURL: String
+    /// Process → its own address.
+    var services: [String: String]
+    /// Process → address of health and metrics.
+    var internalServices: [String: String]
+
+    static func read(from file: URL) throws -> Connection {
+        try JSONDecoder().decode(Connection.self, from: Data(contentsOf: file))
+    }
+
+    func write(to file: URL) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        try PrivateFile.write(try encoder.encode(self) + Data("\n".utf8), to: file)
+    }
+}
+
+/// Files that only their owner may read, from the first byte on.
+enum PrivateFile {
+    static func write(_ data: Data, to file: URL) throws {
+        let fresh = file.appendingPathExtension("new")
+        try? FileManager.default.removeItem(at: fresh)
+        guard FileManager.default.createFile(atPath: fresh.path, contents: data, attributes: [.posixPermissions: 0o600]),
+            rename(fresh.path, file.path) == 0
+        else { throw CocoaError(.fileWriteUnknown) }
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import Logging
+import MartletCore
+import MartletPostgres
+import ServiceLifecycle
+
+/// Waits for PostgreSQL, makes the database, applies what is missing, and opens the gate.
+struct DatabaseStep: Service {
+    let superuserURL: Secret
+    let makesDatabase: Bool
+    let secrets: StoredSecrets
+    let gate: StartGate
+
+    func run() async throws {
+        try await setUp()
+        gate.open()
+        try? await gracefulShutdown()
+    }
+
+    private func setUp() async throws {
+        if makesDatabase { try await makeDatabase() }
+        try await Database.withClient(url: superuserURL) { client in
+            let passwords = secrets.servicePasswords.mapValues(Secret.init)
+            _ = try await DatabaseSetup(client: client, passwords: passwords).run()
+        }
+    }
+
+    private func makeDatabase() async throws {
+        let maintenance = superuserURL.withValue { Secret(String($0.dropLast(Cluster.database.count)) + "postgres") }
+        try await Readiness.wait(for: "PostgreSQL", limit: .seconds(60)) {
+            (try? await Database.withClient(url: maintenance) { try await $0.execute("SELECT 1", timeout: .seconds(2)) }) != nil
+        }
+        try await Database.withClient(url: maintenance) { client in
+            guard let name = PostgresIdentifier(Cluster.database) else { return }
+            guard try await client.query("SELECT FROM pg_database WHERE datname = \(Cluster.database)").isEmpty else { return }
+            var create: PostgresQuery = "CREATE DATABASE \(name)"
+            create.isPrepared = false
+            try await client.execute(create)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import AuthService
+import Foundation
+import Logging
+import MartletCore
+import MartletPostgres
+import ServiceLifecycle
+import Synchronization
+
+/// PostgreSQL and the six processes on one machine.
+///
+/// The order of `services` is the order of start; shutdown goes backwards, so the gateway drains first and PostgreSQL
+/// stops last. Between them `DatabaseStep` waits for PostgreSQL and brings the schema up to date, and at the end
+/// `AnnouncementStep` waits for everybody and tells the operator.
+struct LocalServer {
+    let services: [any Service]
+
+    init(state: URL, programs: URL, routes: URL, environment: [String: String], logger: Logger) throws {
+        let secrets = try StoredSecrets.readOrMake(at: state.appending(path: "secrets.json"))
+        let external = environment["MARTLET_DATABASE_URL"].flatMap { $0.isEmpty ? nil : $0 }
+        let cluster = try external == nil
+            ? Cluster(state: state, port: try FreePort.find(1)[0], password: Secret(secrets.superuserPassword)) : nil
+        let superuserURL = external ?? cluster?.superuserURL ?? ""
+        let port = try Self.port(environment)
+        let plan = try ServerPlan(
+            publicHost: environment["MARTLET_HOST"] ?? "127.0.0.1", publicPort: port, state: state, routes: routes,
+            secrets: secrets, inherited: environment
+        ) { name in
+            let (user, password) = ("martlet_" + name, secrets.servicePasswords[name] ?? "")
+            return cluster?.url(user: user, password: password)
+                ?? Self.url(superuserURL, user: user, password: password)
+        }
+        let gate = StartGate()
+        var services: [any Service] = []
+        if let cluster {
+            try cluster.initialize()
+            services.append(
+                ChildProcess(
+                    name: "postgres", command: cluster.command, environment: environment, state: state, logger: logger,
+                    stopSignal: SIGINT))
+        }
+        let setup = DatabaseStep(superuserURL: Secret(superuserURL), makesDatabase: cluster != nil, secrets: secrets, gate: gate)
+        services.append(setup)
+        for entry in plan.entries {
+            let child = ChildProcess(
+                name: entry.name, command: [programs.appending(path: entry.name).path], environment: entry.environment,
+                state: state, logger: logger)
+            services.append(GatedService(service: child, gate: gate))
+        }
+        services.append(
+            AnnouncementStep(
+                plan: plan, publicPort: port, superuserURL: Secret(superuserURL), state: state, gate: gate))
+        self.services = services
+    }
+
+    private static func port(_ environment: [String: String]) throws -> Int {
+        guard let text = environment["MARTLET_PORT"], !text.isEmpty else { return 8080 }
+        guard let port = Int(text), (1...65_535).contains(port) else { throw UpError("MARTLET_PORT must be 1 to 65535") }
+        return port
+    }
+
+    /// The same database as another user.
+    private static func url(_ url: String, user: String, password: String) -> String {
+        guard var parts = URLComponents(string: url) else { return url }
+        parts.user = user
+        parts.password = password
+        return parts.string ?? url
+    }
+}
+
+/// Opens once, when the database is ready for the services.
+final class StartGate: Sendable {
+    private let isOpen = Atomic(false)
+
+    func open() {
+        isOpen.store(true, ordering: .releasing)
+    }
+
+    /// Returns when open, or at once when the task is cancelled.
+    func pass() async {
+        while !isOpen.load(ordering: .acquiring) && !Task.isCancelled { try? await Task.sleep(for: .milliseconds(10)) }
+    }
+}
+
+/// Runs a service once the gate is open.
+struct GatedService: Service {
+    let service: any Service
+    let gate: StartGate
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await gate.pass() }
+        if Task.isShuttingDownGracefully || Task.isCancelled { return }
+        try await service.run()
+    }
+}

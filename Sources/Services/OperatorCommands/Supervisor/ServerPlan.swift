@@ -1,0 +1,56 @@
+import Foundation
+
+/// Which processes a server on one machine consists of, where each listens, and with which environment.
+struct ServerPlan: Sendable {
+    static let serviceNames = ServiceRole.all.map(\.name)
+
+    struct Entry: Sendable {
+        var name: String
+        var port: Int
+        var internalPort: Int
+        var environment: [String: String]
+
+        var address: String { "http://127.0.0.1:\(port)" }
+        var internalAddress: String { "http://127.0.0.1:\(internalPort)" }
+    }
+
+    /// The services, then the gateway.
+    let entries: [Entry]
+
+    /// - Parameter databaseURL: service name → the address of the database under the service's role.
+    init(
+        publicHost: String, publicPort: Int, state: URL, routes: URL, secrets: StoredSecrets,
+        inherited: [String: String], databaseURL: (String) -> String
+    ) throws {
+        let ports = try FreePort.find(2 * Self.serviceNames.count + 1)
+        // What is Martlet's in the environment is for the supervisor; each process gets its own.
+        var base = inherited.filter { !$0.key.hasPrefix("MARTLET_") || Self.passedOn.contains($0.key) }
+        base["MARTLET_INTERNAL_SECRET"] = secrets.internalSecret
+        var entries: [Entry] = []
+        for (index, name) in Self.serviceNames.enumerated() {
+            var environment = base
+            environment["MARTLET_DATABASE_URL"] = databaseURL(name)
+            entries.append(
+                Entry(name: name, port: ports[2 * index], internalPort: ports[2 * index + 1], environment: environment))
+        }
+        var gateway = base
+        for entry in entries { gateway["MARTLET_UPSTREAM_" + entry.name.uppercased()] = "127.0.0.1:\(entry.port)" }
+        gateway["MARTLET_KEYRING_URL"] = entries.first { $0.name == "auth" }?.address
+        gateway["MARTLET_ROUTES_FILE"] = routes.path
+        gateway["MARTLET_STATE_DIRECTORY"] = state.appending(path: "gateway").path
+        gateway["MARTLET_HTTP_HOST"] = publicHost
+        for (key, value) in inherited where key.hasPrefix("MARTLET_GATEWAY_") {
+            gateway["MARTLET_" + key.dropFirst("MARTLET_GATEWAY_".count)] = value
+        }
+        entries.append(
+            Entry(name: "gateway", port: publicPort, internalPort: ports[2 * Self.serviceNames.count], environment: gateway))
+        self.entries = entries.map { entry in
+            var entry = entry
+            entry.environment["MARTLET_HTTP_PORT"] = String(entry.port)
+            entry.environment["MARTLET_INTERNAL_PORT"] = String(entry.internalPort)
+            return entry
+        }
+    }
+
+    private static let passedOn: Set<String> = ["MARTLET_LOG_LEVEL"]
+}

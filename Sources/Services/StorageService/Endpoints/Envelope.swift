@@ -1,0 +1,33 @@
+import Hummingbird
+import MartletHTTP
+import MartletPostgres
+import NIOCore
+
+/// The answer of every list read (A2): `{"config":…,"translation":…,"count":n,"data":[…]}`.
+///
+/// `config` and `translation` name the live versions; null until the config service publishes some.
+enum Envelope {
+    private static let head: StaticString =
+        #"{"config":{"version":null,"date":null},"translation":{"version":null,"date":null},"count":"#
+
+    static func response(_ page: ObjectStore.Page, status: HTTPResponse.Status = .ok) -> Response {
+        let body = page.rows[0].withBytes(1) { objects in
+            var body = ByteBuffer()
+            body.reserveCapacity(head.utf8CodeUnitCount + 32 + (objects?.count ?? 0))
+            body.writeStaticString(head)
+            body.writeString(String(page.count))
+            body.writeStaticString(#","data":["#)
+            if let objects { body.writeBytes(objects) }
+            body.writeStaticString("]}")
+            return body
+        }
+        return .json(body, status: status)
+    }
+}
+
+extension Response {
+    /// One object, from the single cell that holds its text.
+    static func object(_ rows: PostgresRows, status: HTTPResponse.Status = .ok) -> Response {
+        .json(rows[0].withBytes(0) { ByteBuffer(bytes: $0 ?? UnsafeRawBufferPointer(start: nil, count: 0)) }, status: status)
+    }
+}

@@ -1,0 +1,17 @@
+import Hummingbird
+import MartletHTTP
+
+/// `GET /storage/{collection}[/{skip}/{limit}]?order=&limit=&skip=&keys=&count=&deleted=`
+///
+/// Answers the envelope of A2; a collection that was never written to is empty.
+struct ListObjects: Endpoint {
+    let objects: ObjectStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        var query = try ListQuery(request.uri.queryParameters)
+        if let skip = context.parameters.get("skip"), let limit = context.parameters.get("limit") {
+            try query.setPage(skip: skip, limit: limit)
+        }
+        return Envelope.response(try await objects.list(query, in: context.collection, of: context.space))
+    }
+}

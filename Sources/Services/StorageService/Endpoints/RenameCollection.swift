@@ -1,0 +1,21 @@
+import Foundation
+import Hummingbird
+import MartletHTTP
+
+/// `POST /collections/{collection}/rename` with `{"name":"New"}`, 200 `{"name":"New"}`; master key.
+struct RenameCollection: Endpoint {
+    let collections: CollectionStore
+
+    private struct Body: Codable {
+        var name: String
+    }
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        let (collection, space) = (try context.collection, try context.managedSpace)
+        let body = try await request.decoded(Body.self)
+        let name = try CollectionName(body.name)
+        try await collections.rename(collection, to: name, of: space)
+        return try .encoding(Body(name: name.text))
+    }
+}

@@ -1,0 +1,31 @@
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// Where one app's data of one environment lives: the schema `app_<id>` or `app_<id>_test`, and the role of the same name.
+struct AppSpace: Sendable, Hashable {
+    let appID: String
+    let environment: AppEnvironment
+    let schema: String
+    let role: PostgresIdentifier
+
+    /// - Throws: `unauthorized` for a principal without an app.
+    init(_ principal: Principal) throws {
+        let isWellFormed = principal.appID.utf8.allSatisfy {
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+        }
+        schema = "app_" + principal.appID + (principal.environment == .test ? "_test" : "")
+        guard isWellFormed, (1...32).contains(principal.appID.utf8.count), let role = PostgresIdentifier(schema) else {
+            throw HTTPProblem(.unauthorized)
+        }
+        self.appID = principal.appID
+        self.environment = principal.environment
+        self.role = role
+    }
+
+    func table(_ collection: CollectionName) throws -> PostgresIdentifier {
+        guard let table = PostgresIdentifier(schema: schema, name: collection.text) else { throw HTTPProblem(.invalidName) }
+        return table
+    }
+}

@@ -1,0 +1,40 @@
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// A field of an object, or a field inside one: `name`, `address.city`.
+///
+/// At most 8 parts of 1 to 128 bytes; no part may begin with `$` or hold control characters or backslashes.
+struct FieldPath: Sendable, Hashable {
+    private static let maximumParts = 8
+
+    let parts: [String]
+    private let literals: [PostgresLiteral]
+
+    /// - Throws: `invalid-filter` naming the field.
+    init(_ text: String) throws {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let literals = parts.compactMap(PostgresLiteral.init)
+        let isWellFormed = parts.allSatisfy { !$0.isEmpty && $0.utf8.count <= 128 && !$0.hasPrefix("$") }
+        guard isWellFormed, literals.count == parts.count, parts.count <= Self.maximumParts else {
+            throw HTTPProblem(.invalidFilter, "This is not a field's name or dotted path.", field: text)
+        }
+        self.parts = parts
+        self.literals = literals
+    }
+
+    var text: String { parts.joined(separator: ".") }
+
+    /// `doc->'address'->'city'`: constant text, so that an index on the same expression serves it.
+    var expression: PostgresQuery {
+        var expression: PostgresQuery = "doc"
+        for literal in literals { expression.append("->\(literal)") }
+        return expression
+    }
+
+    /// `$."address"."city"` in the path language of SQL/JSON.
+    var jsonPath: String {
+        "$" + parts.map { "." + JSONValue.quote($0) }.joined()
+    }
+}

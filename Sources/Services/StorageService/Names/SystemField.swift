@@ -1,0 +1,23 @@
+import MartletPostgres
+
+/// What the server keeps about every object, beside what the client wrote.
+enum SystemField: String, CaseIterable {
+    case id = "_id"
+    case created
+    case updated
+    case deleted
+    case version = "_version"
+
+    var column: PostgresQuery {
+        switch self {
+        case .id: "id"
+        case .created: "created"
+        case .updated: "updated"
+        case .deleted: "deleted"
+        case .version: "version"
+        }
+    }
+
+    /// Names that a client may send back and that are not stored in the document.
+    static let names = allCases.map(\.rawValue)
+}

@@ -1,0 +1,25 @@
+public import Hummingbird
+public import MartletHTTP
+
+extension StorageService {
+    public func addRoutes(to router: Router<ServiceContext>) {
+        router.on(.get, "storage/:collection", ListObjects(objects: objects))
+        router.on(.get, "storage/:collection/:skip/:limit", ListObjects(objects: objects))
+        router.on(.post, "storage/:collection", CreateObject(objects: objects))
+        router.on(.get, "storage/:collection/:id", ReadObject(objects: objects))
+        router.on(.put, "storage/:collection/:id", ReplaceObject(objects: objects))
+        router.on(.patch, "storage/:collection/:id", ChangeObject(objects: objects))
+        router.on(.delete, "storage/:collection/:id", DeleteObject(objects: objects))
+        router.on(.post, "storage/all/:collection", CreateObjects(objects: objects))
+        router.on(.post, "storage/query/:collection", QueryObjects(objects: objects))
+        router.on(.post, "storage/query/:collection/:skip/:limit", QueryObjects(objects: objects))
+        router.on(.post, "storage/remove/:collection/:id", RemoveObject(objects: objects))
+
+        router.on(.get, "collections", ListCollections(collections: collections))
+        router.on(.delete, "collections/:collection", DropCollection(collections: collections))
+        router.on(.post, "collections/:collection/rename", RenameCollection(collections: collections))
+        router.on(.get, "collections/:collection/indexes", ListIndexes(indexes: indexes))
+        router.on(.post, "collections/:collection/indexes", CreateIndex(indexes: indexes))
+        router.on(.delete, "collections/:collection/indexes/:index", DropIndex(indexes: indexes))
+    }
+}

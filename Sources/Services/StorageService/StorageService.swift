@@ -1,0 +1,36 @@
+public import Logging
+public import MartletHTTP
+public import MartletPostgres
+public import ServiceLifecycle
+
+/// Objects, their collections and indexes, for every app: rows A1 to A3 of the requirements.
+///
+/// Settings: `database.url` (secret; role `martlet_storage`), `database.connections` (4).
+public struct StorageService: ServiceDefinition {
+    public static let name = "storage"
+    public static let defaultPort = 8202
+
+    private let postgres: PostgresClient
+    let objects: ObjectStore
+    let collections: CollectionStore
+    let indexes: IndexStore
+
+    public init(settings: Settings, logger: Logger) throws {
+        let configuration = PostgresConfiguration(
+            url: try settings.requiredSecret("database.url"), applicationName: "martlet-storage",
+            maximumConnections: try settings.integer("database.connections", default: 4, in: 1...64))
+        self.init(postgres: PostgresClient(configuration: configuration, logger: logger))
+    }
+
+    public init(postgres: PostgresClient) {
+        let spaces = Spaces(postgres: postgres)
+        self.postgres = postgres
+        self.collections = CollectionStore(postgres: postgres, spaces: spaces)
+        self.objects = ObjectStore(postgres: postgres, spaces: spaces, collections: collections)
+        self.indexes = IndexStore(postgres: postgres, spaces: spaces)
+    }
+
+    public var background: [any Service] { [postgres] }
+
+    public func isReady() async -> Bool { postgres.isReady }
+}

@@ -1,0 +1,95 @@
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// An app's collections: tables in its schema.
+struct CollectionStore: Sendable {
+    static let maximumCollections = 500
+
+    let postgres: PostgresClient
+    let spaces: Spaces
+
+    /// What the management calls tell of a collection.
+    struct Summary: Codable, Sendable, Equatable {
+        var name: String
+        /// PostgreSQL's estimate, which may lag behind by minutes.
+        var estimatedCount: Int
+        /// With indexes.
+        var sizeInBytes: Int
+    }
+
+    /// Makes a collection; does nothing when it exists, also when many try at once.
+    ///
+    /// - Throws: `limit-exceeded` beyond `maximumCollections`.
+    func create(_ collection: CollectionName, of space: AppSpace) async throws {
+        let table = try space.table(collection)
+        try await spaces.prepare(space)
+        try await postgres.withTransaction(role: space.role) { transaction in
+            try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema), 0))")
+            let rows = try await transaction.query(
+                "SELECT count(*), count(*) FILTER (WHERE tablename = \(collection.text)) FROM pg_tables WHERE schemaname = \(space.schema)")
+            guard try rows[0].decode(1, as: Int.self) == 0 else { return }
+            guard try rows[0].decode(0, as: Int.self) < Self.maximumCollections else {
+                throw HTTPProblem(.limitExceeded, "An app may have \(Self.maximumCollections) collections.", field: "collection")
+            }
+            try await transaction.execute(
+                """
+                CREATE TABLE \(table) (
+                    id text PRIMARY KEY,
+                    created timestamptz(3) NOT NULL DEFAULT now(),
+                    updated timestamptz(3) NOT NULL DEFAULT now(),
+                    deleted timestamptz(3),
+                    version bigint NOT NULL DEFAULT 1,
+                    readers text[],
+                    writers text[],
+                    doc jsonb NOT NULL CHECK (jsonb_typeof(doc) = 'object'))
+                """)
+            try await transaction.execute("CREATE INDEX ON \(table) USING gin (doc jsonb_path_ops)")
+        }
+    }
+
+    func list(of space: AppSpace) async throws -> [Summary] {
+        try await spaces.prepare(space)
+        let rows = try await run(
+            """
+            SELECT relname::text, greatest(reltuples, 0)::bigint, pg_total_relation_size(oid)
+            FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident(\(space.schema))) AND relkind = 'r'
+                AND relname !~ '^_'
+            ORDER BY relname
+            """, in: space)
+        return try rows.map {
+            Summary(name: try $0.decode(0), estimatedCount: try $0.decode(1), sizeInBytes: try $0.decode(2))
+        }
+    }
+
+    /// - Throws: `collection-not-found`, `conflict` when the new name is taken.
+    func rename(_ collection: CollectionName, to name: CollectionName, of space: AppSpace) async throws {
+        guard let newName = PostgresIdentifier(name.text) else { throw HTTPProblem(.invalidName) }
+        try await spaces.prepare(space)
+        do {
+            _ = try await run("ALTER TABLE \(try space.table(collection)) RENAME TO \(newName)", in: space)
+        } catch let error as PostgresError where error.sqlState == "42P07" {
+            throw HTTPProblem(.conflict, "A collection \"\(name.text)\" exists.", field: "name")
+        }
+    }
+
+    /// Drops a collection with everything in it.
+    ///
+    /// - Throws: `collection-not-found`.
+    func drop(_ collection: CollectionName, of space: AppSpace) async throws {
+        try await spaces.prepare(space)
+        _ = try await run("DROP TABLE \(try space.table(collection))", in: space)
+    }
+
+    private func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
+        var statement = statement
+        statement.role = space.role
+        statement.isPrepared = false
+        do {
+            return try await postgres.query(statement)
+        } catch let error as PostgresError where error.isUndefinedTable {
+            throw HTTPProblem(.collectionNotFound)
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// Indexes that an app asked for, beside the one on every equality that each collection has.
+///
+/// The index's comment holds what was asked, as JSON; its name in PostgreSQL is `i_` and random digits, since names
+/// there are shared by a whole schema.
+struct IndexStore: Sendable {
+    static let maximumIndexes = 20
+    static let maximumFields = 4
+    /// Building one on a large table takes its time.
+    static let buildTimeout: Duration = .seconds(600)
+
+    let postgres: PostgresClient
+    let spaces: Spaces
+
+    struct Definition: Codable, Sendable, Equatable {
+        /// Given by the client, or the fields joined by `_`.
+        var name: String
+        /// Dotted paths or system fields; `-` in front for descending order.
+        var fields: [String]
+        /// Among objects that are not removed.
+        var unique: Bool
+    }
+
+    /// - Throws: `collection-not-found`, `conflict` when the name is taken or the data are not unique, `limit-exceeded`.
+    func create(_ index: Definition, on collection: CollectionName, of space: AppSpace) async throws {
+        let table = try space.table(collection)
+        let keys = try index.fields.map(Self.key).joined(separator: ", ")
+        let internalName = "i_" + UUID().uuidString.filter { $0 != "-" }.lowercased()
+        guard let identifier = PostgresIdentifier(internalName),
+            let qualified = PostgresIdentifier(schema: space.schema, name: internalName),
+            let comment = PostgresLiteral(try Self.comment(index))
+        else { throw HTTPProblem(.invalidName) }
+        let unique: PostgresQuery = index.unique ? "UNIQUE " : ""
+        let scope: PostgresQuery = index.unique ? " WHERE deleted IS NULL" : ""
+        try await spaces.prepare(space)
+        do {
+            try await postgres.withTransaction(role: space.role) { transaction in
+                try await transaction.execute("LOCK TABLE \(table) IN SHARE MODE")
+                let existing = try await Self.list(on: collection, of: space, transaction)
+                guard !existing.contains(where: { $0.definition.name == index.name }) else {
+                    throw HTTPProblem(.conflict, "An index \"\(index.name)\" exists.", field: "name")
+                }
+                guard existing.count < Self.maximumIndexes else {
+                    throw HTTPProblem(.limitExceeded, "A collection may have \(Self.maximumIndexes) indexes.")
+                }
+                try await transaction.execute(
+                    "CREATE \(unique)INDEX \(identifier) ON \(table) (\(keys))\(scope)", timeout: Self.buildTimeout)
+                try await transaction.execute("COMMENT ON INDEX \(qualified) IS \(comment)")
+            }
+        } catch let error as PostgresError where error.isUndefinedTable {
+            throw HTTPProblem(.collectionNotFound)
+        } catch let error as PostgresError {
+            throw error.clientProblem ?? error
+        }
+    }
+
+    /// - Throws: `collection-not-found`.
+    func list(on collection: CollectionName, of space: AppSpace) async throws -> [Definition] {
+        try await spaces.prepare(space)
+        return try await postgres.withTransaction(role: space.role) { transaction in
+            try await Self.requireTable(collection, of: space, transaction)
+            return try await Self.list(on: collection, of: space, transaction).map(\.definition)
+        }
+    }
+
+    /// - Throws: `collection-not-found`, `index-not-found`.
+    func drop(_ name: String, on collection: CollectionName, of space: AppSpace) async throws {
+        try await spaces.prepare(space)
+        try await postgres.withTransaction(role: space.role) { transaction in
+            try await Self.requireTable(collection, of: space, transaction)
+            let existing = try await Self.list(on: collection, of: space, transaction)
+            guard let index = existing.first(where: { $0.definition.name == name }),
+                let identifier = PostgresIdentifier(schema: space.schema, name: index.internalName)
+            else { throw HTTPProblem(.indexNotFound) }
+            try await transaction.execute("DROP INDEX \(identifier)")
+        }
+    }
+
+    private static func requireTable(
+        _ collection: CollectionName, of space: AppSpace, _ transaction: PostgresTransaction
+    ) async throws {
+        let rows = try await transaction.query(
+            "SELECT FROM pg_tables WHERE schemaname = \(space.schema) AND tablename = \(collection.text)")
+        guard !rows.isEmpty else { throw HTTPProblem(.collectionNotFound) }
+    }
+
+    private static func list(
+        on collection: CollectionName, of space: AppSpace, _ transaction: PostgresTransaction
+    ) async throws -> [(internalName: String, definition: Definition)] {
+        let rows = try await transaction.query(
+            """
+            SELECT i.relname::text, obj_description(i.oid, 'pg_class')
+            FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid
+            WHERE t.relname = \(collection.text) AND t.relnamespace = to_regnamespace(quote_ident(\(space.schema)))
+                AND i.relname ~ '^i_' AND obj_description(i.oid, 'pg_class') IS NOT NULL
+            ORDER BY i.oid
+            """)
+        return try rows.map { row in
+            let comment = try row.decode(1, as: String.self)
+            return (try row.decode(0), try JSONDecoder().decode(Definition.self, from: Data(comment.utf8)))
+        }
+    }
+
+    private static func key(_ field: String) throws -> PostgresQuery {
+        let isDescending = field.hasPrefix("-")
+        let target = try Target(isDescending ? String(field.dropFirst()) : field)
+        return isDescending ? "(\(target.expression)) DESC" : "(\(target.expression))"
+    }
+
+    private static func comment(_ index: Definition) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(index), as: UTF8.self)
+    }
+}

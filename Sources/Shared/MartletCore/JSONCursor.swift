@@ -1,0 +1,241 @@
+/// What is wrong with a JSON text, and where.
+public struct JSONError: Error, Equatable, CustomStringConvertible {
+    public enum Reason: Sendable, Equatable {
+        case syntax
+        /// Deeper than `JSONLimits.maximumDepth`.
+        case tooDeep
+        /// More digits or a larger exponent than `JSONLimits` allows.
+        case numberTooLarge
+        /// U+0000, which PostgreSQL cannot store in text.
+        case nulCharacter
+    }
+
+    public let reason: Reason
+    /// Offset in bytes.
+    public let offset: Int
+
+    public var description: String {
+        switch reason {
+        case .syntax: "not valid JSON at byte \(offset)"
+        case .tooDeep: "nested deeper than \(JSONLimits.maximumDepth) levels at byte \(offset)"
+        case .numberTooLarge: "a number with too many digits at byte \(offset)"
+        case .nulCharacter: "the character U+0000 cannot be stored (byte \(offset))"
+        }
+    }
+}
+
+/// Bounds on what a client may make us and PostgreSQL hold.
+public enum JSONLimits {
+    public static let maximumDepth = 32
+    public static let maximumNumberLength = 400
+    /// PostgreSQL writes `1e400` out in full, so an exponent is a size.
+    public static let maximumExponent = 400
+}
+
+/// Walks JSON text (RFC 8259) without building anything: bytes that are only passed on need no more.
+///
+/// Strict: one pass, no trailing commas, no lone surrogates, valid UTF-8, limits as in `JSONLimits`.
+struct JSONCursor {
+    let bytes: UnsafeBufferPointer<UInt8>
+    private(set) var position = 0
+    private var hasNonASCII = false
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>) {
+        self.bytes = bytes
+    }
+
+    var next: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    func failure(_ reason: JSONError.Reason = .syntax) -> JSONError {
+        JSONError(reason: reason, offset: position)
+    }
+
+    mutating func skipBlanks() {
+        while let byte = next, byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 { position += 1 }
+    }
+
+    mutating func take(_ expected: UInt8) throws(JSONError) {
+        guard next == expected else { throw failure() }
+        position += 1
+    }
+
+    /// The end of the text, with nothing but blanks before it.
+    mutating func finish() throws(JSONError) {
+        skipBlanks()
+        guard position == bytes.count else { throw failure() }
+        if hasNonASCII, String(validating: bytes, as: UTF8.self) == nil { throw JSONError(reason: .syntax, offset: 0) }
+    }
+
+    mutating func skipValue(depth: Int) throws(JSONError) {
+        skipBlanks()
+        switch next {
+        case UInt8(ascii: "{"): try walkObject(depth: depth) { cursor, _ throws(JSONError) in try cursor.skipValue(depth: depth + 1) }
+        case UInt8(ascii: "["): try walkArray(depth: depth) { cursor throws(JSONError) in try cursor.skipValue(depth: depth + 1) }
+        case UInt8(ascii: "\""): _ = try takeString()
+        case UInt8(ascii: "t"): try takeWord("true")
+        case UInt8(ascii: "f"): try takeWord("false")
+        case UInt8(ascii: "n"): try takeWord("null")
+        default: _ = try takeNumber()
+        }
+    }
+
+    /// Calls `member` with the range of each key, quotes excluded; it must take the value.
+    mutating func walkObject(
+        depth: Int, _ member: (inout JSONCursor, Range<Int>) throws(JSONError) -> Void
+    ) throws(JSONError) {
+        guard depth < JSONLimits.maximumDepth else { throw failure(.tooDeep) }
+        try take(UInt8(ascii: "{"))
+        skipBlanks()
+        if next == UInt8(ascii: "}") { return position += 1 }
+        while true {
+            skipBlanks()
+            let key = try takeString()
+            skipBlanks()
+            try take(UInt8(ascii: ":"))
+            skipBlanks()
+            try member(&self, key)
+            skipBlanks()
+            if next == UInt8(ascii: ",") { position += 1 } else { return try take(UInt8(ascii: "}")) }
+        }
+    }
+
+    mutating func walkArray(depth: Int, _ element: (inout JSONCursor) throws(JSONError) -> Void) throws(JSONError) {
+        guard depth < JSONLimits.maximumDepth else { throw failure(.tooDeep) }
+        try take(UInt8(ascii: "["))
+        skipBlanks()
+        if next == UInt8(ascii: "]") { return position += 1 }
+        while true {
+            skipBlanks()
+            try element(&self)
+            skipBlanks()
+            if next == UInt8(ascii: ",") { position += 1 } else { return try take(UInt8(ascii: "]")) }
+        }
+    }
+
+    mutating func takeWord(_ word: StaticString) throws(JSONError) {
+        let length = word.utf8CodeUnitCount
+        guard position + length <= bytes.count else { throw failure() }
+        for index in 0..<length where bytes[position + index] != word.utf8Start[index] { throw failure() }
+        position += length
+    }
+
+    /// The range of a number's literal.
+    mutating func takeNumber() throws(JSONError) -> Range<Int> {
+        let start = position
+        if next == UInt8(ascii: "-") { position += 1 }
+        if next == UInt8(ascii: "0") { position += 1 } else { try takeDigits() }
+        if next == UInt8(ascii: ".") {
+            position += 1
+            try takeDigits()
+        }
+        if next == UInt8(ascii: "e") || next == UInt8(ascii: "E") {
+            position += 1
+            if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { position += 1 }
+            try takeExponent()
+        }
+        guard position - start <= JSONLimits.maximumNumberLength else { throw failure(.numberTooLarge) }
+        return start..<position
+    }
+
+    private mutating func takeDigits() throws(JSONError) {
+        let start = position
+        while let digit = next, (0x30...0x39).contains(digit) { position += 1 }
+        guard position > start else { throw failure() }
+    }
+
+    private mutating func takeExponent() throws(JSONError) {
+        let start = position
+        try takeDigits()
+        var exponent = 0
+        for digit in bytes[start..<position] {
+            exponent = exponent * 10 + Int(digit - 0x30)
+            guard exponent <= JSONLimits.maximumExponent else { throw failure(.numberTooLarge) }
+        }
+    }
+
+    /// The range of a string's text, quotes excluded, escapes as written.
+    mutating func takeString() throws(JSONError) -> Range<Int> {
+        try take(UInt8(ascii: "\""))
+        let start = position
+        while position < bytes.count {
+            let byte = bytes[position]
+            switch byte {
+            case UInt8(ascii: "\""):
+                position += 1
+                return start..<(position - 1)
+            case UInt8(ascii: "\\"): try takeEscape()
+            case 0..<0x20: throw failure()
+            case 0x80...: hasNonASCII = true; position += 1
+            default: position += 1
+            }
+        }
+        throw failure()
+    }
+
+    private mutating func takeEscape() throws(JSONError) {
+        position += 1
+        switch next {
+        case UInt8(ascii: "u"):
+            position += 1
+            let unit = try takeHexUnit()
+            if unit == 0 { throw failure(.nulCharacter) }
+            if (0xdc00...0xdfff).contains(unit) { throw failure() }
+            guard (0xd800...0xdbff).contains(unit) else { return }
+            try take(UInt8(ascii: "\\"))
+            try take(UInt8(ascii: "u"))
+            guard (0xdc00...0xdfff).contains(try takeHexUnit()) else { throw failure() }
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            position += 1
+        default: throw failure()
+        }
+    }
+
+    private mutating func takeHexUnit() throws(JSONError) -> Int {
+        var unit = 0
+        for _ in 0..<4 {
+            guard let digit = next.flatMap({ Character(Unicode.Scalar($0)).hexDigitValue }), next! < 0x80 else { throw failure() }
+            unit = unit * 16 + digit
+            position += 1
+        }
+        return unit
+    }
+
+    /// The characters of a string whose range `takeString` gave.
+    func text(_ range: Range<Int>) -> String {
+        let slice = bytes[range]
+        guard slice.contains(UInt8(ascii: "\\")) else { return String(decoding: slice, as: UTF8.self) }
+        var units: [UInt16] = []
+        var text = ""
+        func flush() {
+            text += String(decoding: units, as: UTF16.self)
+            units.removeAll()
+        }
+        var index = range.lowerBound
+        while index < range.upperBound {
+            guard bytes[index] == UInt8(ascii: "\\") else {
+                flush()
+                let end = bytes[index..<range.upperBound].firstIndex(of: UInt8(ascii: "\\")) ?? range.upperBound
+                text += String(decoding: bytes[index..<end], as: UTF8.self)
+                index = end
+                continue
+            }
+            let escape = bytes[index + 1]
+            index += 2
+            switch escape {
+            case UInt8(ascii: "u"):
+                let digits = String(decoding: bytes[index..<index + 4], as: UTF8.self)
+                units.append(UInt16(digits, radix: 16) ?? 0)
+                index += 4
+            case UInt8(ascii: "b"): units.append(8)
+            case UInt8(ascii: "f"): units.append(12)
+            case UInt8(ascii: "n"): units.append(10)
+            case UInt8(ascii: "r"): units.append(13)
+            case UInt8(ascii: "t"): units.append(9)
+            default: units.append(UInt16(escape))
+            }
+        }
+        flush()
+        return text
+    }
+}

@@ -1,0 +1,41 @@
+/// Checks and takes apart the outermost level of JSON text, leaving what is inside as bytes.
+public enum JSONText {
+    public struct Member: Sendable, Equatable {
+        public let name: String
+        /// Where the value's text stands, in bytes.
+        public let value: Range<Int>
+    }
+
+    /// The members of an object, in order, duplicates included; the whole text is checked.
+    ///
+    /// - Throws: `JSONError`, also when the text is not an object.
+    public static func members(of bytes: UnsafeBufferPointer<UInt8>) throws(JSONError) -> [Member] {
+        var cursor = JSONCursor(bytes)
+        cursor.skipBlanks()
+        let members = try members(&cursor, depth: 0)
+        try cursor.finish()
+        return members
+    }
+
+    /// The members of each object in an array.
+    ///
+    /// - Throws: `JSONError`, also when the text is not an array of objects.
+    public static func elements(of bytes: UnsafeBufferPointer<UInt8>) throws(JSONError) -> [[Member]] {
+        var cursor = JSONCursor(bytes)
+        var elements: [[Member]] = []
+        cursor.skipBlanks()
+        try cursor.walkArray(depth: 0) { cursor throws(JSONError) in elements.append(try members(&cursor, depth: 1)) }
+        try cursor.finish()
+        return elements
+    }
+
+    private static func members(_ cursor: inout JSONCursor, depth: Int) throws(JSONError) -> [Member] {
+        var members: [Member] = []
+        try cursor.walkObject(depth: depth) { cursor, key throws(JSONError) in
+            let start = cursor.position
+            try cursor.skipValue(depth: depth + 1)
+            members.append(Member(name: cursor.text(key), value: start..<cursor.position))
+        }
+        return members
+    }
+}

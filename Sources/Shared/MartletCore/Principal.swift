@@ -1,0 +1,36 @@
+public import MartletAPI
+
+/// Who is asking, as the gateway established it and a service may rely on it.
+public struct Principal: Codable, Sendable, Hashable {
+    public enum Kind: String, Codable, Sendable {
+        /// An app on somebody's device: app key and secret.
+        case client
+        /// A server of the app's owner: master key.
+        case master
+        case ingest
+        case evaluation
+        /// Another process of ours, with no app in hand.
+        case service
+    }
+
+    public var kind: Kind
+    /// The app's id; empty for `.service`.
+    public var appID: String
+    /// The app's project number; 0 for `.service`.
+    public var appNumber: Int
+    public var environment: AppEnvironment
+    /// Id of the credential that opened the door; the process name for `.service`.
+    public var credentialID: String
+
+    public init(kind: Kind, appID: String, appNumber: Int, environment: AppEnvironment, credentialID: String) {
+        self.kind = kind
+        self.appID = appID
+        self.appNumber = appNumber
+        self.environment = environment
+        self.credentialID = credentialID
+    }
+
+    public static func service(_ name: String) -> Principal {
+        Principal(kind: .service, appID: "", appNumber: 0, environment: .live, credentialID: name)
+    }
+}

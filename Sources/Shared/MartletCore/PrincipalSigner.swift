@@ -1,0 +1,47 @@
+import Crypto
+public import Foundation
+
+/// Puts a principal into the header `X-Martlet-Principal` and takes it out again.
+///
+/// `<payload>.<mac>`: both base64url; the payload is JSON with the time of signing, the mac HMAC-SHA-256 (RFC 2104)
+/// of the payload's text under the internal secret. A header is good for `validity` either side of its time, so
+/// that a gateway may reuse one for a while and a recorded one soon is worth nothing.
+public struct PrincipalSigner: Sendable {
+    public static let validity: Duration = .seconds(90)
+
+    private let key: SymmetricKey
+
+    /// - Parameter internalSecret: shared by all processes of one Martlet; at least 32 characters.
+    public init(internalSecret: Secret) {
+        self.key = internalSecret.withValue { SymmetricKey(data: Data($0.utf8)) }
+    }
+
+    public func header(for principal: Principal, at time: Date) throws -> String {
+        let stamped = Stamped(principal: principal, issued: Int64(time.timeIntervalSince1970))
+        let payload = Base64URL.encode(try JSONEncoder().encode(stamped))
+        return payload + "." + Base64URL.encode(authenticationCode(payload))
+    }
+
+    /// The principal in `header` and when the header stops being good; nil when it was not signed by us or is stale.
+    public func principal(from header: String, at time: Date) -> (principal: Principal, expires: Date)? {
+        let parts = header.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let mac = Base64URL.decode(parts[1]),
+            HMAC<SHA256>.isValidAuthenticationCode(mac, authenticating: Data(parts[0].utf8), using: key),
+            let payload = Base64URL.decode(parts[0]),
+            let stamped = try? JSONDecoder().decode(Stamped.self, from: payload)
+        else { return nil }
+        let validity = TimeInterval(Self.validity.components.seconds)
+        let issued = Date(timeIntervalSince1970: TimeInterval(stamped.issued))
+        guard abs(time.timeIntervalSince(issued)) <= validity else { return nil }
+        return (stamped.principal, issued.addingTimeInterval(validity))
+    }
+
+    private func authenticationCode(_ payload: String) -> HMAC<SHA256>.MAC {
+        HMAC<SHA256>.authenticationCode(for: Data(payload.utf8), using: key)
+    }
+
+    private struct Stamped: Codable {
+        var principal: Principal
+        var issued: Int64
+    }
+}

@@ -1,0 +1,26 @@
+import Crypto
+import Foundation
+
+/// A value that must not appear in logs, errors or dumps: every textual form of it is `<redacted>`.
+public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    private let value: String
+
+    public init(_ value: String) {
+        self.value = value
+    }
+
+    /// The value itself, lent to the one place that needs it.
+    public func withValue<Result>(_ body: (String) throws -> Result) rethrows -> Result {
+        try body(value)
+    }
+
+    public var isEmpty: Bool { value.isEmpty }
+    public var description: String { "<redacted>" }
+    public var debugDescription: String { "<redacted>" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+
+    /// 256 bits of the system's randomness as 43 characters of base64url.
+    public static func random() -> Secret {
+        Secret(SymmetricKey(size: .bits256).withUnsafeBytes { Base64URL.encode($0) })
+    }
+}

@@ -1,0 +1,38 @@
+public import HTTPTypes
+import Foundation
+public import Hummingbird
+public import MartletAPI
+
+/// An error that a client gets to see, thrown by endpoints and middleware.
+///
+/// `detail` and `field` go to the client; `cause` goes to the log only.
+public struct HTTPProblem: Error {
+    public var code: ErrorCode
+    public var detail: String?
+    public var field: String?
+    public var cause: String?
+    public var headers: HTTPFields
+
+    public init(
+        _ code: ErrorCode, _ detail: String? = nil, field: String? = nil, cause: String? = nil, headers: HTTPFields = [:]
+    ) {
+        self.code = code
+        self.detail = detail
+        self.field = field
+        self.cause = cause
+        self.headers = headers
+    }
+
+    /// The answer, as `application/problem+json`.
+    public func response(requestID: String?) -> Response {
+        let problem = Problem(code, detail: detail, field: field, requestId: requestID)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let body = (try? encoder.encode(problem)) ?? Data()
+        var headers = headers
+        headers[.contentType] = Problem.contentType
+        if code == .unavailable || code == .tooManyRequests, headers[.retryAfter] == nil { headers[.retryAfter] = "1" }
+        return Response(
+            status: .init(code: code.status), headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: body)))
+    }
+}

@@ -1,0 +1,29 @@
+import CoreMetrics
+import Foundation
+
+/// Memory, CPU and open files of this process, read from `/proc/self` when somebody asks.
+enum ProcessMetrics {
+    private static let memory = Gauge(label: "process.resident_memory_bytes")
+    private static let cpu = Gauge(label: "process.cpu_seconds_total")
+    private static let descriptors = Gauge(label: "process.open_fds")
+
+    static func update() {
+        if let pages = fields(of: "/proc/self/statm").dropFirst().first.flatMap({ Int64($0) }) {
+            memory.record(pages * Int64(sysconf(Int32(_SC_PAGESIZE))))
+        }
+        // proc(5): user and system time are fields 14 and 15, counted after the name in parentheses.
+        let afterName = fields(of: "/proc/self/stat", after: ")")
+        if afterName.count > 13, let user = Double(afterName[11]), let system = Double(afterName[12]) {
+            cpu.record((user + system) / Double(sysconf(Int32(_SC_CLK_TCK))))
+        }
+        if let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count {
+            descriptors.record(open)
+        }
+    }
+
+    private static func fields(of path: String, after mark: Character? = nil) -> [Substring] {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return [] }
+        guard let mark, let end = text.lastIndex(of: mark) else { return text.split(separator: " ") }
+        return text[text.index(after: end)...].split(separator: " ")
+    }
+}

@@ -1,0 +1,135 @@
+import CoreMetrics
+import Foundation
+import HTTPTypes
+public import Hummingbird
+import Logging
+import MartletAPI
+import MartletCore
+import Synchronization
+
+/// Outermost: names the request, turns every error into a problem answer, counts, times and logs one line.
+public struct RequestLineMiddleware: RouterMiddleware {
+    public typealias Context = ServiceContext
+
+    private static let requestIDField = HTTPField.Name(HeaderName.requestID)!
+    private let metrics = RequestMetrics()
+
+    public init() {}
+
+    public func handle(
+        _ request: Request, context: ServiceContext,
+        next: (Request, ServiceContext) async throws -> Response
+    ) async throws -> Response {
+        let start = ContinuousClock.now
+        let usage = RequestUsage()
+        var context = context
+        context.requestID = request.headers[Self.requestIDField] ?? ""
+        let (response, cause) = await RequestUsage.$current.withValue(usage) { [context] in
+            await Self.answer(request, context, next)
+        }
+        let duration = ContinuousClock.now - start
+        metrics.count(method: request.method, status: response.status.code, duration: duration)
+        log(request, context, response, cause, duration, usage)
+        return response
+    }
+
+    private static func answer(
+        _ request: Request, _ context: ServiceContext, _ next: (Request, ServiceContext) async throws -> Response
+    ) async -> (Response, String?) {
+        do {
+            return (try await next(request, context), nil)
+        } catch let problem as HTTPProblem {
+            return (problem.response(requestID: context.requestID), problem.cause)
+        } catch let error as HTTPError {
+            let problem = problem(for: error.status)
+            return (problem.response(requestID: context.requestID), error.body)
+        } catch let error as any DependencyError {
+            return (problem(for: error.condition).response(requestID: context.requestID), "\(error)")
+        } catch is CancellationError {
+            return (HTTPProblem(.unavailable).response(requestID: context.requestID), "cancelled")
+        } catch {
+            return (HTTPProblem(.internalError).response(requestID: context.requestID), "\(error)")
+        }
+    }
+
+    /// What the framework refuses by itself.
+    private static func problem(for status: HTTPResponse.Status) -> HTTPProblem {
+        switch status.code {
+        case 404: HTTPProblem(.notFound)
+        case 405: HTTPProblem(.methodNotAllowed)
+        case 413: HTTPProblem(.payloadTooLarge)
+        case 415: HTTPProblem(.unsupportedMediaType)
+        case 400..<500: HTTPProblem(.malformedRequest)
+        default: HTTPProblem(.internalError)
+        }
+    }
+
+    private static func problem(for condition: DependencyCondition) -> HTTPProblem {
+        switch condition {
+        case .unavailable, .cancelled: HTTPProblem(.unavailable)
+        case .timeout: HTTPProblem(.unavailable, "The database took too long; the request had no effect or an unknown one.")
+        case .fault: HTTPProblem(.internalError)
+        }
+    }
+
+    private func log(
+        _ request: Request, _ context: ServiceContext, _ response: Response, _ cause: String?, _ duration: Duration,
+        _ usage: RequestUsage
+    ) {
+        let level: Logger.Level = response.status.code >= 500 ? .error : .info
+        guard context.logger.logLevel <= level else { return }
+        var metadata: Logger.Metadata = [
+            "request.id": .string(context.requestID),
+            "http.method": .string(request.method.rawValue),
+            "http.route": .string(context.endpointPath ?? "-"),
+            "http.status": .stringConvertible(response.status.code),
+            "duration.us": .stringConvertible(duration.microseconds),
+        ]
+        let queries = usage.queries.load(ordering: .relaxed)
+        if queries > 0 {
+            metadata["db.queries"] = .stringConvertible(queries)
+            metadata["db.us"] = .stringConvertible(usage.databaseNanoseconds.load(ordering: .relaxed) / 1000)
+        }
+        if let cause { metadata["error.cause"] = .string(cause) }
+        context.logger.log(level: level, "request", metadata: metadata)
+    }
+}
+
+/// Handlers by method and status, looked up without going through the factory each time.
+private final class RequestMetrics: Sendable {
+    private struct Key: Hashable {
+        var method: String
+        var status: Int
+    }
+
+    private let timer = Timer(label: "martlet.http.request.duration")
+    private let counters = Mutex<[Key: Counter]>([:])
+
+    func count(method: HTTPRequest.Method, status: Int, duration: Duration) {
+        let key = Key(method: Self.known(method), status: status)
+        let counter = counters.withLock { counters in
+            if let counter = counters[key] { return counter }
+            let counter = Counter(
+                label: "martlet.http.requests", dimensions: [("method", key.method), ("status", String(status))])
+            counters[key] = counter
+            return counter
+        }
+        counter.increment()
+        timer.recordNanoseconds(duration.microseconds * 1000)
+    }
+
+    /// A client may invent methods; series for them would grow without bound.
+    private static func known(_ method: HTTPRequest.Method) -> String {
+        switch method {
+        case .get, .head, .post, .put, .patch, .delete, .options: method.rawValue
+        default: "other"
+        }
+    }
+}
+
+extension Duration {
+    /// Whole microseconds, for log lines and metrics.
+    var microseconds: Int64 {
+        components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
+    }
+}

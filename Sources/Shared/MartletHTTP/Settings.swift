@@ -1,0 +1,98 @@
+import Configuration
+public import Foundation
+public import MartletCore
+import SystemPackage
+
+/// A process's configuration: flags (`--http-port 80`), then environment (`MARTLET_HTTP_PORT`), then the JSON file
+/// that `MARTLET_CONFIG_FILE` names (`{"http":{"port":80}}`).
+///
+/// Keys are dotted (`http.port`). A value that cannot be read stops the process with an error that names its key.
+public struct Settings: Sendable {
+    private let reader: ConfigReader
+
+    /// - Throws: `SettingsError` when the file cannot be read.
+    public init(
+        arguments: [String] = CommandLine.arguments,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) async throws {
+        var providers: [any ConfigProvider] = [
+            CommandLineArgumentsProvider(arguments: arguments),
+            EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "martlet"),
+        ]
+        if let path = environment["MARTLET_CONFIG_FILE"] {
+            do {
+                providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(path)))
+            } catch {
+                throw SettingsError(key: "config.file", problem: "names a file that is not readable JSON")
+            }
+        }
+        self.reader = ConfigReader(providers: providers)
+    }
+
+    public func string(_ key: String, default: String) -> String {
+        text(key) ?? `default`
+    }
+
+    public func optionalString(_ key: String) -> String? {
+        text(key)
+    }
+
+    public func requiredString(_ key: String) throws -> String {
+        guard let value = text(key) else { throw SettingsError(key: key, problem: "is required") }
+        return value
+    }
+
+    /// A value that never shows in logs or errors.
+    public func requiredSecret(_ key: String, minimumLength: Int = 1) throws -> Secret {
+        let value = try requiredString(key)
+        guard value.utf8.count >= minimumLength else {
+            throw SettingsError(key: key, problem: "must have at least \(minimumLength) characters")
+        }
+        return Secret(value)
+    }
+
+    public func integer(_ key: String, default: Int, in range: ClosedRange<Int>) throws -> Int {
+        guard let value = text(key) else { return `default` }
+        guard let number = Int(value), range.contains(number) else {
+            throw SettingsError(key: key, problem: "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    public func double(_ key: String, default: Double, in range: ClosedRange<Double>) throws -> Double {
+        guard let value = text(key) else { return `default` }
+        guard let number = Double(value), range.contains(number) else {
+            throw SettingsError(key: key, problem: "must be a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    /// A comma-separated list; blanks around the items are dropped.
+    public func list(_ key: String, default: [String] = []) -> [String] {
+        guard let value = text(key) else { return `default` }
+        return value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    }
+
+    /// Numbers in the file are accepted where text is asked for, so that `{"port":80}` works.
+    private func text(_ key: String) -> String? {
+        let key = ConfigKey(key)
+        if let text = reader.string(forKey: key), !text.isEmpty { return text }
+        return reader.int(forKey: key).map(String.init) ?? reader.double(forKey: key).map { "\($0)" }
+    }
+}
+
+/// A configuration value that is missing or wrong. Never carries the value.
+public struct SettingsError: Error, CustomStringConvertible {
+    public let key: String
+    public let problem: String
+
+    public init(key: String, problem: String) {
+        self.key = key
+        self.problem = problem
+    }
+
+    public var description: String {
+        let variable = "MARTLET_" + key.uppercased().split(separator: ".").joined(separator: "_")
+        return "configuration \(key) (\(variable)) \(problem)"
+    }
+}

@@ -1,0 +1,244 @@
+import CLibPQ
+
+/// One connection in pipeline mode. Lives on the engine's thread.
+///
+/// Every statement is followed by a sync, so that a failing one does not touch its neighbours.
+final class Connection {
+    let id: Int
+    let socket: Int32
+    private(set) var inFlight = FIFO<Segment>()
+    var roles = RoleTracker()
+    var statements: StatementCache
+
+    /// Who uses it alone, and what of theirs is not sent yet.
+    var lease: Lease?
+    var held = FIFO<Request>()
+    /// Who will use it alone once it is idle.
+    var reservation: Request?
+
+    /// Cancelling what is at the head.
+    var cancellation = Cancellation()
+    /// A script runs: libpq is out of pipeline mode.
+    private(set) var isRunningScript = false
+    /// Something was sent since the last flush.
+    var isDirty = false
+    var isWatchingForWritable = false
+
+    let pointer: OpaquePointer
+    private var progress = SegmentProgress()
+    private var lastSegment = 0
+    private var staleStatements: [PreparedStatement] = []
+
+    init(id: Int, handle: ConnectionHandle, statementCacheSize: Int) {
+        self.id = id
+        pointer = handle.pointer
+        socket = PQsocket(handle.pointer)
+        statements = StatementCache(capacity: statementCacheSize)
+    }
+
+    deinit { PQfinish(pointer) }
+
+    var isIdle: Bool { inFlight.isEmpty }
+
+    /// Whether it takes statements of anybody.
+    func isShared(depth: Int) -> Bool {
+        lease == nil && reservation == nil && !cancellation.isRunning && inFlight.count < depth
+    }
+
+    /// Whether it takes a statement of its lease holder.
+    func isOpenToHolder(depth: Int) -> Bool {
+        !cancellation.isRunning && !isRunningScript && inFlight.count < depth
+    }
+
+    func removeAllInFlight() -> [Segment] { inFlight.removeAll() }
+}
+
+// MARK: - Sending
+
+extension Connection {
+    /// Sends a request's segment. False when libpq refuses: the connection is of no more use.
+    func send(_ request: Request, parameters: ParameterBuffer) -> Bool {
+        var segment = Segment(number: lastSegment + 1, request: request, steps: [], statement: nil, switchedRole: nil)
+        if request.lease == nil, !deallocateStaleStatements(&segment) { return false }
+        guard sendPrefix(request, &segment), sendStatement(request, &segment, parameters), PQpipelineSync(pointer) == 1 else {
+            return false
+        }
+        append(segment)
+        return true
+    }
+
+    /// Runs SQL of several statements by the simple protocol. Needs an idle connection.
+    func sendScript(_ request: Request) -> Bool {
+        guard PQexitPipelineMode(pointer) == 1, PQsendQuery(pointer, request.query.sql) == 1 else { return false }
+        isRunningScript = true
+        append(Segment(number: lastSegment + 1, request: request, steps: [.statement], statement: nil, switchedRole: nil))
+        return true
+    }
+
+    /// Whether everything has left; `nil` when the connection is broken.
+    func flush() -> Bool? {
+        switch PQflush(pointer) {
+        case 0: true
+        case 1: false
+        default: nil
+        }
+    }
+
+    /// Whether libpq would have to be asked to switch the role for this request.
+    func needsRoleSwitch(for request: Request) -> Bool {
+        request.lease == nil && roles.needsSwitch(to: request.query.role)
+    }
+
+    private func append(_ segment: Segment) {
+        segment.request.isSent = true
+        lastSegment = segment.number
+        if let role = segment.switchedRole { roles.didSendSwitch(to: role, segment: segment.number) }
+        inFlight.append(segment)
+    }
+
+    private func sendPrefix(_ request: Request, _ segment: inout Segment) -> Bool {
+        if let begin = request.begin {
+            guard sendCommand(begin.sql) else { return false }
+            segment.steps.append(.begin)
+            if roles.needsSwitch(to: begin.role) {
+                guard sendCommand("SET LOCAL role TO \(begin.role?.quoted ?? "DEFAULT")") else { return false }
+                segment.steps.append(.setting)
+            }
+        } else if needsRoleSwitch(for: request) {
+            guard sendCommand(request.query.role.map { "SET ROLE \($0.quoted)" } ?? "RESET ROLE") else { return false }
+            segment.steps.append(.switchRole)
+            segment.switchedRole = .some(request.query.role)
+        }
+        return true
+    }
+
+    private func sendStatement(_ request: Request, _ segment: inout Segment, _ parameters: ParameterBuffer) -> Bool {
+        let query = request.query
+        guard query.isPrepared else {
+            segment.steps.append(.statement)
+            return parameters.with(query) { count in
+                PQsendQueryParams(
+                    pointer, query.sql, count, parameters.types, parameters.values, parameters.lengths, parameters.formats, 1)
+            } == 1
+        }
+        if let statement = statements.find(query) {
+            segment.statement = statement
+        } else {
+            if let evicted = statements.evict() { staleStatements.append(evicted) }
+            let statement = statements.insert(query)
+            segment.statement = statement
+            segment.steps.append(.prepare(statement))
+            let isSent = parameters.with(query) { count in
+                statement.name.withUnsafeBufferPointer { PQsendPrepare(pointer, $0.baseAddress, query.sql, count, parameters.types) }
+            }
+            guard isSent == 1 else { return false }
+        }
+        segment.steps.append(.statement)
+        return parameters.with(query) { count in
+            segment.statement?.name.withUnsafeBufferPointer {
+                PQsendQueryPrepared(pointer, $0.baseAddress, count, parameters.values, parameters.lengths, parameters.formats, 1)
+            } ?? 0
+        } == 1
+    }
+
+    private func sendCommand(_ sql: String) -> Bool {
+        PQsendQueryParams(pointer, sql, 0, nil, nil, nil, nil, 1) == 1
+    }
+
+    /// Outside transactions only, where a failure harms nobody; each in a segment of its own ahead of `next`, which gets the number after
+    /// them.
+    private func deallocateStaleStatements(_ next: inout Segment) -> Bool {
+        while let statement = staleStatements.popLast() {
+            let name = statement.name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
+            guard sendCommand("DEALLOCATE \(name)"), PQpipelineSync(pointer) == 1 else { return false }
+            let request = Request(.internalStatement, PostgresQuery(), timeout: Engine.internalStatementTimeout)
+            append(Segment(number: next.number, request: request, steps: [.statement], statement: nil, switchedRole: nil))
+            next = Segment(number: next.number + 1, request: next.request, steps: [], statement: nil, switchedRole: nil)
+        }
+        return true
+    }
+}
+
+// MARK: - Receiving
+
+extension Connection {
+    struct Answer {
+        let segment: Segment
+        let rows: PostgresResult?
+        let failure: PostgresError?
+    }
+
+    enum Receipt {
+        case answer(Answer)
+        /// Nothing complete yet.
+        case pending
+        /// The connection is of no more use. The error is the server's farewell, if there was one.
+        case broken(PostgresError?)
+    }
+
+    /// Takes in what the socket has. False when it has ended.
+    func consumeInput() -> Bool { PQconsumeInput(pointer) == 1 }
+
+    /// The next complete segment.
+    func receive() -> Receipt {
+        while let segment = inFlight.first {
+            if PQisBusy(pointer) != 0 { return PQstatus(pointer) == CONNECTION_BAD ? .broken(progress.failure) : .pending }
+            guard let result = PQgetResult(pointer) else {
+                guard progress.receiveEnd() else { return .broken(progress.failure) }
+                if isRunningScript {
+                    guard PQenterPipelineMode(pointer) == 1 else { return .broken(progress.failure) }
+                    isRunningScript = false
+                    return finish(segment)
+                }
+                continue
+            }
+            switch PQresultStatus(result) {
+            case PGRES_PIPELINE_SYNC:
+                PQclear(result)
+                return finish(segment)
+            case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:
+                progress.receive(PostgresResult(result), stepCount: segment.steps.count)
+            case PGRES_PIPELINE_ABORTED:
+                PQclear(result)
+                progress.receiveSkipped()
+            case PGRES_FATAL_ERROR:
+                progress.receiveFailure(PostgresError(result: result))
+                PQclear(result)
+                if PQstatus(pointer) == CONNECTION_BAD { return .broken(progress.failure) }
+            default:
+                PQclear(result)
+                return .broken(PostgresError(.protocolViolation, "an answer out of turn; COPY is not supported"))
+            }
+        }
+        return .pending
+    }
+
+    /// The next notification.
+    func receiveNotification() -> (channel: String, payload: String, processID: Int)? {
+        guard let notification = PQnotifies(pointer) else { return nil }
+        defer { PQfreemem(notification) }
+        let content = notification.pointee
+        return (String(cString: content.relname), String(cString: content.extra), Int(content.be_pid))
+    }
+
+    private func finish(_ segment: Segment) -> Receipt {
+        _ = inFlight.popFirst()
+        defer { progress = SegmentProgress() }
+        cancellation.headDidChange()
+        let hasFailed = progress.failure != nil
+        roles.didAnswer(segment: segment.number, switchedTo: hasFailed ? nil : segment.switchedRole)
+        forgetUnprepared(segment)
+        return .answer(Answer(segment: segment, rows: progress.rows, failure: progress.failure))
+    }
+
+    /// A statement stays in the cache only if the server has it, and has it up to date.
+    private func forgetUnprepared(_ segment: Segment) {
+        guard let failure = progress.failure, let statement = segment.statement else { return }
+        let prepareStep = segment.steps.firstIndex { if case .prepare = $0 { true } else { false } }
+        if let prepareStep, prepareStep >= progress.finishedSteps {
+            statements.remove(statement)
+        } else if failure.isStalePreparedStatement, statements.remove(statement), failure.sqlState != "26000" {
+            staleStatements.append(statement)
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/// Connections that one transaction uses alone.
+extension Engine {
+    /// At least one connection stays for queries outside transactions, so that these cannot starve, nor a transaction's own task that
+    /// runs one.
+    private var maximumLeases: Int { max(1, configuration.maximumConnections - 1) }
+
+    func grantLeases() {
+        for connection in connections where connection.reservation != nil && connection.isIdle { grantReservation(connection) }
+        var used = connections.count { $0.lease != nil || $0.reservation != nil }
+        while used < maximumLeases, let request = waitingForLease.first() {
+            let free = connections.filter { $0.isShared(depth: .max) }
+            if let idle = free.first(where: { $0.isIdle }) {
+                waitingForLease.removeFirst()
+                grant(idle, to: request)
+            } else if connections.count == configuration.maximumConnections,
+                let soonest = free.min(by: { $0.inFlight.count < $1.inFlight.count })
+            {
+                waitingForLease.removeFirst()
+                soonest.reservation = request
+            } else {
+                return
+            }
+            used += 1
+        }
+    }
+
+    func release(_ lease: Lease, isReusable: Bool) {
+        guard let connection = connection(lease.connection), connection.lease === lease else { return }
+        connection.lease = nil
+        for request in connection.held.removeAll() { complete(request, .failure(.lost(mayHaveExecuted: false))) }
+        if !isReusable || !connection.isIdle { lose(connection, nil) }
+    }
+
+    private func grantReservation(_ connection: Connection) {
+        guard let request = connection.reservation else { return }
+        connection.reservation = nil
+        if request.isDone { return }
+        grant(connection, to: request)
+    }
+
+    private func grant(_ connection: Connection, to request: Request) {
+        let lease = Lease(connection: connection.id)
+        connection.lease = lease
+        complete(request, .success(.lease(lease)))
+    }
+}

@@ -1,0 +1,183 @@
+/// Requests: from the mailbox to a connection, and back.
+extension Engine {
+    func submit(_ request: Request) {
+        guard !request.isCancelled else { return complete(request, .failure(.givenUp(.cancelled, request))) }
+        attempt.isWanted = true
+        request.isQueued = true
+        watchDeadline(of: request)
+        if let lease = request.lease {
+            guard let connection = connection(lease.connection), connection.lease === lease else {
+                return complete(request, .failure(.lost(mayHaveExecuted: false)))
+            }
+            connection.held.append(request)
+        } else if case .lease = request.work {
+            waitingForLease.append(request)
+        } else {
+            waiting.append(request)
+        }
+    }
+
+    /// Resumes whoever waits for the request; the first call counts.
+    func complete(_ request: Request, _ result: Result<Request.Reply, PostgresError>) {
+        guard !request.isDone else { return }
+        if case .internalStatement = request.work {} else { metrics.didAnswer(after: now - request.startedAt) }
+        if case .failure(let error) = result { metrics.didFail(error.code) }
+        request.complete(result, now: now)
+    }
+
+    func cancel(_ request: Request) {
+        request.isCancelled = true
+        giveUp(request, .cancelled)
+    }
+
+    /// Stops waiting for a request. If it was sent, it is stopped on the server as well once it is its turn.
+    func giveUp(_ request: Request, _ code: PostgresError.Code) {
+        // A cancellation may come before its request.
+        guard !request.isDone, request.isQueued else { return }
+        complete(request, .failure(.givenUp(code, request)))
+        if request.isSent {
+            for connection in connections where connection.inFlight.first?.request === request { connection.cancellation.schedule(now: now) }
+        } else if request.lease == nil {
+            if case .lease = request.work { waitingForLease.didGiveUp() } else { waiting.didGiveUp() }
+        }
+    }
+
+    /// Hands out waiting requests for as long as connections take them.
+    func dispatch() {
+        grantLeases()
+        for connection in connections { sendHeld(connection) }
+        while let request = waiting.first() {
+            guard let connection = leastLoaded(for: request) else { break }
+            waiting.removeFirst()
+            send(request, on: connection)
+        }
+        connectIfWanted()
+        reconnectListenerIfWanted()
+    }
+
+    /// Fewest statements in flight first; a switch of roles counts as two.
+    private func leastLoaded(for request: Request) -> Connection? {
+        var best: (connection: Connection, load: Int)?
+        for connection in connections where connection.isShared(depth: configuration.maximumPipelineDepth) {
+            let load = connection.inFlight.count + (connection.needsRoleSwitch(for: request) ? 2 : 0)
+            if load < best?.load ?? .max { best = (connection, load) }
+        }
+        return best?.connection
+    }
+
+    private func sendHeld(_ connection: Connection) {
+        while let request = connection.held.first {
+            guard !request.isDone else {
+                _ = connection.held.popFirst()
+                continue
+            }
+            var isReady = connection.isOpenToHolder(depth: configuration.maximumPipelineDepth)
+            if case .script = request.work { isReady = isReady && connection.isIdle }
+            guard isReady else { return }
+            _ = connection.held.popFirst()
+            send(request, on: connection)
+        }
+    }
+
+    func send(_ request: Request, on connection: Connection) {
+        if let refusal = refusal(request) { return complete(request, .failure(refusal)) }
+        if case .script = request.work {
+            if !connection.sendScript(request) { refuse(request, on: connection) }
+        } else if request.timeout > configuration.queryTimeout.nanoseconds, request.lease == nil {
+            sendWithLongTimeout(request, on: connection)
+        } else if !connection.send(request, parameters: parameters) {
+            refuse(request, on: connection)
+        }
+        needsFlush(connection)
+    }
+
+    /// PostgreSQL's own time-out is widened for the one statement, in segments around it: statements such as `CREATE INDEX
+    /// CONCURRENTLY` must be alone in theirs.
+    private func sendWithLongTimeout(_ request: Request, on connection: Connection) {
+        let milliseconds = min(request.timeout / 1_000_000 + Self.statementTimeoutMarginInMilliseconds, Int64(Int32.max))
+        let before = setting("SET statement_timeout = \(milliseconds)", of: request)
+        let after = setting("RESET statement_timeout", of: request)
+        guard connection.send(before, parameters: parameters), connection.send(request, parameters: parameters),
+            connection.send(after, parameters: parameters)
+        else { return refuse(request, on: connection) }
+    }
+
+    private func setting(_ sql: String, of request: Request) -> Request {
+        var query = PostgresQuery(unescaped: sql)
+        query.isPrepared = false
+        query.role = request.query.role
+        return Request(.internalStatement, query, timeout: request.timeout + Self.internalStatementTimeout)
+    }
+
+    /// Checked only when the statement is about to be prepared for the first time would be cheaper still, but a look at the first
+    /// word is cheap enough.
+    private func refusal(_ request: Request) -> PostgresError? {
+        guard case .query = request.work, !request.isTransactionControl else { return nil }
+        return StatementRule.refusal(request.query.text, inTransaction: request.lease != nil)
+    }
+
+    /// libpq did not take the request. Without a sync it cannot have been executed, so it may go elsewhere.
+    private func refuse(_ request: Request, on connection: Connection) {
+        if !request.isSent {
+            if request.lease == nil, request.retries < 2 {
+                request.retries += 1
+                waiting.prepend(request)
+            } else {
+                complete(request, .failure(.lost(mayHaveExecuted: false)))
+            }
+        }
+        lose(connection, nil)
+    }
+
+    /// Takes in all answers that have arrived.
+    func receive(_ connection: Connection) {
+        let isAlive = connection.consumeInput()
+        now = monotonicNow()
+        while true {
+            switch connection.receive() {
+            case .answer(let answer): handle(answer, of: connection)
+            case .pending:
+                if listener.connection === connection { receiveNotifications(connection) }
+                if !isAlive { lose(connection, nil) }
+                return
+            case .broken(let farewell): return lose(connection, farewell)
+            }
+        }
+    }
+
+    private func handle(_ answer: Connection.Answer, of connection: Connection) {
+        let request = answer.segment.request
+        if let next = connection.inFlight.first?.request, next.isDone { connection.cancellation.schedule(now: now) }
+        switch request.work {
+        case .listen(let channel): return didListen(channel, answer.failure, on: connection)
+        case .unlisten: return
+        case .query where !request.isDone && answer.failure.map { isWorthRetrying($0, request, connection) } == true:
+            request.retries += 1
+            request.isSent = false
+            waiting.prepend(request)
+            return
+        case .query, .lease, .script, .internalStatement: break
+        }
+        if let failure = answer.failure {
+            complete(request, .failure(failure))
+        } else if let rows = answer.rows {
+            complete(request, .success(.rows(rows)))
+        } else {
+            complete(request, .failure(PostgresError(.protocolViolation, "a statement without a result", mayHaveExecuted: true)))
+        }
+    }
+
+    /// Whether the failure is none of the statement's own: its prepared form was stale, or a cancellation hit the wrong one. Outside a
+    /// transaction it had no effect and goes again.
+    private func isWorthRetrying(_ failure: PostgresError, _ request: Request, _ connection: Connection) -> Bool {
+        guard request.lease == nil, request.retries < 3 else { return false }
+        if failure.isStalePreparedStatement { return request.query.isPrepared }
+        return failure.sqlState == "57014" && connection.cancellation.mayHaveHitNeighbour(now: now)
+    }
+}
+
+extension PostgresError {
+    static func givenUp(_ code: Code, _ request: Request) -> PostgresError {
+        PostgresError(code, code == .timeout ? "no answer in time" : "the task was cancelled", mayHaveExecuted: request.isSent)
+    }
+}

@@ -1,0 +1,70 @@
+/// Time-outs, cancellations and the pauses between attempts to connect.
+extension Engine {
+    /// Nanoseconds until the next timer; `nil` for never.
+    var timeUntilTimer: Nanoseconds? {
+        var next = sweepAt
+        if attempt.isWanted, connections.isEmpty || !waiting.isEmpty, attempt.running == 0, attempt.notBefore > now {
+            next = min(next, attempt.notBefore)
+        }
+        if let timer = listener.timer { next = min(next, timer) }
+        for connection in connections { if let timer = connection.cancellation.timer { next = min(next, timer) } }
+        return next == .max ? nil : max(0, next - now)
+    }
+
+    /// Deadlines are looked at together, when the earliest of them is due: most requests are long answered by then.
+    func watchDeadline(of request: Request) {
+        sweepAt = min(sweepAt, request.deadline)
+        if connections.isEmpty { sweepAt = min(sweepAt, connectionDeadline(of: request)) }
+    }
+
+    func fireTimers() {
+        fireCancellations()
+        if now >= sweepAt { sweep() }
+    }
+
+    private func fireCancellations() {
+        for connection in connections {
+            if let giveUpAt = connection.cancellation.giveUpAt, now >= giveUpAt {
+                lose(connection, nil)
+            } else if let dueAt = connection.cancellation.dueAt, now >= dueAt {
+                let mailbox = mailbox, id = connection.id
+                let isStarted = connection.startCancellation(now: now) { mailbox.post(.cancellationSent(connection: id)) }
+                if !isStarted { lose(connection, nil) }
+            }
+        }
+    }
+
+    private func sweep() {
+        sweepAt = .max
+        var overdue: [Request] = []
+        var cutOff: [Request] = []
+        let hasNoConnection = connections.isEmpty
+        func look(_ request: Request, isQueued: Bool) {
+            if now >= request.deadline {
+                overdue.append(request)
+            } else if isQueued, hasNoConnection, now >= connectionDeadline(of: request) {
+                cutOff.append(request)
+            } else {
+                watchDeadline(of: request)
+            }
+        }
+        waiting.forEach { look($0, isQueued: true) }
+        waitingForLease.forEach { look($0, isQueued: true) }
+        for connection in connections {
+            connection.inFlight.forEach { if !$0.request.isDone { look($0.request, isQueued: false) } }
+            connection.held.forEach { if !$0.isDone { look($0, isQueued: false) } }
+            if let reservation = connection.reservation, !reservation.isDone { look(reservation, isQueued: false) }
+        }
+        for request in overdue { giveUp(request, .timeout) }
+        for request in cutOff { cutOffFromServer(request) }
+    }
+
+    private func connectionDeadline(of request: Request) -> Nanoseconds {
+        max(request.startedAt, attempt.aloneSince) + configuration.waitForConnectionTimeout.nanoseconds
+    }
+
+    private func cutOffFromServer(_ request: Request) {
+        complete(request, .failure(attempt.lastError ?? PostgresError(.unavailable, "no connection to PostgreSQL in time")))
+        if case .lease = request.work { waitingForLease.didGiveUp() } else { waiting.didGiveUp() }
+    }
+}

@@ -1,0 +1,72 @@
+import CLibPQ
+import Glibc
+
+/// `epoll` over the sockets of the connections, keyed by their numbers.
+///
+/// Lives on the engine's thread, except `Waker`, which wakes it from any other.
+struct Poller: ~Copyable {
+    struct Event {
+        let key: UInt64
+        let isReadable: Bool
+        let isWritable: Bool
+    }
+
+    private let epoll: Int32
+    private var events = [epoll_event](repeating: epoll_event(), count: 64)
+
+    init?(waker: Waker) {
+        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard epoll >= 0 else { return nil }
+        // Edge-triggered, so that the counter need never be read.
+        control(EPOLL_CTL_ADD, waker.descriptor, EPOLLIN.rawValue | EPOLLET.rawValue, key: Waker.key)
+    }
+
+    deinit { close(epoll) }
+
+    func add(_ descriptor: Int32, key: UInt64) {
+        control(EPOLL_CTL_ADD, descriptor, EPOLLIN.rawValue, key: key)
+    }
+
+    func watch(_ descriptor: Int32, key: UInt64, writable: Bool) {
+        control(EPOLL_CTL_MOD, descriptor, EPOLLIN.rawValue | (writable ? EPOLLOUT.rawValue : 0), key: key)
+    }
+
+    func remove(_ descriptor: Int32) {
+        control(EPOLL_CTL_DEL, descriptor, 0, key: 0)
+    }
+
+    /// Waits for up to `timeout` (forever when `nil`) and hands over what happened. Wakes by the waker are not reported.
+    mutating func wait(timeout: Nanoseconds?, _ body: (Event) -> Void) {
+        let milliseconds = timeout.map { Int32(clamping: ($0 + 999_999) / 1_000_000) } ?? -1
+        let count = events.withUnsafeMutableBufferPointer { epoll_wait(epoll, $0.baseAddress, Int32($0.count), milliseconds) }
+        for index in 0..<max(0, Int(count)) where events[index].data.u64 != Waker.key {
+            let flags = events[index].events
+            // Errors and hang-ups show when reading.
+            let isReadable = flags & (EPOLLIN.rawValue | EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0
+            body(Event(key: events[index].data.u64, isReadable: isReadable, isWritable: flags & EPOLLOUT.rawValue != 0))
+        }
+    }
+
+    private func control(_ operation: Int32, _ descriptor: Int32, _ flags: UInt32, key: UInt64) {
+        var event = epoll_event(events: flags, data: epoll_data_t(u64: key))
+        epoll_ctl(epoll, operation, descriptor, &event)
+    }
+}
+
+/// An `eventfd` that ends the wait of a `Poller`.
+final class Waker: Sendable {
+    static let key = UInt64.max
+
+    let descriptor: Int32
+
+    init() {
+        descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        precondition(descriptor >= 0, "no file descriptor left for an eventfd")
+    }
+
+    deinit { close(descriptor) }
+
+    func wake() {
+        eventfd_write(descriptor, 1)
+    }
+}

@@ -1,0 +1,82 @@
+import MartletCore
+
+/// One numbered step of a schema. Never edited once released: a change is a further step.
+public struct Migration: Sendable {
+    public let number: Int
+    public let name: String
+    /// One or more statements.
+    let sql: String
+
+    public init(number: Int, name: String, sql: [UInt8]) {
+        self.number = number
+        self.name = name
+        self.sql = String(decoding: sql, as: UTF8.self)
+    }
+
+    var digest: String {
+        Credential.hexDigest(of: sql)
+    }
+}
+
+/// Why a schema could not be brought up to date. Nothing was changed.
+public enum MigrationError: Error, CustomStringConvertible {
+    case edited(schema: String, number: Int)
+    case invalidSchema(String)
+
+    public var description: String {
+        switch self {
+        case .edited(let schema, let number): "migration \(number) of \(schema) is not the one that was applied"
+        case .invalidSchema(let name): "not a schema's name: \(name)"
+        }
+    }
+}
+
+extension PostgresClient {
+    /// Applies the steps that `schema` does not have yet, in order, all or none; returns those applied.
+    ///
+    /// Any number of processes may call it at once: an advisory lock lets one through at a time. What was applied stands
+    /// in `<schema>.migrations`, made here.
+    public func migrate(schema: String, _ migrations: [Migration]) async throws -> [Migration] {
+        guard let name = PostgresIdentifier(schema), let table = PostgresIdentifier(schema: schema, name: "migrations") else {
+            throw MigrationError.invalidSchema(schema)
+        }
+        return try await withTransaction { transaction in
+            try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended('martlet.migrate', 0))")
+            try await transaction.execute("CREATE SCHEMA IF NOT EXISTS \(name)")
+            try await transaction.execute(
+                """
+                CREATE TABLE IF NOT EXISTS \(table) (
+                    number integer PRIMARY KEY, name text NOT NULL, sha256 text NOT NULL,
+                    applied timestamptz NOT NULL DEFAULT now())
+                """)
+            var known: [Int: String] = [:]
+            for row in try await transaction.query("SELECT number, sha256 FROM \(table)") {
+                known[try row.decode(0, as: Int.self)] = try row.decode(1, as: String.self)
+            }
+            var applied: [Migration] = []
+            for migration in migrations.sorted(by: { $0.number < $1.number }) {
+                if let digest = known[migration.number] {
+                    guard digest == migration.digest else {
+                        throw MigrationError.edited(schema: schema, number: migration.number)
+                    }
+                    continue
+                }
+                try await transaction.execute(migration.script)
+                try await transaction.execute(
+                    "INSERT INTO \(table) (number, name, sha256) VALUES (\(migration.number), \(migration.name), \(migration.digest))")
+                applied.append(migration)
+            }
+            return applied
+        }
+    }
+}
+
+extension Migration {
+    /// The protocol takes one statement at a time; `EXECUTE` inside a `DO` block takes a script.
+    fileprivate var script: PostgresQuery {
+        var script = PostgresQuery(
+            unescaped: "DO $martlet_do$ BEGIN EXECUTE $martlet_script$\n\(sql)\n$martlet_script$; END $martlet_do$")
+        script.isPrepared = false
+        return script
+    }
+}

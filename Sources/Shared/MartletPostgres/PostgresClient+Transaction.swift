@@ -1,0 +1,62 @@
+extension PostgresClient {
+    /// Runs `body` in a transaction: committed when it returns, rolled back when it throws or its task is cancelled.
+    ///
+    /// The transaction has a connection of its own until then. It begins with the body's first statement, under `role`. After a
+    /// serialization failure or deadlock the whole body runs again, up to `serializationRetries` times: it must have no effects
+    /// outside the database. An error of the commit with `mayHaveExecuted` leaves open whether it took place.
+    public func withTransaction<T: Sendable>(
+        isolation: PostgresIsolation = .readCommitted, readOnly: Bool = false, role: PostgresIdentifier? = nil,
+        serializationRetries: Int = 0, actor: isolated (any Actor)? = #isolation,
+        _ body: (PostgresTransaction) async throws -> T
+    ) async throws -> T {
+        let start = PostgresTransactionStart(isolation: isolation, isReadOnly: readOnly, role: role)
+        var retries = 0
+        while true {
+            do {
+                return try await attemptTransaction(start, body)
+            } catch let error as PostgresError where error.isSerializationFailure && retries < serializationRetries {
+                retries += 1
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0...min(200, 5 << min(retries, 6)))))
+            }
+        }
+    }
+
+    /// Runs SQL of any number of statements, without parameters, on a connection that is closed afterwards: for maintenance, and for what
+    /// PostgreSQL refuses in a transaction, such as `CREATE INDEX CONCURRENTLY` (alone in its script). Several statements are one
+    /// transaction unless the script says otherwise.
+    public func executeScript(_ sql: String, timeout: Duration? = nil) async throws {
+        let lease = try await lease()
+        defer { mailbox.post(.release(lease, isReusable: false)) }
+        let timeout = nanoseconds(timeout)
+        let limit = min(timeout / 1_000_000 + Engine.statementTimeoutMarginInMilliseconds, Int64(Int32.max))
+        for sql in ["RESET ROLE; SET statement_timeout = \(limit)", sql] {
+            _ = try await rows(Request(.script, PostgresQuery(unescaped: sql), timeout: timeout, lease: lease))
+        }
+    }
+
+    private func attemptTransaction<T: Sendable>(
+        _ start: PostgresTransactionStart, actor: isolated (any Actor)? = #isolation, _ body: (PostgresTransaction) async throws -> T
+    ) async throws -> T {
+        let lease = try await lease()
+        let transaction = PostgresTransaction(client: self, lease: lease, start: start)
+        var isReusable = false
+        defer { mailbox.post(.release(lease, isReusable: isReusable)) }
+        do {
+            let value = try await body(transaction)
+            guard !Task.isCancelled else { throw PostgresError(.cancelled, "the task was cancelled") }
+            try await transaction.commit()
+            isReusable = true
+            return value
+        } catch {
+            isReusable = await transaction.rollBack()
+            throw error
+        }
+    }
+
+    private func lease() async throws -> Lease {
+        guard case .lease(let lease) = try await reply(to: Request(.lease, PostgresQuery(), timeout: nanoseconds(nil))) else {
+            throw PostgresError(.protocolViolation, "not a lease")
+        }
+        return lease
+    }
+}

@@ -1,0 +1,65 @@
+import CLibPQ
+
+extension PostgresError {
+    /// The error that a result of status `PGRES_FATAL_ERROR` carries.
+    init(result: OpaquePointer) {
+        func field(_ code: UnicodeScalar) -> String? {
+            PQresultErrorField(result, Int32(code.value)).map { String(cString: $0) }
+        }
+        self.init(.server, field(Field.message) ?? "the server gave no reason")
+        sqlState = field(Field.sqlState)
+        detail = field(Field.detail)
+        schema = field(Field.schema)
+        table = field(Field.table)
+        column = field(Field.column)
+        constraint = field(Field.constraint)
+        isMessagePublic = Self.isMessagePublic(sqlState: sqlState ?? "", hasPosition: field(Field.position) != nil)
+        isStalePreparedStatement =
+            sqlState == "26000" || (sqlState == "0A000" && field(Field.sourceFunction) == "RevalidateCachedQuery")
+    }
+
+    /// Messages of these classes name only objects and keywords. Those of class 42 do so when they point into the statement,
+    /// whose text holds no values; without a position the fault may be in a value (a `tsquery`, a `jsonpath`).
+    private static func isMessagePublic(sqlState: String, hasPosition: Bool) -> Bool {
+        switch sqlState.prefix(2) {
+        case "08", "0A", "23", "25", "26", "40", "53", "54", "55", "57": true
+        case "42": hasPosition || sqlState == "42501"
+        default: false
+        }
+    }
+
+    /// `PG_DIAG_…` of postgres_ext.h, which Swift does not import: they are character literals.
+    private enum Field {
+        static let sqlState: UnicodeScalar = "C"
+        static let message: UnicodeScalar = "M"
+        static let detail: UnicodeScalar = "D"
+        static let position: UnicodeScalar = "P"
+        static let schema: UnicodeScalar = "s"
+        static let table: UnicodeScalar = "t"
+        static let column: UnicodeScalar = "c"
+        static let constraint: UnicodeScalar = "n"
+        static let sourceFunction: UnicodeScalar = "R"
+    }
+}
+
+extension PostgresError {
+    /// The error for a connection that could not be made. libpq's sentence holds host, port, user and database: only its kind is kept.
+    static func connecting(_ sentence: String) -> PostgresError {
+        let kinds = [
+            ("password authentication failed", "authentication failed"), ("no password supplied", "authentication failed"),
+            ("authentication failed", "authentication failed"), ("pg_hba.conf", "authentication failed"),
+            ("could not translate host name", "host name not found"), ("Connection refused", "connection refused"),
+            ("No such file or directory", "connection refused"), ("does not exist", "database or role does not exist"),
+            ("too many", "too many connections"), ("connection slots", "too many connections"),
+            ("starting up", "server is starting or stopping"), ("shutting down", "server is starting or stopping"),
+            ("recovery", "server is starting or stopping"), ("certificate", "TLS failed"), ("SSL", "TLS failed"),
+            ("timeout", "timed out"), ("timed out", "timed out"),
+        ]
+        let kind = kinds.first { sentence.contains($0.0) }?.1 ?? "connection failed"
+        return PostgresError(.unavailable, "cannot connect: \(kind)")
+    }
+
+    static func lost(mayHaveExecuted: Bool) -> PostgresError {
+        PostgresError(.connectionLost, "the connection to PostgreSQL was lost", mayHaveExecuted: mayHaveExecuted)
+    }
+}

@@ -1,0 +1,30 @@
+/// A name of a role, schema, table, column or channel, optionally qualified by a schema.
+///
+/// The only way to put a name that is not written in the source into SQL: `quoted` is `"name"` or `"schema"."name"` with every
+/// double quote inside doubled, so no content can leave the quotes.
+public struct PostgresIdentifier: Hashable, Sendable {
+    /// The text to insert into SQL.
+    public let quoted: String
+
+    /// `nil` unless `name` is 1 to 63 bytes of UTF-8 without NUL (PostgreSQL silently cuts longer names).
+    public init?(_ name: String) {
+        guard let quoted = Self.quote(name) else { return nil }
+        self.quoted = quoted
+    }
+
+    /// `nil` unless both parts are valid.
+    public init?(schema: String, name: String) {
+        guard let schema = Self.quote(schema), let name = Self.quote(name) else { return nil }
+        self.quoted = schema + "." + name
+    }
+
+    private static func quote(_ name: String) -> String? {
+        guard (1...63).contains(name.utf8.count), !name.utf8.contains(0) else { return nil }
+        guard name.utf8.contains(UInt8(ascii: "\"")) else { return "\"" + name + "\"" }
+        return "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+}
+
+extension PostgresIdentifier: CustomStringConvertible {
+    public var description: String { quoted }
+}

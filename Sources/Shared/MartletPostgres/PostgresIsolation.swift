@@ -1,0 +1,12 @@
+/// How much a transaction sees of others, as PostgreSQL defines it.
+public enum PostgresIsolation: Sendable {
+    case readCommitted, repeatableRead, serializable
+
+    var sql: String {
+        switch self {
+        case .readCommitted: "READ COMMITTED"
+        case .repeatableRead: "REPEATABLE READ"
+        case .serializable: "SERIALIZABLE"
+        }
+    }
+}

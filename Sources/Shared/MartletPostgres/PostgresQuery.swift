@@ -1,0 +1,125 @@
+/// One SQL statement with its bound values.
+///
+/// Write it as a string literal; every interpolated value becomes a bound parameter (`$1`, `$2` …), never text:
+///
+///     let query: PostgresQuery = "SELECT name FROM users WHERE id = \(id) AND state = \(state)"
+///
+/// A query interpolated into a query, or appended to one, brings its parameters along and they are renumbered. Parameters are
+/// not written into the text before the statement is prepared, so composing costs one copy of text and values.
+public struct PostgresQuery: Sendable {
+    /// The role the statement runs under; `nil` is the role that the client logged in with. Ignored inside a transaction, which has
+    /// a role of its own.
+    public var role: PostgresIdentifier?
+
+    /// Whether the statement is prepared once per connection. Turn off for text that is rarely the same twice.
+    public var isPrepared = true
+
+    /// The statement with nothing where its parameters go; `binds` knows the places.
+    var text: String
+    var binds: [PostgresBind]
+    /// The binary forms of all values, one after another.
+    var bytes: [UInt8]
+
+    /// An empty fragment to append to.
+    public init() {
+        text = ""
+        binds = []
+        bytes = []
+    }
+
+    /// SQL that was written by the program, never by a user: it is not checked in any way.
+    public init(unescaped sql: String) {
+        text = sql
+        binds = []
+        bytes = []
+    }
+
+    public var isEmpty: Bool { text.isEmpty && binds.isEmpty }
+
+    /// The statement as PostgreSQL gets it, with `$1`, `$2` … in place of the values.
+    public var sql: String {
+        guard !binds.isEmpty else { return text }
+        var sql = ""
+        sql.reserveCapacity(text.utf8.count + binds.count * 3)
+        let utf8 = text.utf8
+        var position = utf8.startIndex
+        for (number, bind) in binds.enumerated() {
+            let mark = utf8.index(utf8.startIndex, offsetBy: Int(bind.mark))
+            sql += text[position..<mark]
+            sql += "$\(number + 1)"
+            position = mark
+        }
+        sql += text[position...]
+        return sql
+    }
+
+    public mutating func append(_ fragment: PostgresQuery) {
+        let textOffset = UInt32(text.utf8.count)
+        let valueOffset = Int32(bytes.count)
+        text += fragment.text
+        bytes += fragment.bytes
+        binds.reserveCapacity(binds.count + fragment.binds.count)
+        for bind in fragment.binds { binds.append(bind.shifted(text: textOffset, value: valueOffset)) }
+    }
+
+    public mutating func append(unescaped sql: StaticString) {
+        text += sql.description
+    }
+
+    public static func + (left: PostgresQuery, right: PostgresQuery) -> PostgresQuery {
+        var sum = left
+        sum.append(right)
+        return sum
+    }
+
+    public static func += (left: inout PostgresQuery, right: PostgresQuery) {
+        left.append(right)
+    }
+
+    /// Binds a value at the end of the text; `write` appends its binary form.
+    mutating func bind(_ type: PostgresType, _ write: (inout [UInt8]) -> Void) {
+        let start = bytes.count
+        write(&bytes)
+        binds.append(
+            PostgresBind(mark: UInt32(text.utf8.count), type: type, offset: Int32(start), length: Int32(bytes.count - start)))
+    }
+
+    mutating func bindNull(_ type: PostgresType) {
+        binds.append(PostgresBind(mark: UInt32(text.utf8.count), type: type, offset: 0, length: PostgresBind.null))
+    }
+}
+
+extension PostgresQuery: CustomStringConvertible {
+    /// The SQL, without any value.
+    public var description: String { sql }
+}
+
+extension PostgresQuery: CustomReflectable {
+    public var customMirror: Mirror { Mirror(self, children: ["sql": sql]) }
+}
+
+extension Sequence<PostgresQuery> {
+    /// One query of all fragments, `separator` between them.
+    public func joined(separator: StaticString) -> PostgresQuery {
+        var joined = PostgresQuery()
+        for (number, fragment) in enumerated() {
+            if number > 0 { joined.append(unescaped: separator) }
+            joined.append(fragment)
+        }
+        return joined
+    }
+}
+
+/// Where a value goes in the text, its type, and where its binary form lies in the query's bytes.
+struct PostgresBind: Sendable {
+    static let null: Int32 = -1
+
+    let mark: UInt32
+    let type: PostgresType
+    let offset: Int32
+    let length: Int32
+
+    func shifted(text: UInt32, value: Int32) -> PostgresBind {
+        PostgresBind(mark: mark + text, type: type, offset: offset + value, length: length)
+    }
+}

@@ -1,0 +1,68 @@
+import Synchronization
+
+/// A transaction that is open for as long as `withTransaction`'s body runs. Do not let it out of there.
+public struct PostgresTransaction: Sendable {
+    let client: PostgresClient
+    let lease: Lease
+    private let start: PostgresTransactionStart
+    private let progress = Progress()
+
+    init(client: PostgresClient, lease: Lease, start: PostgresTransactionStart) {
+        self.client = client
+        self.lease = lease
+        self.start = start
+    }
+
+    /// Runs one statement. After a failure PostgreSQL refuses all further ones (25P02), unless rolled back to a savepoint.
+    public func query(_ query: PostgresQuery, timeout: Duration? = nil) async throws -> PostgresRows {
+        let request = Request(.query, query, timeout: client.nanoseconds(timeout), lease: lease, begin: progress.begins() ? start : nil)
+        return try await client.rows(request)
+    }
+
+    /// Runs one statement and returns how many rows it changed.
+    @discardableResult
+    public func execute(_ query: PostgresQuery, timeout: Duration? = nil) async throws -> Int {
+        try await self.query(query, timeout: timeout).affectedRows
+    }
+
+    /// Runs SQL of any number of statements, such as a migration file, by the simple protocol. Without parameters.
+    public func executeScript(_ sql: String, timeout: Duration? = nil) async throws {
+        if progress.begins() { try await control("SELECT", begin: start) }
+        let request = Request(.script, PostgresQuery(unescaped: sql), timeout: client.nanoseconds(timeout), lease: lease)
+        _ = try await client.rows(request)
+    }
+
+    /// Ends the transaction; a transaction in which a statement failed cannot be committed.
+    func commit() async throws {
+        guard progress.hasBegun else { return }
+        let rows = try await control("COMMIT")
+        guard rows.commandTag == "COMMIT" else {
+            var error = PostgresError(.server, "a statement failed, so the transaction was rolled back")
+            error.sqlState = "25P02"
+            throw error
+        }
+    }
+
+    /// False when the connection is in an unknown state.
+    func rollBack() async -> Bool {
+        guard progress.hasBegun else { return true }
+        return (try? await control("ROLLBACK")) != nil
+    }
+
+    @discardableResult
+    private func control(_ sql: String, begin: PostgresTransactionStart? = nil) async throws -> PostgresRows {
+        let request = Request(
+            .query, PostgresQuery(unescaped: sql), timeout: client.nanoseconds(nil), lease: lease, begin: begin, isTransactionControl: true)
+        return try await client.rows(request, isShielded: true)
+    }
+
+    /// Whether `BEGIN` has been sent.
+    private final class Progress: Sendable {
+        private let flag = Atomic<Bool>(false)
+
+        var hasBegun: Bool { flag.load(ordering: .relaxed) }
+
+        /// True for the first caller.
+        func begins() -> Bool { flag.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged }
+    }
+}

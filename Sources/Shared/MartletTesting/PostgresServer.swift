@@ -1,0 +1,178 @@
+import Foundation
+import Glibc
+import Logging
+public import MartletPostgres
+import Synchronization
+
+/// A throw-away PostgreSQL cluster: a fresh directory under `/tmp`, a random port and password, gone when the process ends.
+///
+///     let server = try await PostgresServer.shared()
+///     let client = PostgresClient(configuration: try await server.makeDatabase(), logger: logger)
+public final class PostgresServer: Sendable {
+    public struct Options: Sendable {
+        /// Off is several times as fast, and as safe for tests: the cluster dies with the process.
+        public var fsync = false
+        public var maximumConnections = 200
+        /// More settings of `postgresql.conf`.
+        public var settings: [String: String] = [:]
+
+        public init() {}
+    }
+
+    public let port: Int
+    public let user = "postgres"
+    public let password: String
+    /// Holds the socket and, in `data`, the cluster.
+    public let directory: String
+    private let options: Options
+    private let command: PostgresCommand
+    private let lastDatabase = Atomic<Int>(0)
+
+    /// The server that the tests of this process have in common. Do not stop it.
+    public static func shared() async throws -> PostgresServer { try await SharedServer.instance.server() }
+
+    /// Makes a cluster and starts it: about two seconds.
+    public static func start(_ options: Options = Options()) async throws -> PostgresServer {
+        let server = try PostgresServer(options)
+        try await server.initialize()
+        try await server.start()
+        return server
+    }
+
+    private init(_ options: Options) throws {
+        self.options = options
+        command = try PostgresCommand()
+        port = try freePort()
+        password = UUID().uuidString.lowercased()
+        directory = "/tmp/mpg-\(getpid())-\(port)"
+    }
+
+    /// A connection string in libpq's form, by the Unix socket or by TCP; both want the password.
+    public func connectionString(database: String = "postgres", overTCP: Bool = false) -> String {
+        "host=\(overTCP ? "127.0.0.1" : directory) port=\(port) dbname=\(database) user=\(user) password=\(password)"
+    }
+
+    public func configuration(database: String = "postgres", overTCP: Bool = false) -> PostgresConfiguration {
+        PostgresConfiguration(connectionString: connectionString(database: database, overTCP: overTCP))
+    }
+
+    /// Makes a database, empty or a copy of `template`, which nobody may be connected to; returns how to reach it.
+    public func makeDatabase(template: String = "template0") async throws -> PostgresConfiguration {
+        configuration(database: try await makeDatabaseNamed(template: template))
+    }
+
+    /// As `makeDatabase`; returns the name.
+    public func makeDatabaseNamed(template: String = "template0") async throws -> String {
+        let name = "test_\(lastDatabase.wrappingAdd(1, ordering: .relaxed).newValue)"
+        guard let quoted = PostgresIdentifier(name), let source = PostgresIdentifier(template) else {
+            throw PostgresServerError(sentence: "not a database name: \(template)")
+        }
+        var configuration = configuration()
+        configuration.maximumConnections = 1
+        let client = PostgresClient(configuration: configuration, logger: Logger(label: "PostgresServer"))
+        try await client.execute("CREATE DATABASE \(quoted) TEMPLATE \(source)", timeout: .seconds(60))
+        await client.close()
+        return name
+    }
+}
+
+// MARK: - Life and death
+
+extension PostgresServer {
+    public func start() async throws {
+        try await command.run("pg_ctl", ["-D", data, "-l", "\(directory)/log", "-w", "-t", "60", "-s", "start"])
+    }
+
+    /// Ends sessions and stops.
+    public func stop() async throws {
+        try await command.run("pg_ctl", ["-D", data, "-m", "fast", "-w", "-s", "stop"])
+    }
+
+    public func restart() async throws {
+        try await stop()
+        try await start()
+    }
+
+    /// SIGKILL to every process, as when the power fails. `start()` recovers.
+    public func kill() async throws {
+        guard let postmaster else { return }
+        let children = try String(contentsOfFile: "/proc/\(postmaster)/task/\(postmaster)/children", encoding: .utf8)
+        for process in [postmaster] + children.split(separator: " ").compactMap({ Int32($0) }) { Glibc.kill(process, SIGKILL) }
+        // A new postmaster refuses to start while a process of the old one holds the shared memory.
+        while Glibc.kill(postmaster, 0) == 0, !isZombie(postmaster) { try await Task.sleep(for: .milliseconds(5)) }
+        try await Task.sleep(for: .milliseconds(50))
+    }
+
+    private var data: String { "\(directory)/data" }
+
+    private var postmaster: Int32? {
+        let file = try? String(contentsOfFile: "\(data)/postmaster.pid", encoding: .utf8)
+        return file?.split(separator: "\n").first.flatMap { Int32($0) }
+    }
+
+    private func isZombie(_ process: Int32) -> Bool {
+        let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+        return status?.contains(") Z ") ?? true
+    }
+
+    private func initialize() async throws {
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+        try removeAtExit(directory)
+        try command.giveToServer(directory)
+        let passwordFile = "\(directory)/password"
+        try password.write(toFile: passwordFile, atomically: false, encoding: .utf8)
+        try command.giveToServer(passwordFile)
+        try await command.run(
+            "initdb",
+            ["-D", data, "-U", user, "-A", "scram-sha-256", "--pwfile", passwordFile, "-E", "UTF8", "--locale", "C.UTF-8", "--no-sync"])
+        try FileManager.default.removeItem(atPath: passwordFile)
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: "\(data)/postgresql.conf"))
+        try file.seekToEnd()
+        try file.write(contentsOf: Data(settings.map { "\($0.key) = '\($0.value)'\n" }.joined().utf8))
+        try file.close()
+    }
+
+    private var settings: [String: String] {
+        let settings = [
+            "port": String(port), "listen_addresses": "127.0.0.1", "unix_socket_directories": directory,
+            "max_connections": String(options.maximumConnections), "fsync": options.fsync ? "on" : "off",
+            "synchronous_commit": options.fsync ? "on" : "off", "full_page_writes": options.fsync ? "on" : "off",
+            "shared_buffers": "64MB", "timezone": "UTC", "log_timezone": "UTC", "password_encryption": "scram-sha-256",
+        ]
+        return settings.merging(options.settings) { $1 }
+    }
+}
+
+public struct PostgresServerError: Error, CustomStringConvertible {
+    let sentence: String
+
+    public var description: String { sentence }
+}
+
+private actor SharedServer {
+    static let instance = SharedServer()
+
+    private var task: Task<PostgresServer, any Error>?
+
+    func server() async throws -> PostgresServer {
+        let task = task ?? Task { try await PostgresServer.start() }
+        self.task = task
+        return try await task.value
+    }
+}
+
+/// A TCP port that nobody had a moment ago.
+private func freePort() throws -> Int {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    guard descriptor >= 0 else { throw PostgresServerError(sentence: "no socket") }
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let status = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) == 0 ? getsockname(descriptor, $0, &length) : -1 }
+    }
+    guard status == 0 else { throw PostgresServerError(sentence: "no free port") }
+    return Int(UInt16(bigEndian: address.sin_port))
+}

@@ -1,0 +1,35 @@
+# shellcheck shell=bash
+# What up, down, test and bench share. Sourced, not run.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+state=${MARTLET_STATE:-$root/.martlet}
+
+say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
+die() { printf 'martlet: %s\n' "$*" >&2; exit 1; }
+
+# Installs the Debian packages among its arguments that are missing. Needs root only when some are.
+need_packages() {
+    local missing=() name
+    for name in "$@"; do
+        [[ $(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null) == installed ]] || missing+=("$name")
+    done
+    ((${#missing[@]} == 0)) && return
+    say "installing ${missing[*]}"
+    local run=()
+    ((EUID == 0)) || run=(sudo)
+    "${run[@]}" apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive "${run[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+    # Debian starts a cluster of its own with the package; ours stands beside it and needs none of it.
+}
+
+need_build_packages() {
+    command -v swift >/dev/null || die "a Swift 6.2 or newer toolchain must be on PATH (https://swift.org/install)"
+    need_packages postgresql libpq-dev libssl-dev libargon2-dev pkg-config ca-certificates curl jq util-linux
+}
+
+# The programs, in one release build. Prints nothing when there is nothing to do.
+build_release() {
+    say "building (the first time takes several minutes)"
+    swift build --package-path "$root" -c release -j "$(nproc)" --static-swift-stdlib >&2
+    release=$(swift build --package-path "$root" -c release --static-swift-stdlib --show-bin-path)
+}
