@@ -2,6 +2,8 @@
 public struct JSONError: Error, Equatable, CustomStringConvertible {
     public enum Reason: Sendable, Equatable {
         case syntax
+        /// Valid so far, but not the kind of value that is wanted.
+        case shape
         /// Deeper than `JSONLimits.maximumDepth`.
         case tooDeep
         /// More digits or a larger exponent than `JSONLimits` allows.
@@ -16,6 +18,7 @@ public struct JSONError: Error, Equatable, CustomStringConvertible {
 
     public var description: String {
         switch reason {
+        case .shape: "not the kind of value that is wanted at byte \(offset)"
         case .syntax: "not valid JSON at byte \(offset)"
         case .tooDeep: "nested deeper than \(JSONLimits.maximumDepth) levels at byte \(offset)"
         case .numberTooLarge: "a number with too many digits at byte \(offset)"
@@ -84,7 +87,8 @@ struct JSONCursor {
         depth: Int, _ member: (inout JSONCursor, Range<Int>) throws(JSONError) -> Void
     ) throws(JSONError) {
         guard depth < JSONLimits.maximumDepth else { throw failure(.tooDeep) }
-        try take(UInt8(ascii: "{"))
+        guard next == UInt8(ascii: "{") else { throw failure(next == nil ? .syntax : .shape) }
+        position += 1
         skipBlanks()
         if next == UInt8(ascii: "}") { return position += 1 }
         while true {
@@ -101,7 +105,8 @@ struct JSONCursor {
 
     mutating func walkArray(depth: Int, _ element: (inout JSONCursor) throws(JSONError) -> Void) throws(JSONError) {
         guard depth < JSONLimits.maximumDepth else { throw failure(.tooDeep) }
-        try take(UInt8(ascii: "["))
+        guard next == UInt8(ascii: "[") else { throw failure(next == nil ? .syntax : .shape) }
+        position += 1
         skipBlanks()
         if next == UInt8(ascii: "]") { return position += 1 }
         while true {

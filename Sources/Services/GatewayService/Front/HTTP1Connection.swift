@@ -251,8 +251,8 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
 
     // MARK: Front
 
-    func readyForBody(sendingContinue: Bool) {
-        if sendingContinue, writer.expectsContinue, pending.readableBytes == 0 {
+    func readyForBody() {
+        if writer.expectsContinue, pending.readableBytes == 0 {
             context?.writeAndFlush(wrapOutboundOut(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")), promise: nil)
         }
         resumeBody()
@@ -276,7 +276,10 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
             writer.write(body, to: &out)
         } else {
             writer.writeChunkStart(body.readableBytes, to: &out)
-            writeOut()
+            if out.readableBytes > 0 {
+                context.write(wrapOutboundOut(out), promise: nil)
+                out = ByteBuffer()
+            }
             context.write(wrapOutboundOut(body), promise: nil)
             writer.writeChunkEnd(to: &out)
         }
@@ -289,8 +292,11 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
     }
 
     func flush() {
-        writeOut()
-        context?.flush()
+        guard let context else { return }
+        guard out.readableBytes > 0 else { return context.flush() }
+        context.writeAndFlush(wrapOutboundOut(out), promise: nil)
+        worker.giveBack(out)
+        out = ByteBuffer()
     }
 
     var isWritable: Bool { context?.channel.isWritable ?? true }
@@ -341,14 +347,6 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
 
     /// Bytes of the answer not yet handed to the channel: head and small bodies leave in one write.
     private var out = ByteBuffer()
-
-    private func writeOut() {
-        guard out.readableBytes > 0, let context else { return }
-        context.write(wrapOutboundOut(out), promise: nil)
-        context.flush()
-        worker.giveBack(out)
-        out = ByteBuffer()
-    }
 
     private var isReadingBody: Bool {
         if case .body = phase { true } else { false }

@@ -124,7 +124,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
 
     // MARK: Front
 
-    func readyForBody(sendingContinue: Bool) { resumeBody() }
+    func readyForBody() { resumeBody() }
 
     func resumeBody() {
         passBodyOn()

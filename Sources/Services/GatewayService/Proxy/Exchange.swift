@@ -27,8 +27,9 @@ final class Exchange {
     /// Where the answer came from, or would have.
     private(set) var backend: Backend?
 
-    private unowned let worker: Worker
-    private weak var front: (any Front)?
+    private let worker: Worker
+    /// Given up at the end, which undoes the cycle. Not `weak`: that makes every retain of a connection slow.
+    private var front: (any Front)?
     private var upstream: UpstreamConnection?
     private var phase = Phase.checking
     private var requestHead = ByteBuffer()
@@ -38,6 +39,7 @@ final class Exchange {
     private var tried: [Backend] = []
     private var headDeadline = NIODeadline.distantFuture
     private var lastProgress: NIODeadline
+    private var needsFlush = false
 
     private static let maximumAttempts = 3
 
@@ -106,6 +108,7 @@ final class Exchange {
         lastProgress = worker.now
         if phase != .tunnel, let route, bytesIn > route.maximumBodyBytes { return refuse(Refusal(.payloadTooLarge), closing: true) }
         guard let upstream else { return }
+        needsFlush = true
         if bodyFraming == .chunked, phase != .tunnel {
             var size = worker.takeBuffer()
             size.writeString(String(data.readableBytes, radix: 16))
@@ -122,11 +125,15 @@ final class Exchange {
     func clientEnded() {
         requestEnded = true
         headDeadline = worker.now + (route?.headTimeout ?? .seconds(30))
-        if bodyFraming == .chunked { upstream?.write(Self.lastChunk) }
+        guard bodyFraming == .chunked else { return }
+        needsFlush = true
+        upstream?.write(Self.lastChunk)
     }
 
     /// Nothing more comes for the moment: what was written goes out.
     func clientReadComplete() {
+        guard needsFlush else { return }
+        needsFlush = false
         upstream?.flush()
     }
 
@@ -201,8 +208,7 @@ final class Exchange {
         case .answering, .tunnel:
             backend.end(phase == .tunnel ? .success : .failure, at: worker.now)
             self.backend = nil
-            finish(outcome: .unknown, reusable: false)
-            front?.abort()
+            stop()
         case .ended:
             break
         }
@@ -287,13 +293,11 @@ final class Exchange {
         upstream = connection
         lastProgress = worker.now
         connection.lend(to: self)
-        connection.write(requestHead)
+        connection.writeAndFlush(requestHead)
         if requestEnded {
             headDeadline = worker.now + (route?.headTimeout ?? .seconds(30))
-            connection.flush()
         } else {
-            connection.flush()
-            front?.readyForBody(sendingContinue: true)
+            front?.readyForBody()
         }
     }
 
@@ -326,6 +330,7 @@ final class Exchange {
             worker.giveBack(requestHead)
             requestHead = ByteBuffer()
         }
+        front = nil
         worker.metrics.count(self)
         if worker.settings.logsRequests { log() }
     }

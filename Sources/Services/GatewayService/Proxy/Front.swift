@@ -7,7 +7,7 @@ protocol Front: AnyObject {
     var sweepIndex: Int { get set }
 
     /// The exchange has an upstream: body portions are welcome from now on.
-    func readyForBody(sendingContinue: Bool)
+    func readyForBody()
     /// The upstream takes bytes again.
     func resumeBody()
 

@@ -8,7 +8,7 @@ final class Route: Sendable {
     /// Its place among the sorted names of all upstreams.
     let upstreamIndex: Int
     let credential: RouteCredential
-    let methods: Set<Method>
+    let methods: MethodSet
     /// For `Allow`.
     let methodNames: String
     let maximumBodyBytes: Int64
@@ -39,7 +39,7 @@ final class Route: Sendable {
         }
         guard let upstreamIndex = configuration.upstreams.keys.sorted().firstIndex(of: entry.upstream) else { throw invalid("unknown upstream '\(entry.upstream)'") }
         let (segments, names) = try Self.segments(entry.path, invalid)
-        var methods = Set<Method>()
+        var methods = MethodSet()
         for name in entry.methods {
             guard let method = Method(name: name), method != .connect, method != .trace else {
                 throw invalid("method '\(name)' is not allowed")

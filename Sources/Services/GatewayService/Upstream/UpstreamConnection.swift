@@ -61,6 +61,10 @@ final class UpstreamConnection: ChannelDuplexHandler {
         context?.write(wrapOutboundOut(buffer), promise: nil)
     }
 
+    func writeAndFlush(_ buffer: ByteBuffer) {
+        context?.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
+    }
+
     func flush() {
         context?.flush()
     }

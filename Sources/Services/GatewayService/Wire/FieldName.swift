@@ -29,7 +29,7 @@ enum FieldName: UInt8 {
         {
             self = Self.martlet(name)
         } else {
-            self = Self.known(name) ?? .other
+            self = Self.known(name) ?? Self.rare(name) ?? .other
         }
     }
 
@@ -59,16 +59,19 @@ enum FieldName: UInt8 {
             default: name.spells("keep-alive") ? .keepAlive : nil
             }
         case 12: name.spells("x-request-id") ? .requestID : nil
-        case 13: name.spells("authorization") ? .authorization : nil
+        case 13:
+            switch name[0] | 0x20 {
+            case UInt8(ascii: "x"): name.spells("x-sentry-auth") ? .sentryAuth : nil
+            default: name.spells("authorization") ? .authorization : nil
+            }
         case 14:
             switch name[0] | 0x20 {
             case UInt8(ascii: "c"): name.spells("content-length") ? .contentLength : nil
-            case UInt8(ascii: "h"): name.spells("http2-settings") ? .http2Settings : nil
-            default: name.spells("x-sentry-auth") ? .sentryAuth : nil
+            default: name.spells("http2-settings") ? .http2Settings : nil
             }
         case 15: name.spells("x-forwarded-for") ? .forwardedFor : nil
         case 17: name.spells("transfer-encoding") ? .transferEncoding : nil
-        default: rare(name)
+        default: nil
         }
     }
 

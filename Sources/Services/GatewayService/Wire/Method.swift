@@ -39,3 +39,17 @@ enum Method: UInt8, CaseIterable {
         UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
     }
 }
+
+/// A set of methods as a bit mask.
+struct MethodSet {
+    private var bits: UInt16 = 0
+
+    var isEmpty: Bool { bits == 0 }
+
+    @inline(__always)
+    func contains(_ method: Method) -> Bool { bits >> UInt16(method.rawValue) & 1 == 1 }
+
+    mutating func insert(_ method: Method) { bits |= 1 << UInt16(method.rawValue) }
+
+    func isDisjoint(with other: MethodSet) -> Bool { bits & other.bits == 0 }
+}

@@ -11,17 +11,19 @@ enum Envelope {
         #"{"config":{"version":null,"date":null},"translation":{"version":null,"date":null},"count":"#
 
     static func response(_ page: ObjectStore.Page, status: HTTPResponse.Status = .ok) -> Response {
-        let body = page.rows[0].withBytes(1) { objects in
-            var body = ByteBuffer()
-            body.reserveCapacity(head.utf8CodeUnitCount + 32 + (objects?.count ?? 0))
-            body.writeStaticString(head)
-            body.writeString(String(page.count))
-            body.writeStaticString(#","data":["#)
-            if let objects { body.writeBytes(objects) }
-            body.writeStaticString("]}")
-            return body
-        }
-        return .json(body, status: status)
+        guard let row = page.rows?.first else { return .json(body(count: page.count, objects: nil), status: status) }
+        return .json(row.withBytes(1) { body(count: page.count, objects: $0) }, status: status)
+    }
+
+    private static func body(count: Int, objects: UnsafeRawBufferPointer?) -> ByteBuffer {
+        var body = ByteBuffer()
+        body.reserveCapacity(head.utf8CodeUnitCount + 32 + (objects?.count ?? 0))
+        body.writeStaticString(head)
+        body.writeString(String(count))
+        body.writeStaticString(#","data":["#)
+        if let objects { body.writeBytes(objects) }
+        body.writeStaticString("]}")
+        return body
     }
 }
 

@@ -9,7 +9,7 @@ struct ListObjects: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         var query = try ListQuery(request.uri.queryParameters)
-        if let skip = context.parameters.get("skip"), let limit = context.parameters.get("limit") {
+        if let skip = context.parameters.get("id"), let limit = context.parameters.get("limit") {
             try query.setPage(skip: skip, limit: limit)
         }
         return Envelope.response(try await objects.list(query, in: context.collection, of: context.space))

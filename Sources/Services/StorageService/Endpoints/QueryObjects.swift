@@ -11,7 +11,7 @@ struct QueryObjects: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         var query = try ListQuery(request.uri.queryParameters)
-        if let skip = context.parameters.get("skip"), let limit = context.parameters.get("limit") {
+        if let skip = context.parameters.get("id"), let limit = context.parameters.get("limit") {
             try query.setPage(skip: skip, limit: limit)
         }
         let collection = try context.collection

@@ -96,7 +96,12 @@ func checked<T>(_ body: () throws(JSONError) -> T) throws -> T {
     do {
         return try body()
     } catch {
-        let code: ErrorCode = error.reason == .tooDeep || error.reason == .numberTooLarge ? .limitExceeded : .invalidJSON
-        throw HTTPProblem(code, "The body is \(error).")
+        let code: ErrorCode =
+            switch error.reason {
+            case .syntax: .invalidJSON
+            case .shape, .nulCharacter: .invalidBody
+            case .tooDeep, .numberTooLarge: .limitExceeded
+            }
+        throw HTTPProblem(code, "The body is unacceptable: \(error).")
     }
 }

@@ -14,10 +14,10 @@ struct ObjectStore: Sendable {
     let collections: CollectionStore
 
     struct Page: Sendable {
-        /// Objects in `rows`, or of all matches when the query wanted the total.
+        /// Number of objects in `rows`, or of all matches when the query wanted the total.
         var count: Int
-        /// One cell: the objects' JSON texts joined by commas.
-        var rows: PostgresRows
+        /// One row, whose cell 1 is the objects' JSON texts joined by commas; nil: none.
+        var rows: PostgresRows?
     }
 
     struct Written: Sendable {
@@ -87,7 +87,7 @@ struct ObjectStore: Sendable {
                 WHERE \(condition) ORDER BY \(query.order) LIMIT \(query.limit) OFFSET \(query.skip)) AS page
             """
         }
-        guard let row = rows?.first, let rows else { throw HTTPProblem(.collectionNotFound) }
+        guard let rows, let row = rows.first else { return Page(count: 0, rows: nil) }
         guard try row.decode(1, as: String?.self) != nil else {
             throw HTTPProblem(
                 .limitExceeded, "The page would have more than \(Self.maximumPageSizeInBytes) bytes: lower limit, or set keys.",

@@ -21,7 +21,7 @@ enum Rendering {
         '{"_id":"' || id \
         || '","created":"' || to_char(created, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') \
         || '","updated":"' || to_char(updated, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') \
-        || '","deleted":' || coalesce(to_char(deleted, '"\\"YYYY-MM-DD"T"HH24:MI:SS.MS"Z\\""'), 'null') \
+        || '","deleted":' || coalesce('"' || to_char(deleted, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"', 'null') \
         || ',"_version":' || version
         """
 }

@@ -1,0 +1,38 @@
+import NIOCore
+import Testing
+
+@testable import GatewayService
+
+@Suite struct BreakerTests {
+    @Test func `Opens after failures in a row, probes, and closes on success`() {
+        var breaker = Breaker()
+        var now = NIODeadline.uptimeNanoseconds(0)
+        for _ in 0..<Breaker.threshold {
+            #expect(breaker.allowsRequest(at: now))
+            breaker.begin(at: now)
+            breaker.end(.failure, at: now)
+        }
+        #expect(!breaker.allowsRequest(at: now))
+        now = now + Breaker.firstPause
+        #expect(breaker.allowsRequest(at: now))
+        breaker.begin(at: now)
+        #expect(!breaker.allowsRequest(at: now), "one probe at a time")
+        breaker.end(.failure, at: now)
+        now = now + Breaker.firstPause
+        #expect(!breaker.allowsRequest(at: now), "the pause doubles")
+        now = now + Breaker.firstPause
+        breaker.begin(at: now)
+        breaker.end(.success, at: now)
+        for _ in 0..<3 { #expect(breaker.allowsRequest(at: now)) }
+    }
+
+    @Test func `A success in between starts the count again`() {
+        var breaker = Breaker()
+        let now = NIODeadline.uptimeNanoseconds(0)
+        for round in 0..<20 {
+            breaker.begin(at: now)
+            breaker.end(round % 4 == 3 ? .success : .failure, at: now)
+        }
+        #expect(breaker.allowsRequest(at: now))
+    }
+}

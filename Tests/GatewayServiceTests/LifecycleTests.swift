@@ -1,0 +1,110 @@
+import Foundation
+import NIOHTTP1
+import NIOSSL
+import Testing
+
+@testable import GatewayService
+
+@Suite struct LifecycleTests {
+    @Test func `Draining lets answers finish, refuses new connections and ends idle ones`() async throws {
+        try await withGateway { test in
+            let port = test.port
+            let idle = try await test.connect()
+            try await idle.send(TestGateway.request("x"))
+            await idle.wait(for: "upstream-0")
+            let busy = try await test.connect()
+            try await busy.send(TestGateway.request("slow"))
+            await eventually { test.upstream.arrivals.count == 2 }
+            await test.shutDown()
+            await idle.waitForClose(within: .milliseconds(500))
+            #expect(idle.isClosed && !busy.isClosed)
+            await #expect(throws: (any Error).self) { _ = try await RawClient.connect(port) }
+            await busy.waitForClose()
+            #expect(busy.status == 200 && busy.text.contains("connection: close") && busy.body == "slow")
+        }
+    }
+
+    @Test func `Routes are reloaded without dropping a connection, and a bad file changes nothing`() async throws {
+        try await withGateway { test in
+            let client = try await test.connect()
+            try await client.send(TestGateway.request("x"))
+            await client.wait(for: "upstream-0")
+            let status9 = try await test.exchange("GET /fresh HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n\r\n").status
+            #expect(status9 == 404)
+            try "{".write(toFile: test.routesFile, atomically: true, encoding: .utf8)
+            test.gateway.reloadRoutes()
+            let status10 = try await test.ask("x").status
+            #expect(status10 == 200)
+            let more = testRoutes.replacing("{\"routes\": [", with: "{\"routes\": [{\"path\": \"/fresh\", \"upstream\": \"storage\", \"credential\": \"none\", \"methods\": [\"GET\"]},")
+            try more.write(toFile: test.routesFile, atomically: true, encoding: .utf8)
+            test.gateway.reloadRoutes()
+            let isThere = await eventually { (try? await test.exchange("GET /fresh HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n\r\n").status) == 200 }
+            #expect(isThere)
+            #expect(!client.isClosed)
+            try await client.send(TestGateway.request("y"))
+            await eventually { client.text.components(of: "HTTP/1.1 200").count == 3 }
+            #expect(client.text.components(of: "HTTP/1.1 200").count == 3)
+            await client.close()
+        }
+    }
+
+    @Test(arguments: [
+        (#""path":"api/x""#, "begin with a slash"), (#""path":"/x/**/y""#, "** must come last"), (#""upstream":"nowhere""#, "unknown upstream 'nowhere'"),
+        (#""methods":["FROB"]"#, "method 'FROB'"), (#""methods":[]"#, "no methods"), (#""credential":"client""#, "needs {appKey}"),
+        (#""rewrite":"/{who}""#, "names {who}"), (#""credential":"magic""#, "magic"), (#""maximumBodyBytes":-1"#, "negative"),
+    ])
+    func `A route that makes no sense is named at the start`(_ change: String, _ message: String) throws {
+        var fields = ["path": #""path":"/x""#, "upstream": #""upstream":"storage""#, "credential": #""credential":"none""#, "methods": #""methods":["GET"]"#]
+        fields[String(change.split(separator: "\"")[0])] = change
+        let file = NSTemporaryDirectory() + "routes-\(UUID().uuidString).json"
+        try "{\"routes\":[{\(fields.values.joined(separator: ","))}]}".write(toFile: file, atomically: true, encoding: .utf8)
+        let configuration = GatewayConfiguration(
+            routesFile: file, upstreams: ["storage": ["127.0.0.1:1"]], internalSecret: TestKeys.internalSecret, keyRingURL: "http://127.0.0.1:1",
+            stateDirectory: NSTemporaryDirectory())
+        let error = #expect(throws: GatewayConfigurationError.self) { _ = try RouteTable(RouteFile.read(file), configuration: configuration) }
+        let text = error?.description ?? ""
+        #expect(text.contains(message), "\(text)")
+    }
+
+    @Test func `A new certificate is used for new connections while old ones go on`() async throws {
+        let directory = NSTemporaryDirectory() + "gateway-tls-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try makeCertificate(directory, "first")
+        let tls = GatewayConfiguration.TLS(certificateFile: directory + "/cert.pem", keyFile: directory + "/key.pem")
+        try await withGateway(configure: { $0.tls = tls }) { test in
+            var configuration = TLSConfiguration.makeClientConfiguration()
+            configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(directory + "/cert.pem"))
+            configuration.certificateVerification = .noHostnameVerification
+            let trustsFirst = try NIOSSLContext(configuration: configuration)
+            let old = try await RawClient.connect(test.port, tls: trustsFirst)
+            try await old.send(TestGateway.request("x"))
+            await old.wait(for: "upstream-0")
+            #expect(old.status == 200)
+            #expect(test.upstream.arrivals.first?.head.headers["x-forwarded-proto"] == ["https"])
+            try makeCertificate(directory, "second")
+            configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(directory + "/cert.pem"))
+            let trustsSecond = try NIOSSLContext(configuration: configuration)
+            let isReloaded = await eventually {
+                guard let fresh = try? await RawClient.connect(test.port, tls: trustsSecond) else { return false }
+                try? await fresh.send(TestGateway.request("y", ["Connection: close"]))
+                await fresh.waitForClose()
+                return fresh.status == 200
+            }
+            #expect(isReloaded)
+            try await old.send(TestGateway.request("z"))
+            await eventually { old.text.components(of: "HTTP/1.1 200").count == 3 }
+            #expect(old.text.components(of: "HTTP/1.1 200").count == 3)
+            await old.close()
+        }
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    private func makeCertificate(_ directory: String, _ name: String) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=\(name)", "-keyout", directory + "/key.pem", "-out", directory + "/cert.pem"]
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+    }
+}

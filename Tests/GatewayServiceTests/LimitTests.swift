@@ -1,0 +1,99 @@
+import Foundation
+import NIOHTTP1
+import Testing
+
+@testable import GatewayService
+
+@Suite struct LimitTests {
+    @Test func `Heads and bodies beyond their limits are refused with the right status`() async throws {
+        try await withGateway { test in
+            let long = String(repeating: "a", count: 20_000)
+            let status1 = try await test.ask("Notes", ["X-Long: \(long)"]).status
+            #expect(status1 == 431)
+            let status2 = try await test.ask("Notes", (0..<120).map { "X-\($0): 1" }).status
+            #expect(status2 == 431)
+            let status3 = try await test.ask(String(long.prefix(9000))).status
+            #expect(status3 == 414)
+            let status4 = try await test.ask(long).status
+            #expect(status4 == 414)
+            #expect(test.upstream.arrivals.isEmpty)
+
+            let small = "POST /api/mk_live_A/small/sink HTTP/1.1\r\nHost: gw\r\nX-Martlet-Secret: ms_A\r\n"
+            let declared = try await test.exchange(small + "Content-Length: 1001\r\n\r\n" + long.prefix(1001))
+            #expect(declared.status == 413)
+            #expect(test.upstream.arrivals.isEmpty)
+            let chunk = "1f4\r\n" + long.prefix(500) + "\r\n"
+            let chunked = try await test.exchange(small + "Transfer-Encoding: chunked\r\n\r\n" + chunk + chunk + chunk + "0\r\n\r\n")
+            #expect(chunked.status == 413)
+            let fits = try await test.exchange(small + "Content-Length: 1000\r\nConnection: close\r\n\r\n" + long.prefix(1000))
+            #expect(fits.status == 200 && fits.body == "1000")
+        }
+    }
+
+    @Test func `A key that asks too often is told when to come back`() async throws {
+        try await withGateway(configure: { $0.requestsPerKey = .init(requestsPerSecond: 1, burst: 3) }) { test in
+            var statuses: [Int] = []
+            for _ in 0..<5 { statuses.append(try await test.ask("Notes").status) }
+            #expect(statuses == [200, 200, 200, 429, 429])
+            let refused = try await test.ask("Notes")
+            #expect(refused.text.contains("retry-after: 1"))
+            let other = try await test.exchange(TestGateway.request("x", ["Connection: close"], key: "mk_live_B", secret: "ms_B"))
+            #expect(other.status == 200)
+        }
+    }
+
+    @Test func `An address that asks too often is stopped before its credentials are looked at`() async throws {
+        try await withGateway(configure: { $0.requestsPerAddress = .init(requestsPerSecond: 0.5, burst: 2) }) { test in
+            var statuses: [Int] = []
+            for _ in 0..<3 { statuses.append(try await test.exchange(TestGateway.request("x", ["Connection: close"], secret: "x")).status) }
+            #expect(statuses == [401, 401, 429])
+        }
+    }
+
+    @Test func `Connections beyond the limit are closed, and there is room again when others end`() async throws {
+        try await withGateway(configure: { $0.limits.maximumConnections = 2 }) { test in
+            let first = try await test.connect()
+            let second = try await test.connect()
+            try await Task.sleep(for: .milliseconds(50))
+            let third = try await test.connect()
+            await third.waitForClose()
+            #expect(third.isClosed && !first.isClosed && !second.isClosed)
+            await first.close()
+            await second.close()
+            let isOpen = await eventually { (try? await test.ask("Notes").status) == 200 }
+            #expect(isOpen)
+        }
+    }
+
+    @Test func `A head that drips in is cut off with 408, a silent connection is closed`() async throws {
+        try await withGateway(configure: { $0.timeouts.header = .milliseconds(600) }) { test in
+            let silent = try await test.connect()
+            let slow = try await test.connect()
+            try await slow.send("GET /api/mk_live_A/storage/x HTTP/1.1\r\n")
+            for _ in 0..<10 where !slow.isClosed {
+                try? await slow.send("X-A: b\r\n")
+                try await Task.sleep(for: .milliseconds(150))
+            }
+            await slow.waitForClose()
+            await silent.waitForClose()
+            #expect(slow.status == 408 && slow.isClosed)
+            #expect(silent.isClosed && silent.text.isEmpty)
+            #expect(test.upstream.arrivals.isEmpty)
+        }
+    }
+
+    @Test func `A body that stops coming is cut off, and so is an idle connection`() async throws {
+        try await withGateway(configure: { $0.timeouts.idle = .milliseconds(500) }) { test in
+            let stuck = try await test.connect()
+            try await stuck.send(TestGateway.request("sink", ["Content-Length: 100"], method: "POST") + "abc")
+            let idle = try await test.connect()
+            try await idle.send(TestGateway.request("x"))
+            await idle.waitForClose()
+            await stuck.waitForClose()
+            #expect(stuck.status == 408)
+            #expect(idle.status == 200 && idle.isClosed)
+            let isAborted = await eventually { test.upstream.arrivals.contains { $0.head.method == .POST && $0.isAborted } }
+            #expect(isAborted)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import NIOHTTP1
+import Testing
+
+@testable import GatewayService
+
+@Suite struct ResilienceTests {
+    @Test func `While one of two upstreams dies no idempotent request fails`() async throws {
+        try await withGateway(upstreams: 2) { test in
+            let client = try await test.connect()
+            var failures = 0
+            for number in 0..<200 {
+                if number == 100 { await test.upstreams[0].stop() }
+                let before = client.text.components(of: "HTTP/1.1 ").count
+                try await client.send(TestGateway.request("n\(number)"))
+                await eventually { client.text.components(of: "HTTP/1.1 ").count > before && client.text.components(of: "\r\n\r\nupstream-").count > before }
+                if client.text.components(of: "HTTP/1.1 ").last?.prefix(3) != "200" { failures += 1 }
+            }
+            #expect(failures == 0)
+            #expect(test.upstreams[0].arrivals.count > 20 && test.upstreams[1].arrivals.count > 120)
+            await client.close()
+        }
+    }
+
+    @Test func `A reused connection that closes is retried for idempotent methods only`() async throws {
+        try await withGateway { test in
+            let client = try await test.connect()
+            try await client.send(TestGateway.request("one"))
+            await client.wait(for: "upstream-0")
+            // The upstream takes the second request and closes: the gateway must not send a POST again.
+            try await client.send(TestGateway.request("close", method: "POST"))
+            await client.wait(for: "502")
+            #expect(client.text.contains("HTTP/1.1 502"))
+            #expect(test.upstream.arrivals.filter { $0.head.uri == "/storage/close" }.count == 1)
+            await client.close()
+            let get = try await test.ask("close")
+            #expect(get.status == 502)
+        }
+    }
+
+    @Test func `An idle connection closed by the upstream costs nobody an error`() async throws {
+        try await withGateway { test in
+            for number in 0..<30 {
+                let status5 = try await test.ask("n\(number)").status
+                #expect(status5 == 200)
+                test.upstream.closeConnections()
+            }
+        }
+    }
+
+    @Test func `Nothing listening is 503 with Retry-After, and the breaker lets it come back`() async throws {
+        try await withGateway(configure: { $0.healthPath = nil }) { test in
+            let port = test.upstream.port
+            await test.upstream.stop()
+            for _ in 0..<8 {
+                let client = try await test.ask("x")
+                #expect(client.status == 503 && client.text.contains("retry-after: 1"), "\(client.text)")
+            }
+            let again = try await TestUpstream.start("again", port: port)
+            let isBack = await eventually(within: .seconds(15)) { (try? await test.ask("x").status) == 200 }
+            #expect(isBack)
+            await again.stop()
+        }
+    }
+
+    @Test func `An upstream that says it is not ready gets nothing until it is`() async throws {
+        try await withGateway(upstreams: 2) { test in
+            test.upstreams[0].isHealthy = false
+            try await Task.sleep(for: .milliseconds(3500))
+            let before = test.upstreams[0].arrivals.count
+            for _ in 0..<10 {
+                let status = try await test.ask("x").status
+                #expect(status == 200)
+            }
+            #expect(test.upstreams[0].arrivals.count == before)
+            test.upstreams[0].isHealthy = true
+            let isBack = await eventually(within: .seconds(5)) {
+                _ = try? await test.ask("x")
+                return test.upstreams[0].arrivals.count > before
+            }
+            #expect(isBack)
+        }
+    }
+
+    @Test func `An upstream that does not answer in time is 504, one that breaks off closes the connection`() async throws {
+        try await withGateway { test in
+            let late = try await test.ask("never")
+            #expect(late.status == 504, "\(late.text)")
+            let isAborted = await eventually { test.upstream.arrivals.first?.isAborted == true }
+            #expect(isAborted)
+            let half = try await test.ask("half")
+            #expect(half.status == 200 && half.body == "half" && half.isClosed)
+            let failed = try await test.ask("status/500")
+            #expect(failed.status == 500 && failed.body == "status")
+        }
+    }
+
+    @Test func `Requests spread over the addresses`() async throws {
+        try await withGateway(upstreams: 3) { test in
+            for _ in 0..<30 { _ = try await test.ask("x") }
+            for upstream in test.upstreams { #expect((5...15).contains(upstream.arrivals.count), "\(upstream.arrivals.count)") }
+        }
+    }
+}

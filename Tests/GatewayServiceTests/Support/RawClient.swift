@@ -1,0 +1,94 @@
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Synchronization
+import Testing
+
+/// A TCP connection that sends and shows bytes exactly as they are.
+final class RawClient: Sendable {
+    private final class Handler: ChannelDuplexHandler, Sendable {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundIn = ByteBuffer
+
+        let state = Mutex((bytes: [UInt8](), isClosed: false, isReading: true))
+
+        func read(context: ChannelHandlerContext) {
+            if state.withLock({ $0.isReading }) { context.read() }
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let buffer = unwrapInboundIn(data)
+            state.withLock { $0.bytes += Array(buffer.readableBytesView) }
+        }
+
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            if case ChannelEvent.inputClosed? = event as? ChannelEvent { state.withLock { $0.isClosed = true } }
+        }
+
+        func channelInactive(context: ChannelHandlerContext) { state.withLock { $0.isClosed = true } }
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { state.withLock { $0.isClosed = true } }
+    }
+
+    private let channel: any Channel
+    private let handler: Handler
+
+    static func connect(_ port: Int, reading: Bool = true, tls: NIOSSLContext? = nil) async throws -> RawClient {
+        let handler = Handler()
+        handler.state.withLock { $0.isReading = reading }
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.allowRemoteHalfClosure, value: tls == nil)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLClientHandler(context: tls, serverHostname: nil)) }
+                    try channel.pipeline.syncOperations.addHandler(handler)
+                }
+            }
+            .connect(host: "127.0.0.1", port: port).get()
+        return RawClient(channel: channel, handler: handler)
+    }
+
+    private init(channel: any Channel, handler: Handler) {
+        self.channel = channel
+        self.handler = handler
+    }
+
+    var text: String { handler.state.withLock { String(decoding: $0.bytes, as: UTF8.self) } }
+    var count: Int { handler.state.withLock { $0.bytes.count } }
+    var isClosed: Bool { handler.state.withLock { $0.isClosed } }
+    var status: Int { Int(text.split(separator: " ").dropFirst().first ?? "") ?? 0 }
+    var underlying: any Channel { channel }
+
+    /// The body of the only answer.
+    var body: String { text.split(separator: "\r\n\r\n", maxSplits: 1).dropFirst().first.map(String.init) ?? "" }
+
+    func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)).get() }
+    func send(_ bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)).get() }
+    func closeOutput() async throws { try await channel.close(mode: .output).get() }
+    func close() async { try? await channel.close().get() }
+
+    func startReading() {
+        handler.state.withLock { $0.isReading = true }
+        channel.read()
+    }
+
+    /// Waits until all of `part` has come, or the connection is closed.
+    func wait(for part: String, within time: Duration = .seconds(5)) async {
+        await eventually(within: time) { self.isClosed || self.text.contains(part) }
+    }
+
+    func waitForClose(within time: Duration = .seconds(5)) async {
+        await eventually(within: time) { self.isClosed }
+    }
+}
+
+/// Polls until `condition` holds or time is up; says which.
+@discardableResult
+func eventually(within time: Duration = .seconds(5), _ condition: () async -> Bool) async -> Bool {
+    let clock = ContinuousClock()
+    let deadline = clock.now + time
+    while clock.now < deadline {
+        if await condition() { return true }
+        try? await Task.sleep(for: .milliseconds(5))
+    }
+    return await condition()
+}

@@ -1,0 +1,105 @@
+import Foundation
+import GatewayService
+import Logging
+import MartletAPI
+import MartletCore
+import ServiceLifecycle
+import Testing
+
+/// A running gateway with what surrounds it, for one test.
+struct TestGateway {
+    let gateway: Gateway
+    let upstreams: [TestUpstream]
+    let auth: TestAuth
+    let directory: String
+    let shutDown: @Sendable () async -> Void
+
+    var upstream: TestUpstream { upstreams[0] }
+    var port: Int { gateway.boundPort ?? 0 }
+    var routesFile: String { directory + "/routes.json" }
+
+    func connect(reading: Bool = true) async throws -> RawClient { try await RawClient.connect(port, reading: reading) }
+
+    /// One request on a connection of its own; returns when the gateway has closed it.
+    func exchange(_ request: String, within time: Duration = .seconds(8)) async throws -> RawClient {
+        let client = try await connect()
+        try await client.send(request)
+        await client.waitForClose(within: time)
+        await client.close()
+        return client
+    }
+
+    /// GET (or another method) with a good key and secret, `Connection: close`.
+    func ask(_ path: String, _ headers: [String] = [], method: String = "GET", body: String = "") async throws -> RawClient {
+        try await exchange(TestGateway.request(path, headers + ["Connection: close"], method: method, body: body))
+    }
+
+    static func request(
+        _ path: String = "Notes", _ headers: [String] = [], method: String = "GET", body: String = "",
+        key: String = "mk_live_A", secret: String = "ms_A"
+    ) -> String {
+        var lines = ["\(method) /api/\(key)/storage/\(path) HTTP/1.1", "Host: gw", "X-Martlet-Secret: \(secret)"] + headers
+        if !body.isEmpty { lines.append("Content-Length: \(body.utf8.count)") }
+        return lines.joined(separator: "\r\n") + "\r\n\r\n" + body
+    }
+}
+
+let testRoutes = """
+    {"routes": [
+      {"path": "/api/{appKey}/storage/**", "upstream": "storage", "credential": "client", "rewrite": "/storage/**",
+       "methods": ["GET", "POST", "PUT", "PATCH", "DELETE"], "maximumBodyBytes": 200000000, "timeoutSeconds": 2},
+      {"path": "/api/{appKey}/small/**", "upstream": "storage", "credential": "client", "rewrite": "/storage/**",
+       "methods": ["POST"], "maximumBodyBytes": 1000},
+      {"path": "/api/{appKey}/live/**", "upstream": "storage", "credential": "client", "rewrite": "/storage/**",
+       "methods": ["GET"], "streaming": true},
+      {"path": "/api/{appKey}/collections/**", "upstream": "storage", "credential": "master", "rewrite": "/collections/**",
+       "methods": ["GET", "DELETE"]},
+      {"path": "/ingest/{project}/envelope/", "upstream": "storage", "credential": "ingest", "methods": ["POST"]},
+      {"path": "/flags", "upstream": "storage", "credential": "evaluation", "methods": ["GET"]},
+      {"path": "/public/**", "upstream": "storage", "credential": "none", "methods": ["GET"]}
+    ]}
+    """
+
+/// Runs a gateway in front of fresh upstreams while `body` does.
+func withGateway(
+    upstreams count: Int = 1, routes: String = testRoutes, auth: TestAuth? = nil, directory: String? = nil,
+    configure: (inout GatewayConfiguration) -> Void = { _ in }, expectsReady: Bool = true,
+    _ body: (TestGateway) async throws -> Void
+) async throws {
+    var upstreams: [TestUpstream] = []
+    for index in 0..<count { upstreams.append(try await TestUpstream.start("upstream-\(index)")) }
+    let auth = if let auth { auth } else { try await TestAuth.start(TestKeys.ring) }
+    let directory = directory ?? NSTemporaryDirectory() + "gateway-test-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    try routes.write(toFile: directory + "/routes.json", atomically: true, encoding: .utf8)
+    var configuration = GatewayConfiguration(
+        routesFile: directory + "/routes.json", upstreams: ["storage": upstreams.map(\.address)],
+        internalSecret: TestKeys.internalSecret, keyRingURL: auth.url, stateDirectory: directory)
+    configuration.host = "127.0.0.1"
+    configuration.port = 0
+    configuration.eventLoopThreads = 2
+    configuration.logsRequests = false
+    configure(&configuration)
+    var logger = Logger(label: "test")
+    logger.logLevel = .critical
+    let gateway = try Gateway(configuration: configuration, logger: logger)
+    let services = ServiceGroup(services: [gateway], logger: logger)
+    try await withThrowingTaskGroup(of: Void.self) { tasks in
+        tasks.addTask { try await services.run() }
+        let isReady = await eventually { expectsReady ? gateway.isReady : gateway.boundPort != nil }
+        #expect(isReady)
+        let test = TestGateway(gateway: gateway, upstreams: upstreams, auth: auth, directory: directory) {
+            await services.triggerGracefulShutdown()
+        }
+        do {
+            try await body(test)
+        } catch {
+            tasks.cancelAll()
+            throw error
+        }
+        tasks.cancelAll()
+        while (try? await tasks.next()) != nil {}
+    }
+    for upstream in upstreams { await upstream.stop() }
+    try? FileManager.default.removeItem(atPath: directory)
+}

@@ -1,0 +1,205 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// An HTTP server in process that records what arrives and behaves as the path asks:
+/// `echo`, `sink`, `big`, `slow`, `never`, `events`, `close`, `half`, `status/N`; anything else answers 200 with its name.
+final class TestUpstream: Sendable {
+    struct Arrival: Sendable {
+        var head: HTTPRequestHead
+        var body = 0
+        var isAborted = false
+    }
+
+    private struct State {
+        var arrivals: [Arrival] = []
+        var sentBytes = 0
+        var isHealthy = true
+    }
+
+    let name: String
+    private let state = Mutex(State())
+    private let channel: any Channel
+    private let connections: Connections
+
+    static func start(_ name: String = "one", port: Int = 0) async throws -> TestUpstream {
+        let box = Box()
+        let connections = Connections()
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                connections.add(channel)
+                return channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: false)
+                    try channel.pipeline.syncOperations.addHandler(UpstreamHandler(box))
+                }
+            }
+            .bind(host: "127.0.0.1", port: port).get()
+        let upstream = TestUpstream(name: name, channel: channel, connections: connections)
+        box.upstream.withLock { $0 = upstream }
+        return upstream
+    }
+
+    private init(name: String, channel: any Channel, connections: Connections) {
+        self.name = name
+        self.channel = channel
+        self.connections = connections
+    }
+
+    var port: Int { channel.localAddress?.port ?? 0 }
+    var address: String { "127.0.0.1:\(port)" }
+    var arrivals: [Arrival] { state.withLock { $0.arrivals } }
+    var sentBytes: Int { state.withLock { $0.sentBytes } }
+    var isHealthy: Bool {
+        get { state.withLock { $0.isHealthy } }
+        set { state.withLock { $0.isHealthy = newValue } }
+    }
+
+    /// Stops listening and cuts every connection.
+    func stop() async {
+        try? await channel.close().get()
+        connections.closeAll()
+    }
+
+    /// Cuts every connection; new ones are welcome.
+    func closeConnections() { connections.closeAll() }
+
+    fileprivate func arrived(_ head: HTTPRequestHead) -> Int {
+        state.withLock {
+            $0.arrivals.append(Arrival(head: head))
+            return $0.arrivals.count - 1
+        }
+    }
+
+    fileprivate func update(_ index: Int, _ change: (inout Arrival) -> Void) { state.withLock { change(&$0.arrivals[index]) } }
+    fileprivate func sent(_ count: Int) { state.withLock { $0.sentBytes += count } }
+
+    final class Box: Sendable {
+        let upstream = Mutex<TestUpstream?>(nil)
+    }
+
+    final class Connections: Sendable {
+        private let channels = Mutex<[any Channel]>([])
+
+        func add(_ channel: any Channel) { channels.withLock { $0.append(channel) } }
+
+        func closeAll() {
+            for channel in channels.withLock({ channels in
+                defer { channels = [] }
+                return channels
+            }) { channel.close(promise: nil) }
+        }
+    }
+}
+
+private final class UpstreamHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let box: TestUpstream.Box
+    private var head: HTTPRequestHead?
+    private var index = -1
+    private var body = ByteBuffer()
+    private var bodyCount = 0
+    private var isAnswering = false
+    private var remaining = 0
+
+    init(_ box: TestUpstream.Box) { self.box = box }
+
+    private var upstream: TestUpstream { box.upstream.withLock { $0! } }
+    private var path: String { String(head?.uri.split(separator: "?").first ?? "") }
+    private var act: String { path.split(separator: "/").dropFirst().joined(separator: "/") }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            self.head = head
+            bodyCount = 0
+            body = ByteBuffer()
+            guard path != "/health/ready" else { return }
+            index = upstream.arrived(head)
+            isAnswering = true
+            if act == "close" { context.close(promise: nil) }
+        case .body(var buffer):
+            bodyCount += buffer.readableBytes
+            if act == "echo" { body.writeBuffer(&buffer) }
+            upstream.update(index) { $0.body = bodyCount }
+        case .end:
+            answer(context)
+        }
+    }
+
+    private func answer(_ context: ChannelHandlerContext) {
+        switch act {
+        case "ready": respond(context, upstream.isHealthy ? .ok : .serviceUnavailable, "")
+        case "echo": respond(context, .ok, String(buffer: body))
+        case "sink": respond(context, .ok, "\(bodyCount)")
+        case "never": break
+        case "slow":
+            context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(600)) { self.respond(context, .ok, "slow") }
+        case "events":
+            writeHead(context, .ok, [("content-type", "text/event-stream")])
+            sendEvent(context, 1)
+        case "half":
+            writeHead(context, .ok, [("content-length", "1000")])
+            context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: "half")))))
+                .assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+        case "big":
+            remaining = 100 * 1024 * 1024
+            writeHead(context, .ok, [("content-length", "\(remaining)")])
+            pump(context)
+        case let status where status.hasPrefix("status/"):
+            respond(context, HTTPResponseStatus(statusCode: Int(status.dropFirst(7)) ?? 500), "status")
+        default: respond(context, .ok, upstream.name)
+        }
+    }
+
+    private func respond(_ context: ChannelHandlerContext, _ status: HTTPResponseStatus, _ text: String) {
+        let headers = [
+            ("content-length", "\(text.utf8.count)"), ("server", "secret-server/1"), ("x-martlet-principal", "leak"),
+            ("connection", "x-drop"), ("x-drop", "1"), ("x-keep", "1"), ("keep-alive", "timeout=5"),
+        ]
+        writeHead(context, status, path == "/health/ready" ? Array(headers.prefix(1)) : headers)
+        if !text.isEmpty, head?.method != .HEAD { context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil) }
+        end(context)
+    }
+
+    private func writeHead(_ context: ChannelHandlerContext, _ status: HTTPResponseStatus, _ headers: [(String, String)]) {
+        context.writeAndFlush(wrapOutboundOut(.head(.init(version: .http1_1, status: status, headers: HTTPHeaders(headers)))), promise: nil)
+    }
+
+    private func end(_ context: ChannelHandlerContext) {
+        isAnswering = false
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    }
+
+    private func sendEvent(_ context: ChannelHandlerContext, _ number: Int) {
+        guard context.channel.isActive else { return }
+        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: "data: \(number)\n\n")))), promise: nil)
+        guard number < 50 else { return end(context) }
+        context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(200)) { self.sendEvent(context, number + 1) }
+    }
+
+    private static let block = ByteBuffer(repeating: 0x61, count: 64 * 1024)
+
+    private func pump(_ context: ChannelHandlerContext) {
+        while remaining > 0, context.channel.isWritable {
+            let count = min(remaining, Self.block.readableBytes)
+            remaining -= count
+            upstream.sent(count)
+            context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(Self.block.getSlice(at: 0, length: count)!))), promise: nil)
+            if remaining == 0 { end(context) }
+        }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if act == "big", remaining > 0 { pump(context) }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        if isAnswering { upstream.update(index) { $0.isAborted = true } }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}
