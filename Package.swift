@@ -15,6 +15,7 @@ let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", packa
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdTesting: Target.Dependency = .product(name: "HummingbirdTesting", package: "hummingbird")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
@@ -90,9 +91,6 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             path: "Sources/Shared/MartletHTTP", swiftSettings: settings),
-        .target(
-            name: "MartletTesting", dependencies: ["MartletPostgres", logging], path: "Sources/Shared/MartletTesting",
-            swiftSettings: settings),
 
         // Services
         service("AuthService", dependencies: ["CArgon2", crypto], migrations: true),
@@ -122,6 +120,15 @@ let package = Package(
             ],
             path: "Sources/Services/OperatorCommands", swiftSettings: settings),
 
+        // For tests: a throw-away PostgreSQL, the services' schemas in it, and their routes.
+        .target(
+            name: "MartletTesting",
+            dependencies: [
+                "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", "OperatorCommands", httpTypes, hummingbird,
+                hummingbirdTesting, logging, nioCore,
+            ],
+            path: "Sources/Shared/MartletTesting", swiftSettings: settings),
+
         // Executables
         program("gateway", "GatewayService", dependencies: ["MartletHTTP", serviceLifecycle, unixSignals]),
         program("auth", "AuthService"),
@@ -130,5 +137,35 @@ let package = Package(
         program("analytics", "AnalyticsService"),
         program("notifications", "NotificationsService"),
         program("martlet", "OperatorCommands", dependencies: [argumentParser]),
+
+        // Tests
+        .testTarget(name: "MartletCoreTests", dependencies: ["MartletAPI", "MartletCore"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletHTTPTests",
+            dependencies: [
+                "MartletAPI", "MartletCore", "MartletHTTP", "MartletTesting", httpTypes, hummingbird, hummingbirdTesting, logging,
+                nioCore, .product(name: "CoreMetrics", package: "swift-metrics"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "AuthServiceTests",
+            dependencies: [
+                "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", "MartletTesting", hummingbird,
+                hummingbirdTesting, logging, serviceLifecycle,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "StorageServiceTests",
+            dependencies: [
+                "StorageService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", "MartletTesting", hummingbird,
+                logging, nioCore,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "OperatorCommandsTests",
+            dependencies: [
+                "OperatorCommands", "AuthService", "MartletCore", "MartletPostgres", "MartletTesting", argumentParser, logging,
+            ],
+            swiftSettings: settings),
     ]
 )

@@ -1,14 +1,19 @@
-import MartletCore
-import MartletPostgres
+package import MartletCore
+package import MartletPostgres
 
 /// Brings a database up to date: roles, rights and the migrations of all services. Run by a superuser; harmless to repeat.
-struct DatabaseSetup {
+package struct DatabaseSetup {
     let client: PostgresClient
     /// Service name → password of its role; a role without one here keeps what it has.
     let passwords: [String: Secret]
 
+    package init(client: PostgresClient, passwords: [String: Secret]) {
+        self.client = client
+        self.passwords = passwords
+    }
+
     /// Returns a line for each step applied.
-    func run() async throws -> [String] {
+    package func run() async throws -> [String] {
         var lines: [String] = []
         try await prepareDatabase()
         for service in ServiceRole.all {

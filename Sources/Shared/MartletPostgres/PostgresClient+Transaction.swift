@@ -4,6 +4,7 @@ extension PostgresClient {
     /// The transaction has a connection of its own until then. It begins with the body's first statement, under `role`. After a
     /// serialization failure or deadlock the whole body runs again, up to `serializationRetries` times: it must have no effects
     /// outside the database. An error of the commit with `mayHaveExecuted` leaves open whether it took place.
+    @discardableResult
     public func withTransaction<T: Sendable>(
         isolation: PostgresIsolation = .readCommitted, readOnly: Bool = false, role: PostgresIdentifier? = nil,
         serializationRetries: Int = 0, actor: isolated (any Actor)? = #isolation,

@@ -59,6 +59,8 @@ extension PostgresError {
         return PostgresError(.unavailable, "cannot connect: \(kind)")
     }
 
+    static let closed = PostgresError(.closed, "the client is shutting down")
+
     static func lost(mayHaveExecuted: Bool) -> PostgresError {
         PostgresError(.connectionLost, "the connection to PostgreSQL was lost", mayHaveExecuted: mayHaveExecuted)
     }

@@ -97,10 +97,14 @@ extension PostgresServer {
     public func kill() async throws {
         guard let postmaster else { return }
         let children = try String(contentsOfFile: "/proc/\(postmaster)/task/\(postmaster)/children", encoding: .utf8)
-        for process in [postmaster] + children.split(separator: " ").compactMap({ Int32($0) }) { Glibc.kill(process, SIGKILL) }
+        let processes = [postmaster] + children.split(separator: " ").compactMap { Int32($0) }
+        for process in processes { Glibc.kill(process, SIGKILL) }
         // A new postmaster refuses to start while a process of the old one holds the shared memory.
-        while Glibc.kill(postmaster, 0) == 0, !isZombie(postmaster) { try await Task.sleep(for: .milliseconds(5)) }
-        try await Task.sleep(for: .milliseconds(50))
+        for process in processes {
+            while Glibc.kill(process, 0) == 0, !isZombie(process) { try await Task.sleep(for: .milliseconds(5)) }
+        }
+        // In a container without an init nobody buries them, and the lock files seem to be held still.
+        for file in ["\(data)/postmaster.pid", "\(directory)/.s.PGSQL.\(port).lock"] { try? FileManager.default.removeItem(atPath: file) }
     }
 
     private var data: String { "\(directory)/data" }

@@ -89,7 +89,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case ChannelEvent.inputClosed? = event as? ChannelEvent, !isPassive { closeInput() }
+        if case ChannelEvent.inputClosed? = event as? ChannelEvent { closeInput() }
         context.fireUserInboundEventTriggered(event)
     }
 
@@ -314,8 +314,10 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         process()
     }
 
-    func closeOutput() {
-        context?.close(mode: .output, promise: nil)
+    func endTunnel() {
+        flush()
+        exchange = nil
+        linger()
     }
 
     func abort() {
@@ -361,11 +363,18 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         process()
     }
 
+    /// Closes once everything is written, and not so that a reset destroys what the client has not read yet.
     private func linger() {
-        guard !client.isSecure, !inputIsClosed else { return abort() }
+        guard let context else { return }
         phase = .discarding
-        deadline = worker.now + Self.lingerTime
+        deadline = worker.now + worker.settings.idleTimeout
         process()
-        context?.close(mode: .output, promise: nil)
+        let written = context.eventLoop.makePromise(of: Void.self)
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
+        written.futureResult.assumeIsolated().whenComplete { [self] _ in
+            guard !client.isSecure, !inputIsClosed else { return abort() }
+            deadline = worker.now + Self.lingerTime
+            self.context?.close(mode: .output, promise: nil)
+        }
     }
 }

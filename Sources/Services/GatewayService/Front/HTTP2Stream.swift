@@ -59,7 +59,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
             if !hasBegun { begin(frame.headers, endsStream: frame.endStream) } else { endRequest(frame.endStream) }
         case .data(let frame):
             guard case .byteBuffer(let buffer) = frame.data else { return }
-            if buffer.readableBytes > 0 { held.append(buffer) }
+            if buffer.readableBytes > 0, exchange != nil { held.append(buffer) }
             endRequest(frame.endStream)
             passBodyOn()
         default:
@@ -170,7 +170,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
     /// Not offered on HTTP/2 (RFC 8441 is not supported).
     func becomeTunnel() { abort() }
 
-    func closeOutput() {}
+    func endTunnel() { abort() }
 
     func abort() {
         write(.rstStream(.internalError))

@@ -1,6 +1,4 @@
-import Logging
 import MartletAPI
-import MartletCore
 import NIOCore
 
 /// One request on its way through: from the client's head to the last byte of the answer.
@@ -36,7 +34,10 @@ final class Exchange {
     private var heldBody: [ByteBuffer] = []
     private var bodyFraming = BodyFraming.none
     private var requestEnded = false
+    /// Addresses that could not be reached for this request.
     private var tried: [Backend] = []
+    /// False after an idle connection turned out to be dead: the next one shall be fresh.
+    private var mayReuse = true
     private var headDeadline = NIODeadline.distantFuture
     private var lastProgress: NIODeadline
     private var needsFlush = false
@@ -79,12 +80,12 @@ final class Exchange {
         guard let front else { return }
         requestEnded = !head.hasBody
         do throws(Refusal) {
-            if let preflight = preflight(head, bytes) { return answer(preflight, closing: head.hasBody) }
+            if let preflight = Preflight.answer(head, bytes, origin, worker.routes) { return answer(preflight, closing: head.hasBody) }
             let admission = try Admission(head, bytes, front.client, worker)
             route = admission.match.route
             grant = admission.grant
             isUpgrade = admission.isUpgrade
-            bodyFraming = head.isChunked ? .chunked : head.contentLength == nil ? .none : .length
+            bodyFraming = head.isChunked ? .chunked : head.hasBody ? .length : .none
             requestHead = worker.takeBuffer()
             UpstreamHead(head, bytes, admission, front.client, requestID).write(to: &requestHead)
             connect()
@@ -200,6 +201,7 @@ final class Exchange {
             // The upstream closed an idle connection just as the request was written: it never took the request.
             backend.end(.unknown, at: worker.now)
             self.backend = nil
+            mayReuse = false
             connect()
         case .checking, .connecting, .sending:
             backend.end(.failure, at: worker.now)
@@ -208,7 +210,7 @@ final class Exchange {
         case .answering, .tunnel:
             backend.end(phase == .tunnel ? .success : .failure, at: worker.now)
             self.backend = nil
-            stop()
+            if phase == .tunnel { endTunnel() } else { stop() }
         case .ended:
             break
         }
@@ -240,6 +242,12 @@ final class Exchange {
     /// Whether no byte moved either way for as long as `time`.
     func isStalled(for time: TimeAmount, at now: NIODeadline) -> Bool { now > lastProgress + time }
 
+    private func endTunnel() {
+        let front = self.front
+        finish(outcome: .unknown, reusable: false)
+        front?.endTunnel()
+    }
+
     private func stop() {
         let front = self.front
         finish(outcome: .unknown, reusable: false)
@@ -247,19 +255,6 @@ final class Exchange {
     }
 
     // MARK: Details
-
-    private func preflight(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) -> Answer? {
-        guard head.method == .options, origin != nil, head.accessControlRequestMethod >= 0,
-            let methods = worker.routes.methods(head.path, in: bytes)
-        else { return nil }
-        var answer = Answer(status: 204)
-        answer.headers.append(("access-control-allow-methods", methods))
-        answer.headers.append(("access-control-max-age", "600"))
-        if let wanted = head.value(head.accessControlRequestHeaders, in: bytes) {
-            answer.headers.append(("access-control-allow-headers", wanted.text))
-        }
-        return answer
-    }
 
     private func connect() {
         guard let route else { return }
@@ -272,7 +267,7 @@ final class Exchange {
         }
         self.backend = backend
         backend.begin(at: now)
-        if tried.isEmpty, let connection = backend.takeIdle() { return send(on: connection) }
+        if mayReuse, tried.isEmpty, let connection = backend.takeIdle() { return send(on: connection) }
         backend.connect { [self] result in
             switch result {
             case .success(let connection):
@@ -332,32 +327,9 @@ final class Exchange {
         }
         front = nil
         worker.metrics.count(self)
-        if worker.settings.logsRequests { log() }
+        if worker.settings.logsRequests { log(to: worker.settings.logger) }
     }
 
     private static let lineEnd = ByteBuffer(string: "\r\n")
     private static let lastChunk = ByteBuffer(string: "0\r\n\r\n")
-}
-
-extension Exchange {
-    /// One line: what was asked by its route's pattern (a path holds keys), by whom, and what came of it.
-    private func log() {
-        let logger = worker.settings.logger
-        guard logger.logLevel <= .info else { return }
-        var metadata: Logger.Metadata = [
-            "request.id": .string(requestID.text),
-            "request.method": .string("\(method.name)"),
-            "request.route": .string(route?.pattern ?? "-"),
-            "response.status": .stringConvertible(status),
-            "duration.us": .stringConvertible((NIODeadline.now() - started).nanoseconds / 1000),
-            "bytes.in": .stringConvertible(bytesIn),
-            "bytes.out": .stringConvertible(bytesOut),
-        ]
-        if let grant {
-            metadata["app.id"] = .string(grant.principal.appID)
-            metadata["credential.id"] = .string(grant.principal.credentialID)
-        }
-        if let backend { metadata["upstream.address"] = .string(backend.name) }
-        logger.info("A request was answered.", metadata: metadata)
-    }
 }

@@ -24,7 +24,8 @@ protocol Front: AnyObject {
     func answer(_ answer: Answer, of exchange: Exchange, closing: Bool)
     /// 101 was passed on; from now on both sides are bytes.
     func becomeTunnel()
-    func closeOutput()
+    /// The upstream has closed the tunnel: the connection ends when the client has got the rest.
+    func endTunnel()
 
     /// Ends the connection or stream at once; what has been sent of a response stays unfinished.
     func abort()

@@ -23,8 +23,9 @@ struct UpstreamHead {
     }
 
     func write(to buffer: inout ByteBuffer) {
-        // Host and forwarding headers are written a second time at most; everything else is bounded.
-        let bound = 2 * bytes.count + route.rewriteBytes + (admission.grant?.headerLine.count ?? 0)
+        // Host and forwarding headers are written a second time at most, a captured parameter as often as the rewrite
+        // names it; everything else is bounded.
+        let bound = (2 + (route.rewrite?.count ?? 0)) * bytes.count + route.rewriteBytes + (admission.grant?.headerLine.count ?? 0)
             + client.addressText.count + 512
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: bound) { memory in
             var writer = HeadWriter(memory)

@@ -20,6 +20,8 @@ final class Route: Sendable {
     let projectIndex: Int?
     /// Nil: the path goes on as it came.
     let rewrite: [Piece]?
+    /// Length of the literal parts of `rewrite`.
+    let rewriteBytes: Int
 
     enum Segment: Hashable {
         case literal([UInt8])
@@ -61,6 +63,9 @@ final class Route: Sendable {
         self.rewrite = try entry.rewrite.map { text throws(GatewayConfigurationError) in
             try Self.pieces(text, names, hasRest: segments.last == .rest, invalid)
         }
+        self.rewriteBytes = (rewrite ?? []).reduce(0) { sum, piece in
+            if case .literal(let text) = piece { sum + text.count } else { sum }
+        }
         let maximum = entry.maximumBodyBytes ?? configuration.limits.maximumBodyBytes
         guard maximum >= 0 else { throw invalid("maximumBodyBytes is negative") }
         self.maximumBodyBytes = maximum == 0 ? .max : maximum
@@ -70,13 +75,6 @@ final class Route: Sendable {
         self.isStreaming = entry.streaming ?? false
         let needsAppKey = entry.credential == .client || entry.credential == .master
         guard !needsAppKey || appKeyIndex != nil else { throw invalid("its credential needs {appKey} in the path") }
-    }
-
-    /// Length of the literal parts of `rewrite`.
-    var rewriteBytes: Int {
-        (rewrite ?? []).reduce(0) { sum, piece in
-            if case .literal(let text) = piece { sum + text.count } else { sum }
-        }
     }
 
     private typealias Invalid = (String) -> GatewayConfigurationError

@@ -26,7 +26,7 @@ final class Backend {
     }
 
     func isAvailable(at now: NIODeadline) -> Bool {
-        isHealthy && inFlight < settings.limits.maximumUpstreamConnections && breaker.allowsRequest(at: now)
+        inFlight < settings.limits.maximumUpstreamConnections && breaker.allowsRequest(at: now)
     }
 
     /// Counts a request in; every call is followed by one of `end`.

@@ -27,12 +27,18 @@ final class Upstream {
     }
 
     /// The available address with the fewest requests in flight; among equals they take turns.
+    ///
+    /// When health checks leave none, those that fail them are tried: a check may be wrong, and a refusal tells more.
     func choose(excluding tried: [Backend], at now: NIODeadline) -> Backend? {
+        choose(excluding: tried, at: now, healthy: true) ?? choose(excluding: tried, at: now, healthy: false)
+    }
+
+    private func choose(excluding tried: [Backend], at now: NIODeadline, healthy: Bool) -> Backend? {
         var best: Backend?
         turn = backends.isEmpty ? 0 : (turn + 1) % backends.count
         for offset in backends.indices {
             let backend = backends[(turn + offset) % backends.count]
-            guard backend.isAvailable(at: now), !tried.contains(where: { $0 === backend }) else { continue }
+            guard backend.isHealthy == healthy, backend.isAvailable(at: now), !tried.contains(where: { $0 === backend }) else { continue }
             if best.map({ backend.inFlight < $0.inFlight }) ?? true { best = backend }
         }
         return best

@@ -76,7 +76,9 @@ struct UpstreamMonitor: Sendable {
         guard let healthPath else { return await opens(address) }
         guard let ip = address.ipAddress, let port = address.port else { return false }
         let host = ip.contains(":") ? "[\(ip)]" : ip
-        let request = HTTPClientRequest(url: "http://\(host):\(port)\(healthPath)")
+        var request = HTTPClientRequest(url: "http://\(host):\(port)\(healthPath)")
+        // A fresh connection each time: whether one can be opened is part of the question.
+        request.headers.add(name: "connection", value: "close")
         guard let response = try? await client.execute(request, timeout: Self.checkTimeout) else { return false }
         _ = try? await response.body.collect(upTo: 64 * 1024)
         return (200..<300).contains(response.status.code)

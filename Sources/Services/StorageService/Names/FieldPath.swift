@@ -32,9 +32,4 @@ struct FieldPath: Sendable, Hashable {
         for literal in literals { expression.append("->\(literal)") }
         return expression
     }
-
-    /// `$."address"."city"` in the path language of SQL/JSON.
-    var jsonPath: String {
-        "$" + parts.map { "." + JSONValue.quote($0) }.joined()
-    }
 }

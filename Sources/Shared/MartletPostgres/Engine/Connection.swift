@@ -114,30 +114,33 @@ extension Connection {
 
     private func sendStatement(_ request: Request, _ segment: inout Segment, _ parameters: ParameterBuffer) -> Bool {
         let query = request.query
-        guard query.isPrepared else {
-            segment.steps.append(.statement)
-            return parameters.with(query) { count in
-                PQsendQueryParams(
-                    pointer, query.sql, count, parameters.types, parameters.values, parameters.lengths, parameters.formats, 1)
-            } == 1
-        }
-        if let statement = statements.find(query) {
-            segment.statement = statement
-        } else {
-            if let evicted = statements.evict() { staleStatements.append(evicted) }
-            let statement = statements.insert(query)
-            segment.statement = statement
-            segment.steps.append(.prepare(statement))
-            let isSent = parameters.with(query) { count in
-                statement.name.withUnsafeBufferPointer { PQsendPrepare(pointer, $0.baseAddress, query.sql, count, parameters.types) }
-            }
-            guard isSent == 1 else { return false }
-        }
+        let known = query.isPrepared ? statements.find(query) : nil
+        guard query.isPrepared, known?.isConfirmed != false else { return sendUnprepared(query, &segment, parameters) }
+        segment.statement = known
+        if known == nil, !sendPrepare(query, &segment, parameters) { return false }
         segment.steps.append(.statement)
         return parameters.with(query) { count in
             segment.statement?.name.withUnsafeBufferPointer {
                 PQsendQueryPrepared(pointer, $0.baseAddress, count, parameters.values, parameters.lengths, parameters.formats, 1)
             } ?? 0
+        } == 1
+    }
+
+    private func sendPrepare(_ query: PostgresQuery, _ segment: inout Segment, _ parameters: ParameterBuffer) -> Bool {
+        if let evicted = statements.evict() { staleStatements.append(evicted) }
+        let statement = statements.insert(query)
+        segment.statement = statement
+        segment.steps.append(.prepare(statement))
+        return parameters.with(query) { count in
+            statement.name.withUnsafeBufferPointer { PQsendPrepare(pointer, $0.baseAddress, query.sql, count, parameters.types) }
+        } == 1
+    }
+
+    private func sendUnprepared(_ query: PostgresQuery, _ segment: inout Segment, _ parameters: ParameterBuffer) -> Bool {
+        segment.steps.append(.statement)
+        return parameters.with(query) { count in
+            PQsendQueryParams(
+                pointer, query.sql, count, parameters.types, parameters.values, parameters.lengths, parameters.formats, 1)
         } == 1
     }
 
@@ -227,17 +230,20 @@ extension Connection {
         cancellation.headDidChange()
         let hasFailed = progress.failure != nil
         roles.didAnswer(segment: segment.number, switchedTo: hasFailed ? nil : segment.switchedRole)
-        forgetUnprepared(segment)
+        reviewStatement(of: segment)
         return .answer(Answer(segment: segment, rows: progress.rows, failure: progress.failure))
     }
 
     /// A statement stays in the cache only if the server has it, and has it up to date.
-    private func forgetUnprepared(_ segment: Segment) {
-        guard let failure = progress.failure, let statement = segment.statement else { return }
+    private func reviewStatement(of segment: Segment) {
+        guard let statement = segment.statement else { return }
         let prepareStep = segment.steps.firstIndex { if case .prepare = $0 { true } else { false } }
-        if let prepareStep, prepareStep >= progress.finishedSteps {
+        if let prepareStep, progress.finishedSteps <= prepareStep {
             statements.remove(statement)
-        } else if failure.isStalePreparedStatement, statements.remove(statement), failure.sqlState != "26000" {
+        } else {
+            statement.isConfirmed = true
+        }
+        if let failure = progress.failure, failure.isStalePreparedStatement, statements.remove(statement), failure.sqlState != "26000" {
             staleStatements.append(statement)
         }
     }

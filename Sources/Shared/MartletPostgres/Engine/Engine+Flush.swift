@@ -4,7 +4,8 @@ extension Engine {
         connection.isDirty = true
     }
 
-    /// Flushes what was sent in this turn.
+    /// Flushes what was sent in this turn. Mostly nothing is left: libpq 15 flushes at every sync, one `send` per statement,
+    /// measured as 15 % of the client's CPU. (libpq 17's `PQsendPipelineSync` does not.)
     func flush() {
         for connection in connections where connection.isDirty { flush(connection) }
         if let connection = listener.connection, connection.isDirty { flush(connection) }

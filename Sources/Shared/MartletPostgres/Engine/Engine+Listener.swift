@@ -58,6 +58,7 @@ extension Engine {
         query.isPrepared = false
         let request = Request(work, query, timeout: Self.internalStatementTimeout)
         guard connection.send(request, parameters: parameters) else { return lose(connection, nil) }
+        watchDeadline(of: request)
         needsFlush(connection)
     }
 }

@@ -33,13 +33,19 @@ extension Engine {
     /// Stops waiting for a request. If it was sent, it is stopped on the server as well once it is its turn.
     func giveUp(_ request: Request, _ code: PostgresError.Code) {
         // A cancellation may come before its request.
-        guard !request.isDone, request.isQueued else { return }
+        guard !request.isDone, request.isQueued || request.isSent else { return }
         complete(request, .failure(.givenUp(code, request)))
         if request.isSent {
             for connection in connections where connection.inFlight.first?.request === request { connection.cancellation.schedule(now: now) }
+        } else if let connection = connections.first(where: { $0.reservation === request }) {
+            connection.reservation = nil
         } else if request.lease == nil {
-            if case .lease = request.work { waitingForLease.didGiveUp() } else { waiting.didGiveUp() }
+            didGiveUpWaiting(request)
         }
+    }
+
+    func didGiveUpWaiting(_ request: Request) {
+        if case .lease = request.work { waitingForLease.didGiveUp() } else { waiting.didGiveUp() }
     }
 
     /// Hands out waiting requests for as long as connections take them.
@@ -109,17 +115,18 @@ extension Engine {
         return Request(.internalStatement, query, timeout: request.timeout + Self.internalStatementTimeout)
     }
 
-    /// Checked only when the statement is about to be prepared for the first time would be cheaper still, but a look at the first
-    /// word is cheap enough.
     private func refusal(_ request: Request) -> PostgresError? {
         guard case .query = request.work, !request.isTransactionControl else { return nil }
+        if request.query.binds.count > Self.maximumParameters {
+            return PostgresError(.misuse, "more than \(Self.maximumParameters) parameters")
+        }
         return StatementRule.refusal(request.query.text, inTransaction: request.lease != nil)
     }
 
     /// libpq did not take the request. Without a sync it cannot have been executed, so it may go elsewhere.
     private func refuse(_ request: Request, on connection: Connection) {
         if !request.isSent {
-            if request.lease == nil, request.retries < 2 {
+            if request.lease == nil, request.retries <= configuration.maximumConnections {
                 request.retries += 1
                 waiting.prepend(request)
             } else {
@@ -156,7 +163,8 @@ extension Engine {
             request.isSent = false
             waiting.prepend(request)
             return
-        case .query, .lease, .script, .internalStatement: break
+        case .script: connection.roles.invalidate()
+        case .query, .lease, .internalStatement: break
         }
         if let failure = answer.failure {
             complete(request, .failure(failure))

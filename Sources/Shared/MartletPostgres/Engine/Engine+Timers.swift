@@ -2,7 +2,7 @@
 extension Engine {
     /// Nanoseconds until the next timer; `nil` for never.
     var timeUntilTimer: Nanoseconds? {
-        var next = sweepAt
+        var next = min(sweepAt, drainDeadline)
         if attempt.isWanted, connections.isEmpty || !waiting.isEmpty, attempt.running == 0, attempt.notBefore > now {
             next = min(next, attempt.notBefore)
         }
@@ -55,6 +55,9 @@ extension Engine {
             connection.held.forEach { if !$0.isDone { look($0, isQueued: false) } }
             if let reservation = connection.reservation, !reservation.isDone { look(reservation, isQueued: false) }
         }
+        if let connection = listener.connection, let request = connection.inFlight.first?.request {
+            if now >= request.deadline { lose(connection, nil) } else { watchDeadline(of: request) }
+        }
         for request in overdue { giveUp(request, .timeout) }
         for request in cutOff { cutOffFromServer(request) }
     }
@@ -65,6 +68,6 @@ extension Engine {
 
     private func cutOffFromServer(_ request: Request) {
         complete(request, .failure(attempt.lastError ?? PostgresError(.unavailable, "no connection to PostgreSQL in time")))
-        if case .lease = request.work { waitingForLease.didGiveUp() } else { waiting.didGiveUp() }
+        didGiveUpWaiting(request)
     }
 }

@@ -7,6 +7,9 @@ import Synchronization
 /// is confined to that thread; the mailbox is the only way in.
 final class Engine {
     static let statementTimeoutMarginInMilliseconds: Int64 = 5000
+    /// The protocol counts them in 16 bits.
+    static let maximumParameters = 65_535
+    static let drainMargin: Nanoseconds = 5_000_000_000
     static let internalStatementTimeout: Nanoseconds = 30_000_000_000
 
     let configuration: PostgresConfiguration
@@ -31,6 +34,8 @@ final class Engine {
 
     /// Resumed when all is done; non-empty means that it is to be done.
     private var drainers: [UnsafeContinuation<Void, Never>] = []
+    /// When a transaction that does not end is cut off.
+    private(set) var drainDeadline = Nanoseconds.max
     private var isAbandoned = false
     private var messages: [Mailbox.Message] = []
 
@@ -67,7 +72,9 @@ final class Engine {
         case .listen(let subscription): listen(subscription)
         case .unlisten(let id): unlisten(id)
         case .warmUp: attempt.isWanted = true
-        case .drain(let continuation): drainers.append(continuation)
+        case .drain(let continuation):
+            drainers.append(continuation)
+            drainDeadline = min(drainDeadline, now + configuration.queryTimeout.nanoseconds + Self.drainMargin)
         case .abandon: isAbandoned = true
         }
     }
@@ -76,17 +83,18 @@ final class Engine {
         metrics.turn(waiting: waiting.count, inFlight: inFlight, connections: connections.count)
         guard !isFinished else { return }
         let maySleep = mailbox.prepareToSleep(waiting: waiting.count)
-        poller.wait(timeout: maySleep ? timeUntilTimer : 0) { event in
-            guard let connection = connection(Int(event.key)) else { return }
+        for index in 0..<poller.wait(timeout: maySleep ? timeUntilTimer : 0) {
+            guard let event = poller.event(index), let connection = connection(Int(event.key)) else { continue }
             if event.isWritable { flush(connection) }
-            if event.isReadable { receive(connection) }
+            // The flush may have found it broken.
+            if event.isReadable, self.connection(connection.id) != nil { receive(connection) }
         }
     }
 
     private var inFlight: Int { connections.reduce(0) { $0 + $1.inFlight.count } }
 
     private var isFinished: Bool {
-        isAbandoned || (isDraining && isIdle && attempt.running == 0 && !listener.isConnecting)
+        isAbandoned || now >= drainDeadline || (isDraining && isIdle && attempt.running == 0 && !listener.isConnecting)
     }
 
     var isDraining: Bool { !drainers.isEmpty }
@@ -98,13 +106,14 @@ final class Engine {
     private func finish() {
         for message in mailbox.close() {
             switch message {
-            case .submit(let request): complete(request, .failure(PostgresError(.closed, "the client is shutting down")))
+            case .submit(let request): complete(request, .failure(.closed))
             case .connected(.success(let handle), _): discard(handle)
             case .listen(let subscription): subscription.finish()
             case .drain(let continuation): drainers.append(continuation)
             default: break
             }
         }
+        for queue in [waiting, waitingForLease] { queue.forEach { complete($0, .failure(.closed)) } }
         listener.finish()
         for connection in connections { lose(connection, nil) }
         mailbox.liveConnections.store(0, ordering: .releasing)
@@ -173,7 +182,7 @@ extension Engine {
         if connections.isEmpty { sweepAt = min(sweepAt, now + configuration.waitForConnectionTimeout.nanoseconds) }
         failInFlight(connection, farewell)
         for request in connection.held.removeAll() { complete(request, .failure(.lost(mayHaveExecuted: false))) }
-        if let reservation = connection.reservation { waitingForLease.prepend(reservation) }
+        if let reservation = connection.reservation, !reservation.isDone { waitingForLease.prepend(reservation) }
         logger.debug("lost a connection to PostgreSQL", metadata: ["postgres.connections": "\(connections.count)"])
     }
 

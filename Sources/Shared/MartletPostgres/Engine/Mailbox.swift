@@ -40,7 +40,7 @@ final class Mailbox: Sendable {
     func submit(_ request: Request) -> PostgresError? {
         let (refusal, mustWake): (PostgresError?, Bool) = state.withLock { state in
             if state.isClosed || (state.isDraining && request.lease == nil) {
-                return (PostgresError(.closed, "the client is shutting down"), false)
+                return (.closed, false)
             }
             if request.lease == nil {
                 if state.waiting + state.submitted >= maximumWaiting {

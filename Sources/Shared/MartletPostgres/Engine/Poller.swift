@@ -35,16 +35,19 @@ struct Poller: ~Copyable {
         control(EPOLL_CTL_DEL, descriptor, 0, key: 0)
     }
 
-    /// Waits for up to `timeout` (forever when `nil`) and hands over what happened. Wakes by the waker are not reported.
-    mutating func wait(timeout: Nanoseconds?, _ body: (Event) -> Void) {
+    /// Waits for up to `timeout`, forever when `nil`; returns how many events there are to look at.
+    mutating func wait(timeout: Nanoseconds?) -> Int {
         let milliseconds = timeout.map { Int32(clamping: ($0 + 999_999) / 1_000_000) } ?? -1
-        let count = events.withUnsafeMutableBufferPointer { epoll_wait(epoll, $0.baseAddress, Int32($0.count), milliseconds) }
-        for index in 0..<max(0, Int(count)) where events[index].data.u64 != Waker.key {
-            let flags = events[index].events
-            // Errors and hang-ups show when reading.
-            let isReadable = flags & (EPOLLIN.rawValue | EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0
-            body(Event(key: events[index].data.u64, isReadable: isReadable, isWritable: flags & EPOLLOUT.rawValue != 0))
-        }
+        return max(0, events.withUnsafeMutableBufferPointer { Int(epoll_wait(epoll, $0.baseAddress, Int32($0.count), milliseconds)) })
+    }
+
+    /// `nil` for a wake by the waker.
+    func event(_ index: Int) -> Event? {
+        let event = events[index]
+        guard event.data.u64 != Waker.key else { return nil }
+        // Errors and hang-ups show when reading.
+        let isReadable = event.events & (EPOLLIN.rawValue | EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0
+        return Event(key: event.data.u64, isReadable: isReadable, isWritable: event.events & EPOLLOUT.rawValue != 0)
     }
 
     private func control(_ operation: Int32, _ descriptor: Int32, _ flags: UInt32, key: UInt64) {

@@ -50,6 +50,8 @@ final class PreparedStatement {
     /// The NUL-terminated name on the server, never used twice on one connection.
     let name: ContiguousArray<CChar>
     var lastUse: Int
+    /// The server has said that it has it. Until then it may still be refused, and only the request that prepares it depends on it.
+    var isConfirmed = false
 
     init(key: StatementKey, name: String, lastUse: Int) {
         self.key = key

@@ -1,0 +1,26 @@
+import Logging
+import MartletAPI
+import MartletCore
+import NIOCore
+
+extension Exchange {
+    /// One line: what was asked by its route's pattern (a path holds keys), by whom, and what came of it.
+    func log(to logger: Logger) {
+        guard logger.logLevel <= .info else { return }
+        var metadata: Logger.Metadata = [
+            "request.id": .string(requestID.text),
+            "request.method": .string("\(method.name)"),
+            "request.route": .string(route?.pattern ?? "-"),
+            "response.status": .stringConvertible(status),
+            "duration.us": .stringConvertible((NIODeadline.now() - started).nanoseconds / 1000),
+            "bytes.in": .stringConvertible(bytesIn),
+            "bytes.out": .stringConvertible(bytesOut),
+        ]
+        if let grant {
+            metadata["app.id"] = .string(grant.principal.appID)
+            metadata["credential.id"] = .string(grant.principal.credentialID)
+        }
+        if let backend { metadata["upstream.address"] = .string(backend.name) }
+        logger.info("A request was answered.", metadata: metadata)
+    }
+}

@@ -1,0 +1,18 @@
+/// The question a browser asks before a request from another origin (Fetch Standard, CORS-preflight).
+enum Preflight {
+    /// Nil when the request is not one, or nothing is at its path: it then goes the usual way.
+    static func answer(
+        _ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ origin: String?, _ routes: RouteTable
+    ) -> Answer? {
+        guard head.method == .options, origin != nil, head.accessControlRequestMethod >= 0,
+            let methods = routes.methods(head.path, in: bytes)
+        else { return nil }
+        var answer = Answer(status: 204)
+        answer.headers.append(("access-control-allow-methods", methods))
+        answer.headers.append(("access-control-max-age", "600"))
+        if let wanted = head.value(head.accessControlRequestHeaders, in: bytes) {
+            answer.headers.append(("access-control-allow-headers", wanted.text))
+        }
+        return answer
+    }
+}

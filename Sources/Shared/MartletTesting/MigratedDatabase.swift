@@ -1,0 +1,76 @@
+import Logging
+import MartletCore
+public import MartletPostgres
+import OperatorCommands
+
+/// A database of the shared server with every role, schema and right that `martlet migrate` makes.
+///
+/// A copy of a template that is migrated once per process. Roles belong to the whole server: a test that changes their
+/// passwords needs a server of its own.
+public struct MigratedDatabase: Sendable {
+    public let server: PostgresServer
+    public let name: String
+
+    /// Makes a fresh one.
+    public static func make() async throws -> MigratedDatabase {
+        let server = try await PostgresServer.shared()
+        let name = try await server.makeDatabaseNamed(template: Template.shared.name(on: server))
+        let database = MigratedDatabase(server: server, name: name)
+        // Rights on the database itself are not copied with it.
+        try await database.withSuperuser { _ = try await DatabaseSetup(client: $0, passwords: [:]).run() }
+        return database
+    }
+
+    /// A client that logs in as `martlet_<service>`, as the service does in production.
+    public func client(for service: String, maximumConnections: Int = 2) -> PostgresClient {
+        let login = "user=martlet_\(service) password=\(server.password)"
+        var configuration = PostgresConfiguration(
+            connectionString: "host=\(server.directory) port=\(server.port) dbname=\(name) \(login)")
+        configuration.maximumConnections = maximumConnections
+        return PostgresClient(configuration: configuration, logger: .silent)
+    }
+
+    /// A client of the superuser, who sees everything: for looking at what a service did.
+    public func superuserClient() -> PostgresClient {
+        var configuration = server.configuration(database: name)
+        configuration.maximumConnections = 1
+        return PostgresClient(configuration: configuration, logger: .silent)
+    }
+
+    public func withSuperuser<T: Sendable>(_ body: (PostgresClient) async throws -> T) async throws -> T {
+        let client = superuserClient()
+        do {
+            let value = try await body(client)
+            await client.close()
+            return value
+        } catch {
+            await client.close()
+            throw error
+        }
+    }
+}
+
+extension Logger {
+    /// For tests that look at what is answered, not at what is logged.
+    public static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+}
+
+private actor Template {
+    static let shared = Template()
+
+    private var task: Task<String, any Error>?
+
+    func name(on server: PostgresServer) async throws -> String {
+        let task = task ?? Task { try await Self.make(on: server) }
+        self.task = task
+        return try await task.value
+    }
+
+    private static func make(on server: PostgresServer) async throws -> String {
+        let database = MigratedDatabase(server: server, name: try await server.makeDatabaseNamed())
+        let services = ["auth", "storage", "config", "analytics", "notifications"]
+        let passwords = Dictionary(uniqueKeysWithValues: services.map { ($0, Secret(server.password)) })
+        try await database.withSuperuser { _ = try await DatabaseSetup(client: $0, passwords: passwords).run() }
+        return database.name
+    }
+}

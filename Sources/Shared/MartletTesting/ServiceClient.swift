@@ -1,0 +1,96 @@
+import Foundation
+public import HTTPTypes
+public import Hummingbird
+public import HummingbirdTesting
+public import MartletAPI
+public import MartletCore
+public import MartletHTTP
+import NIOCore
+
+/// Asks a service's routes in this process as the gateway does: with a signed principal.
+public struct ServiceClient: Sendable {
+    public static let signer = PrincipalSigner(internalSecret: Secret("an-internal-secret-of-the-tests-0123456789"))
+
+    private let client: any TestClientProtocol
+    /// Nil: the request does not come through the gateway.
+    public var principal: Principal?
+
+    public init(_ client: any TestClientProtocol, principal: Principal?) {
+        self.client = client
+        self.principal = principal
+    }
+
+    /// A client of a service whose background needs not run.
+    public init(_ definition: some ServiceDefinition) async throws {
+        let router = ServiceProcess.makeRouter(definition, signer: Self.signer)
+        let client = try await Application(router: router, logger: .silent).test(.router) { $0 }
+        self.init(client, principal: nil)
+    }
+
+    public func asking(as principal: Principal?) -> ServiceClient {
+        ServiceClient(client, principal: principal)
+    }
+
+    public func get(_ path: String) async throws -> Answer { try await send(.get, path) }
+    public func post(_ path: String, _ body: String = "") async throws -> Answer { try await send(.post, path, body) }
+    public func put(_ path: String, _ body: String) async throws -> Answer { try await send(.put, path, body) }
+    public func patch(_ path: String, _ body: String) async throws -> Answer { try await send(.patch, path, body) }
+    public func delete(_ path: String) async throws -> Answer { try await send(.delete, path) }
+
+    public func send(_ method: HTTPRequest.Method, _ path: String, _ body: String? = nil) async throws -> Answer {
+        try await send(method, path, bytes: body.map { Array($0.utf8) })
+    }
+
+    public func send(_ method: HTTPRequest.Method, _ path: String, bytes: [UInt8]?) async throws -> Answer {
+        var headers: HTTPFields = [:]
+        headers[HTTPField.Name(HeaderName.requestID)!] = "request-1"
+        if let principal {
+            headers[HTTPField.Name(HeaderName.principal)!] = try Self.signer.header(for: principal, at: Date())
+        }
+        let response = try await client.executeRequest(
+            uri: path, method: method, headers: headers, body: bytes.map { ByteBuffer(bytes: $0) })
+        return Answer(status: response.status.code, headers: response.headers, text: String(buffer: response.body))
+    }
+}
+
+/// What a service answered.
+public struct Answer: Sendable, CustomStringConvertible {
+    public let status: Int
+    public let headers: HTTPFields
+    public let text: String
+
+    /// The JSON text of the value at a dotted path, such as `data.0.name`; nil where there is none.
+    public subscript(path: String) -> String? {
+        guard let json else { return nil }
+        return path.split(separator: ".").reduce(json as JSONValue?) { $0?[$1] }?.text
+    }
+
+    /// The `_id`s of `data`, in order.
+    public var ids: [String] {
+        guard case .array(let objects) = json?["data"] else { return [] }
+        return objects.compactMap { if case .string(let id) = $0["_id"] { id } else { nil } }
+    }
+
+    public var json: JSONValue? { try? JSONValue(parsing: text.utf8) }
+
+    /// Whether this is the problem answer for `code`, complete as RFC 9457 and ours have it.
+    public func isProblem(_ code: ErrorCode, field: String? = nil) -> Bool {
+        status == code.status && headers[.contentType] == Problem.contentType
+            && self["type"] == "\"urn:martlet:error:\(code.rawValue)\"" && self["title"] == "\"\(code.title)\""
+            && self["status"] == "\(code.status)" && self["code"] == "\"\(code.rawValue)\"" && self["requestId"] == "\"request-1\""
+            && (field == nil || self["field"] == field.map(JSONValue.quote))
+    }
+
+    public var description: String { "\(status) \(text.prefix(2_000))" }
+}
+
+extension JSONValue {
+    /// A member by name, or an element by number; nil where there is none.
+    public subscript(name: some StringProtocol) -> JSONValue? {
+        switch self {
+        case .object(let members): members.first { $0.name == name }?.value
+        case .array(let elements): Int(name).flatMap { elements.indices.contains($0) ? elements[$0] : nil }
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import Logging
+import MartletPostgres
+import MartletTesting
+import ServiceLifecycle
+import Testing
+
+/// Each with a server of its own, to be killed.
+@Suite struct ReconnectTests {
+    @Test func `A server killed under load gives clean errors, and service returns by itself`() async throws {
+        let server = try await PostgresServer.start()
+        try await withClient(server.configuration()) { client async throws in
+            let load = (0..<64).map { _ in
+                Task {
+                    var codes: Set<String> = []
+                    for _ in 0..<10_000 where !Task.isCancelled {
+                        do { _ = try await client.query("SELECT pg_sleep(0.001)") } catch let error as PostgresError {
+                            codes.insert(error.code.description)
+                            if error.code == .connectionLost { #expect(error.mayHaveExecuted) }
+                        }
+                    }
+                    return codes
+                }
+            }
+            try await Task.sleep(for: .milliseconds(300))
+            try await eventually("ready") { client.isReady }
+            try await server.kill()
+            try await eventually("not ready") { !client.isReady }
+            try await server.start()
+            try await eventually("ready again") { client.isReady }
+            #expect(try await client.query("SELECT 1").count == 1)
+            load.forEach { $0.cancel() }
+            var codes: Set<String> = []
+            for task in load { codes.formUnion(try await task.value) }
+            #expect(codes.contains("connectionLost"))
+            #expect(codes.isSubset(of: ["connectionLost", "unavailable", "cancelled", "server"]))
+        }
+        try await server.stop()
+    }
+
+    @Test func `Without a server a query waits its time, then says unavailable`() async throws {
+        let server = try await PostgresServer.start()
+        try await server.stop()
+        var configuration = server.configuration()
+        configuration.waitForConnectionTimeout = .milliseconds(600)
+        try await withClient(configuration) { client async throws in
+            let start = ContinuousClock.now
+            async let transaction = postgresError { try await client.withTransaction { try await $0.query("SELECT 1") } }
+            let error = await postgresError { try await client.query("SELECT 1") }
+            #expect(error?.code == .unavailable)
+            #expect(error?.mayHaveExecuted == false)
+            #expect(await transaction?.code == .unavailable)
+            #expect((.milliseconds(600) ... .seconds(3)).contains(ContinuousClock.now - start))
+
+            let patient = Task { try await client.query("SELECT 1") }
+            try await server.start()
+            _ = try? await patient.value
+            try await eventually("ready again") { client.isReady }
+            #expect(try await client.query("SELECT 1").count == 1)
+        }
+        try await server.stop()
+    }
+
+    @Test func `Listening survives a restart and says so`() async throws {
+        let server = try await PostgresServer.start()
+        try await withClient(server.configuration()) { client async throws in
+            var reader = client.listen("news \"x\"").makeAsyncIterator()
+            #expect(await reader.next()?.kind == .reconnected)
+            try await client.execute("SELECT pg_notify(\("news \"x\""), \("one"))")
+            let first = await reader.next()
+            #expect(first?.payload == "one" && first?.kind == .message && first?.mayHaveMissed == false)
+            try await server.restart()
+            let marker = await reader.next()
+            #expect(marker?.kind == .reconnected && marker?.mayHaveMissed == true)
+            try await eventually("ready again") { (try? await client.execute("SELECT pg_notify(\("news \"x\""), \("two"))")) != nil }
+            #expect(await reader.next()?.payload == "two")
+        }
+        try await server.stop()
+    }
+
+    @Test func `The channel is left when its last reader ends`() async throws {
+        try await withClient { client async throws in
+            let task = Task { for await _ in client.listen("one") {} }
+            var other = client.listen("two").makeAsyncIterator()
+            #expect(await other.next()?.kind == .reconnected)
+            let find: PostgresQuery = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'UNLISTEN%'"
+            #expect(try await client.query(find).isEmpty)
+            task.cancel()
+            try await eventually("UNLISTEN was sent") { try await !client.query(find).isEmpty }
+            await #expect(Task { for await _ in client.listen("") {} }.value == ())
+        }
+    }
+
+    @Test func `As a service it connects ahead and drains at the end`() async throws {
+        let client = PostgresClient(configuration: try await sharedServer().makeDatabase(), logger: Logger(label: "test"))
+        let group = ServiceGroup(services: [client], logger: Logger(label: "test"))
+        let running = Task { try await group.run() }
+        try await eventually("ready") { client.isReady }
+        let queries = (0..<20).map { _ in Task { try await client.query("SELECT pg_sleep(0.1)") } }
+        try await Task.sleep(for: .milliseconds(50))
+        await group.triggerGracefulShutdown()
+        for query in queries { #expect(try await query.value.count == 1) }
+        try await running.value
+        #expect(await postgresError { try await client.query("SELECT 1") }?.code == .closed)
+        #expect(!client.isReady)
+    }
+}

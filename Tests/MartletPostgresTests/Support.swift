@@ -1,0 +1,51 @@
+import Logging
+import MartletPostgres
+import MartletTesting
+import Testing
+
+/// Lends a client of a fresh database on the common server.
+func withClient<R>(
+    _ configure: (inout PostgresConfiguration) -> Void = { _ in }, _ body: (PostgresClient) async throws -> R
+) async throws -> R {
+    var configuration = try await PostgresServer.shared().makeDatabase()
+    configure(&configuration)
+    return try await withClient(configuration, body)
+}
+
+func withClient<R>(_ configuration: PostgresConfiguration, _ body: (PostgresClient) async throws -> R) async throws -> R {
+    let client = PostgresClient(configuration: configuration, logger: Logger(label: "test"))
+    do {
+        let result = try await body(client)
+        await client.close()
+        return result
+    } catch {
+        await client.close()
+        throw error
+    }
+}
+
+/// The error that `body` throws; a test failure and nil when there is none.
+func postgresError(
+    sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> some Any
+) async -> PostgresError? {
+    do {
+        _ = try await body()
+        Issue.record("no error", sourceLocation: sourceLocation)
+    } catch let error as PostgresError {
+        return error
+    } catch {
+        Issue.record(error, sourceLocation: sourceLocation)
+    }
+    return nil
+}
+
+/// Asks again and again until it is so, for up to ten seconds.
+func eventually(_ sentence: Comment, sourceLocation: SourceLocation = #_sourceLocation, _ isSo: () async throws -> Bool) async throws {
+    for _ in 0..<1000 {
+        if try await isSo() { return }
+        try await Task.sleep(for: .milliseconds(10))
+    }
+    Issue.record(sentence, sourceLocation: sourceLocation)
+}
+
+func sharedServer() async throws -> PostgresServer { try await PostgresServer.shared() }

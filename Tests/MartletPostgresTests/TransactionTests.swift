@@ -1,0 +1,125 @@
+import MartletPostgres
+import Testing
+
+@Suite struct TransactionTests {
+    private struct Stop: Error {}
+
+    private func withTable(_ body: (PostgresClient) async throws -> Void) async throws {
+        try await withClient { client async throws in
+            try await client.execute("CREATE TABLE t (x int PRIMARY KEY, y int NOT NULL DEFAULT 0)")
+            try await body(client)
+        }
+    }
+
+    private func count(_ client: PostgresClient) async throws -> Int {
+        try await client.query("SELECT count(*) FROM t")[0].decode(0, as: Int.self)
+    }
+
+    @Test func `Commits when the body returns`() async throws {
+        try await withTable { client async throws in
+            let value = try await client.withTransaction { transaction in
+                try await transaction.execute("INSERT INTO t VALUES (1)")
+                #expect(try await count(client) == 0)
+                return try await transaction.query("SELECT count(*) FROM t")[0].decode(0, as: Int.self)
+            }
+            #expect(value == 1)
+            #expect(try await count(client) == 1)
+        }
+    }
+
+    @Test func `Rolls back when the body throws`() async throws {
+        try await withTable { client async throws in
+            await #expect(throws: Stop.self) {
+                try await client.withTransaction { transaction in
+                    try await transaction.execute("INSERT INTO t VALUES (1)")
+                    throw Stop()
+                }
+            }
+            #expect(try await count(client) == 0)
+        }
+    }
+
+    @Test func `Rolls back when the task is cancelled, and the connection lives on`() async throws {
+        try await withTable { client async throws in
+            let task = Task {
+                try await client.withTransaction { transaction in
+                    try await transaction.execute("INSERT INTO t VALUES (1)")
+                    try await transaction.execute("SELECT pg_sleep(60)")
+                }
+            }
+            try await Task.sleep(for: .milliseconds(200))
+            task.cancel()
+            #expect(await postgresError { try await task.value }?.code == .cancelled)
+            #expect(try await count(client) == 0)
+            try await eventually("the statement is gone") {
+                try await client.query("SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%' AND state = 'active' AND pid <> pg_backend_pid()").isEmpty
+            }
+            for number in 1...20 { try await client.withTransaction { try await $0.execute("INSERT INTO t VALUES (\(number))") } }
+            #expect(try await count(client) == 20)
+        }
+    }
+
+    @Test func `A body that hides a failure cannot commit`() async throws {
+        try await withTable { client async throws in
+            let error = await postgresError {
+                try await client.withTransaction { transaction in
+                    try await transaction.execute("INSERT INTO t VALUES (1)")
+                    _ = try? await transaction.execute("SELECT 1/0")
+                }
+            }
+            #expect(error?.sqlState == "25P02")
+            #expect(try await count(client) == 0)
+        }
+    }
+
+    @Test func `Serialization failures are tried again`() async throws {
+        try await withTable { client async throws in
+            try await client.execute("INSERT INTO t VALUES (1)")
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<12 {
+                    group.addTask {
+                        try await client.withTransaction(isolation: .serializable, serializationRetries: 50) { transaction in
+                            let y = try await transaction.query("SELECT y FROM t WHERE x = 1")[0].decode(0, as: Int.self)
+                            try await transaction.execute("UPDATE t SET y = \(y + 1) WHERE x = 1")
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await client.query("SELECT y FROM t")[0].decode(0, as: Int.self) == 12)
+        }
+    }
+
+    @Test func `Reads only when told so, scripts run inside, and BEGIN and COMMIT are refused`() async throws {
+        try await withTable { client async throws in
+            let error = await postgresError { try await client.withTransaction(readOnly: true) { try await $0.execute("INSERT INTO t VALUES (1)") } }
+            #expect(error?.sqlState == "25006")
+            try await client.withTransaction { try await $0.executeScript("INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)") }
+            await #expect(throws: PostgresError.self) {
+                try await client.withTransaction { transaction in
+                    try await transaction.executeScript("INSERT INTO t VALUES (3)")
+                    try await transaction.executeScript("SELECT 1; SELECT 1/0")
+                }
+            }
+            #expect(try await count(client) == 2)
+            #expect(await postgresError { try await client.withTransaction { try await $0.execute("COMMIT") } }?.code == .misuse)
+        }
+    }
+
+    @Test func `More transactions than connections take turns, with queries in between`() async throws {
+        try await withTable { client async throws in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<60 {
+                    group.addTask {
+                        try await client.withTransaction { transaction in
+                            try await transaction.execute("INSERT INTO t VALUES (\(number))")
+                            _ = try await client.query("SELECT 1")
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await count(client) == 60)
+        }
+    }
+}

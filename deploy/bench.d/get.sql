@@ -1,0 +1,2 @@
+\set i random(0, 9999)
+SELECT '{"_id":"' || id || '","created":"' || to_char(created, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '","updated":"' || to_char(updated, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '","deleted":' || coalesce('"' || to_char(deleted, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"', 'null') || ',"_version":' || version || CASE WHEN doc = '{}'::jsonb THEN '}' ELSE ',' || substr(doc::text, 2) END FROM SCHEMA."Bench" WHERE id = 'o' || :i::text AND deleted IS NULL;
