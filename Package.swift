@@ -102,7 +102,6 @@ let package = Package(
             name: "GatewayService",
             dependencies: [
                 "MartletAPI", "MartletCore", asyncHTTPClient, crypto, logging, metrics, nioCore, nioHTTP1, serviceLifecycle,
-                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
@@ -139,6 +138,20 @@ let package = Package(
         program("martlet", "OperatorCommands", dependencies: [argumentParser]),
 
         // Tests
+        .testTarget(
+            name: "MartletPostgresTests",
+            dependencies: ["MartletCore", "MartletPostgres", "MartletTesting", logging, serviceLifecycle],
+            swiftSettings: settings),
+        .testTarget(
+            name: "GatewayServiceTests",
+            dependencies: [
+                "GatewayService", "MartletAPI", "MartletCore", logging, nioCore, nioHTTP1, serviceLifecycle,
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHPACK", package: "swift-nio-http2"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: settings),
         .testTarget(name: "MartletCoreTests", dependencies: ["MartletAPI", "MartletCore"], swiftSettings: settings),
         .testTarget(
             name: "MartletHTTPTests",

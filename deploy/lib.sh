@@ -2,6 +2,7 @@
 # What up, down, test and bench share. Sourced, not run.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+programs=(gateway auth storage config analytics notifications martlet)
 state=${MARTLET_STATE:-$root/.martlet}
 
 say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
@@ -30,6 +31,9 @@ need_build_packages() {
 # The programs, in one release build. Prints nothing when there is nothing to do.
 build_release() {
     say "building (the first time takes several minutes)"
-    swift build --package-path "$root" -c release -j "$(nproc)" --static-swift-stdlib >&2
+    local program
+    for program in "${programs[@]}"; do
+        swift build --package-path "$root" -c release -j "$(nproc)" --static-swift-stdlib --product "$program" >&2
+    done
     release=$(swift build --package-path "$root" -c release --static-swift-stdlib --show-bin-path)
 }

@@ -1,11 +1,34 @@
 import Foundation
 import NIOHTTP1
 import NIOSSL
+import Synchronization
 import Testing
 
 @testable import GatewayService
 
 @Suite struct LifecycleTests {
+    @Test func `Each request leaves one line without keys, paths or queries`() async throws {
+        let lines = Mutex<[UInt8]>([])
+        try await withGateway(configure: {
+            $0.logsRequests = true
+            $0.requestLines = { bytes in lines.withLock { $0 += bytes } }
+        }) { test in
+            _ = try await test.ask("Notes/secret-path?token=hidden", ["X-Request-Id: req-1"])
+            _ = try await test.exchange(TestGateway.request("x", ["Connection: close"], secret: "wrong"))
+            await eventually { lines.withLock { $0.split(separator: 0x0a).count } == 2 }
+            let text = lines.withLock { String(decoding: $0, as: UTF8.self) }
+            for hidden in ["mk_live_A", "ms_A", "wrong", "secret-path", "hidden"] { #expect(!text.contains(hidden)) }
+            let first = try #require(text.split(separator: "\n").first { $0.contains("req-1") })
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(first.utf8)) as? [String: Any])
+            #expect(object["request.route"] as? String == "/api/{appKey}/storage/**")
+            #expect(object["response.status"] as? Int == 200 && object["bytes.out"] as? Int == 10)
+            #expect(object["app.id"] as? String == "alpha" && object["credential.id"] as? String == "k-live")
+            #expect(object["upstream.address"] as? String == test.upstream.address)
+            let time = try Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(object["time"] as? String ?? "")
+            #expect(abs(time.timeIntervalSinceNow) < 10)
+        }
+    }
+
     @Test func `Draining lets answers finish, refuses new connections and ends idle ones`() async throws {
         try await withGateway { test in
             let port = test.port

@@ -1,3 +1,4 @@
+import MartletCore
 import MartletPostgres
 import MartletTesting
 import Testing
@@ -170,8 +171,8 @@ import Testing
 
     @Test func `A task's usage counts its queries`() async throws {
         try await withClient { client async throws in
-            let usage = PostgresUsage()
-            try await PostgresUsage.$current.withValue(usage) {
+            let usage = RequestUsage()
+            try await RequestUsage.$current.withValue(usage) {
                 _ = try await client.query("SELECT pg_sleep(0.02)")
                 _ = try await client.query("SELECT 1")
             }

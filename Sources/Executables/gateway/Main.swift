@@ -5,7 +5,9 @@ import MartletHTTP
 enum Main {
     static func main() async {
         await ProcessStart.run(name: "gateway") { settings, logger, metrics in
-            let gateway = try Gateway(configuration: try GatewayConfiguration(settings), logger: logger)
+            var configuration = try GatewayConfiguration(settings)
+            configuration.requestLines = RequestLines.write
+            let gateway = try Gateway(configuration: configuration, logger: logger)
             let internalServer = InternalServer.make(
                 host: settings.string("internal.host", default: "127.0.0.1"),
                 port: try settings.integer("internal.port", default: 9080, in: 0...65_535), metrics: metrics, logger: logger,

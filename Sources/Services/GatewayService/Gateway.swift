@@ -72,6 +72,8 @@ public final class Gateway: Service {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoopThreads ?? System.coreCount)
         var clientConfiguration = HTTPClient.Configuration()
         clientConfiguration.timeout.connect = .seconds(2)
+        // Feed, report and health checks want to know at once.
+        clientConfiguration.connectionPool.retryConnectionEstablishment = false
         let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: clientConfiguration)
         do {
             try await serve(on: group, client)

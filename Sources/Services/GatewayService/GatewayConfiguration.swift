@@ -36,6 +36,9 @@ public struct GatewayConfiguration: Sendable {
     public var healthPath: String? = "/health/ready"
     /// One log line per request.
     public var logsRequests = true
+    /// Takes batches of finished request lines, JSON objects ending in line feeds, several times a second from any event
+    /// loop; must not block. Nil: each request is logged through the logger at info, which costs ten times as much.
+    public var requestLines: (@Sendable ([UInt8]) -> Void)?
 
     public init(
         routesFile: String, upstreams: [String: [String]], internalSecret: Secret, keyRingURL: String, stateDirectory: String

@@ -14,6 +14,7 @@ struct Settings: Sendable {
     let masterKeyNetworks: [Network]
     let allowedOrigins: Set<String>
     let logsRequests: Bool
+    let requestLines: (@Sendable ([UInt8]) -> Void)?
     let keyBuckets: TokenBuckets<String>?
     let addressBuckets: TokenBuckets<IPAddress>?
     let upstreamNames: [String]
@@ -31,6 +32,7 @@ struct Settings: Sendable {
         masterKeyNetworks = try Network.parse(configuration.masterKeyNetworks, "masterKeyNetworks")
         allowedOrigins = Set(configuration.allowedOrigins)
         logsRequests = configuration.logsRequests
+        requestLines = configuration.requestLines
         keyBuckets = configuration.requestsPerKey.map { TokenBuckets($0) }
         addressBuckets = configuration.requestsPerAddress.map { TokenBuckets($0) }
         upstreamNames = configuration.upstreams.keys.sorted()

@@ -17,6 +17,7 @@ final class Worker: @unchecked Sendable {
     /// Wall clock at the last tick, seconds since 1970.
     private(set) var seconds = Date().timeIntervalSince1970
 
+    private let requestLines: RequestLines?
     private var fronts: [any Front] = []
     /// HTTP/2 connections, whose streams are fronts.
     private var connections: [ObjectIdentifier: any Channel] = [:]
@@ -32,6 +33,7 @@ final class Worker: @unchecked Sendable {
         self.routes = routes
         gatekeeper = Gatekeeper(signer: settings.signer, masterKeyNetworks: settings.masterKeyNetworks)
         upstreams = settings.upstreamNames.map { Upstream(name: $0, eventLoop: eventLoop, settings: settings) }
+        requestLines = settings.logsRequests ? settings.requestLines.map { RequestLines($0) } : nil
         metrics = WorkerMetrics(upstreamNames: settings.upstreamNames)
     }
 
@@ -45,6 +47,7 @@ final class Worker: @unchecked Sendable {
         ticks?.cancel()
         for upstream in upstreams { upstream.closeIdle() }
         metrics.flush()
+        requestLines?.flush()
     }
 
     /// Whether no client is connected.
@@ -85,6 +88,19 @@ final class Worker: @unchecked Sendable {
         for connection in connections.values { connection.close(promise: nil) }
     }
 
+    /// Counts and logs an exchange that has ended.
+    func note(_ exchange: Exchange) {
+        let end = NIODeadline.now()
+        let duration = end - exchange.started
+        metrics.count(exchange, duration)
+        if let requestLines {
+            let milliseconds = Int(seconds * 1000) + Int((end - now).nanoseconds / 1_000_000)
+            requestLines.append(exchange, at: milliseconds, duration: duration)
+        } else if settings.logsRequests {
+            exchange.log(to: settings.logger, duration)
+        }
+    }
+
     func takeRequestID() -> RequestID { requestIDs.next() }
 
     /// An empty buffer whose storage was used before, where possible.
@@ -103,5 +119,6 @@ final class Worker: @unchecked Sendable {
         for front in fronts { front.tick(now) }
         for upstream in upstreams { upstream.tick(now) }
         metrics.flush()
+        requestLines?.flush()
     }
 }

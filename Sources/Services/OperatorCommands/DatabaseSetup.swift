@@ -36,7 +36,7 @@ package struct DatabaseSetup {
             try await transaction.execute("REVOKE ALL ON DATABASE \(database) FROM PUBLIC")
             try await transaction.execute("REVOKE ALL ON SCHEMA public FROM PUBLIC")
             try await transaction.execute("REVOKE EXECUTE ON FUNCTION pg_catalog.set_config(text, text, boolean) FROM PUBLIC")
-            try await transaction.execute("REVOKE USAGE ON LANGUAGE plpgsql FROM PUBLIC")
+            try await transaction.execute("REVOKE USAGE ON LANGUAGE plpgsql, sql FROM PUBLIC")
         }
     }
 

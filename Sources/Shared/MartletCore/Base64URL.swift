@@ -9,7 +9,7 @@ public enum Base64URL {
 
     /// Returns nil when `text` is not base64url.
     public static func decode(_ text: some StringProtocol) -> Data? {
-        guard text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "/") }) else { return nil }
+        guard text.utf8.allSatisfy({ !"+/=".utf8.contains($0) }) else { return nil }
         var base64 = Data(text.utf8.map(standard))
         while base64.count % 4 != 0 { base64.append(UInt8(ascii: "=")) }
         return Data(base64Encoded: base64)

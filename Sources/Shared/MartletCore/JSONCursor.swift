@@ -49,6 +49,17 @@ struct JSONCursor {
 
     var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
+    /// Whether a value of some kind begins here.
+    private var isAtValue: Bool {
+        var cursor = self
+        do throws(JSONError) {
+            try cursor.skipValue(depth: 0)
+            return true
+        } catch {
+            return error.reason != .syntax
+        }
+    }
+
     func failure(_ reason: JSONError.Reason = .syntax) -> JSONError {
         JSONError(reason: reason, offset: position)
     }
@@ -87,7 +98,7 @@ struct JSONCursor {
         depth: Int, _ member: (inout JSONCursor, Range<Int>) throws(JSONError) -> Void
     ) throws(JSONError) {
         guard depth < JSONLimits.maximumDepth else { throw failure(.tooDeep) }
-        guard next == UInt8(ascii: "{") else { throw failure(next == nil ? .syntax : .shape) }
+        guard next == UInt8(ascii: "{") else { throw failure(isAtValue ? .shape : .syntax) }
         position += 1
         skipBlanks()
         if next == UInt8(ascii: "}") { return position += 1 }
@@ -105,7 +116,7 @@ struct JSONCursor {
 
     mutating func walkArray(depth: Int, _ element: (inout JSONCursor) throws(JSONError) -> Void) throws(JSONError) {
         guard depth < JSONLimits.maximumDepth else { throw failure(.tooDeep) }
-        guard next == UInt8(ascii: "[") else { throw failure(next == nil ? .syntax : .shape) }
+        guard next == UInt8(ascii: "[") else { throw failure(isAtValue ? .shape : .syntax) }
         position += 1
         skipBlanks()
         if next == UInt8(ascii: "]") { return position += 1 }

@@ -16,6 +16,12 @@ public struct JSONLogHandler: LogHandler {
         self.sink = .standardError
     }
 
+    init(service: String, level: Logger.Level, sink: LogSink) {
+        self.service = service
+        self.logLevel = level
+        self.sink = sink
+    }
+
     public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }

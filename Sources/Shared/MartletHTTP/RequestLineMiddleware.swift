@@ -85,10 +85,9 @@ public struct RequestLineMiddleware: RouterMiddleware {
             "http.status": .stringConvertible(response.status.code),
             "duration.us": .stringConvertible(duration.microseconds),
         ]
-        let queries = usage.queries.load(ordering: .relaxed)
-        if queries > 0 {
-            metadata["db.queries"] = .stringConvertible(queries)
-            metadata["db.us"] = .stringConvertible(usage.databaseNanoseconds.load(ordering: .relaxed) / 1000)
+        if usage.queries > 0 {
+            metadata["db.queries"] = .stringConvertible(usage.queries)
+            metadata["db.us"] = .stringConvertible(usage.databaseTimeInNanoseconds / 1000)
         }
         if let cause { metadata["error.cause"] = .string(cause) }
         context.logger.log(level: level, "request", metadata: metadata)

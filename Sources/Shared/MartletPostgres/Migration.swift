@@ -61,22 +61,12 @@ extension PostgresClient {
                     }
                     continue
                 }
-                try await transaction.execute(migration.script)
+                try await transaction.executeScript(migration.sql)
                 try await transaction.execute(
                     "INSERT INTO \(table) (number, name, sha256) VALUES (\(migration.number), \(migration.name), \(migration.digest))")
                 applied.append(migration)
             }
             return applied
         }
-    }
-}
-
-extension Migration {
-    /// The protocol takes one statement at a time; `EXECUTE` inside a `DO` block takes a script.
-    fileprivate var script: PostgresQuery {
-        var script = PostgresQuery(
-            unescaped: "DO $martlet_do$ BEGIN EXECUTE $martlet_script$\n\(sql)\n$martlet_script$; END $martlet_do$")
-        script.isPrepared = false
-        return script
     }
 }

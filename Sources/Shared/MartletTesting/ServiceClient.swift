@@ -1,6 +1,6 @@
 import Foundation
 public import HTTPTypes
-public import Hummingbird
+import Hummingbird
 public import HummingbirdTesting
 public import MartletAPI
 public import MartletCore

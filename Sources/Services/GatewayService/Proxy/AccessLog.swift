@@ -5,14 +5,14 @@ import NIOCore
 
 extension Exchange {
     /// One line: what was asked by its route's pattern (a path holds keys), by whom, and what came of it.
-    func log(to logger: Logger) {
+    func log(to logger: Logger, _ duration: TimeAmount) {
         guard logger.logLevel <= .info else { return }
         var metadata: Logger.Metadata = [
             "request.id": .string(requestID.text),
             "request.method": .string("\(method.name)"),
             "request.route": .string(route?.pattern ?? "-"),
             "response.status": .stringConvertible(status),
-            "duration.us": .stringConvertible((NIODeadline.now() - started).nanoseconds / 1000),
+            "duration.us": .stringConvertible(duration.nanoseconds / 1000),
             "bytes.in": .stringConvertible(bytesIn),
             "bytes.out": .stringConvertible(bytesOut),
         ]

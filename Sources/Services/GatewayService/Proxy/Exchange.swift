@@ -326,8 +326,7 @@ final class Exchange {
             requestHead = ByteBuffer()
         }
         front = nil
-        worker.metrics.count(self)
-        if worker.settings.logsRequests { log(to: worker.settings.logger) }
+        worker.note(self)
     }
 
     private static let lineEnd = ByteBuffer(string: "\r\n")

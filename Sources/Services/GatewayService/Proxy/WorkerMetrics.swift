@@ -26,13 +26,13 @@ final class WorkerMetrics {
         timers = names.map { Metrics.Timer(label: "martlet_gateway_request_duration", dimensions: [("upstream", $0)]) }
     }
 
-    func count(_ exchange: Exchange) {
+    func count(_ exchange: Exchange, _ duration: TimeAmount) {
         let name = exchange.route?.upstreamIndex ?? names.count - 1
         let statusClass = min(max(exchange.status / 100, 1), 5) - 1
         counts[name * Self.classes.count + statusClass] += 1
         bytesIn += exchange.bytesIn
         bytesOut += exchange.bytesOut
-        timers[name].recordNanoseconds((NIODeadline.now() - exchange.started).nanoseconds)
+        timers[name].recordNanoseconds(duration.nanoseconds)
     }
 
     func flush() {

@@ -7,7 +7,7 @@ final class Backend {
     /// For logs.
     let name: String
     /// What the health checks say.
-    var isHealthy = true
+    private(set) var isHealthy = true
     private(set) var inFlight = 0
     private var breaker = Breaker()
     private var idle: [UpstreamConnection] = []
@@ -23,6 +23,12 @@ final class Backend {
         self.name = "\(address.ipAddress ?? "?"):\(address.port ?? 0)"
         self.eventLoop = eventLoop
         self.settings = settings
+    }
+
+    /// An address that is healthy again need not wait for its breaker.
+    func note(isHealthy: Bool) {
+        if isHealthy, !self.isHealthy { breaker = Breaker() }
+        self.isHealthy = isHealthy
     }
 
     func isAvailable(at now: NIODeadline) -> Bool {

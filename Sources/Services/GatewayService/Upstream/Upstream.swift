@@ -20,7 +20,7 @@ final class Upstream {
         backends = addresses.map { address in
             let known = old.first { $0.address == address.address }
             let backend = known ?? Backend(address.address, eventLoop: eventLoop, settings: settings)
-            backend.isHealthy = address.isHealthy
+            backend.note(isHealthy: address.isHealthy)
             return backend
         }
         for backend in old where !backends.contains(where: { $0 === backend }) { backend.retire() }

@@ -7,7 +7,7 @@ struct DropIndex: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
-        try await indexes.drop(context.parameters.get("index") ?? "", on: context.collection, of: context.managedSpace)
+        try await indexes.drop(context.component("index"), on: context.collection, of: context.managedSpace)
         return Response(status: .noContent)
     }
 }

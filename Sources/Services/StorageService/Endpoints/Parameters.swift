@@ -1,21 +1,29 @@
+import Foundation
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 extension ServiceContext {
     /// - Throws: `invalid-name`.
     var collection: CollectionName {
-        get throws { try CollectionName(parameters.get("collection") ?? "") }
+        get throws { try CollectionName(component("collection")) }
     }
 
     /// - Throws: `invalid-id`.
     var objectID: ObjectID {
-        get throws { try ObjectID(parameters.get("id") ?? "") }
+        get throws { try ObjectID(component("id")) }
     }
 
-    /// - Throws: `unauthorized`.
+    /// The app's data, for clients and the app's own server.
+    ///
+    /// - Throws: `unauthorized`, `forbidden` for keys that are not for data.
     var space: AppSpace {
-        get throws { try AppSpace(principal) }
+        get throws {
+            let principal = try principal
+            guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
+            return try AppSpace(principal)
+        }
     }
 
     /// The app's data, when its own server asks with the master key.
@@ -23,6 +31,11 @@ extension ServiceContext {
     /// - Throws: `forbidden`.
     var managedSpace: AppSpace {
         get throws { try AppSpace(master) }
+    }
+
+    /// One part of the path without its percent-encoding, which the router leaves in; empty when that is not text.
+    func component(_ name: String) -> String {
+        parameters.get(name)?.removingPercentEncoding ?? ""
     }
 }
 

@@ -1,3 +1,5 @@
+import MartletCore
+
 /// One piece of work on its way through the engine, and the task that waits for it.
 ///
 /// `@unchecked Sendable`: the task that makes a request touches it until it has put it into the mailbox; from then on only the
@@ -30,7 +32,7 @@ final class Request: @unchecked Sendable {
     let isTransactionControl: Bool
     let startedAt: Nanoseconds
     let timeout: Nanoseconds
-    private let usage: PostgresUsage?
+    private let usage: RequestUsage?
 
     private var continuation: UnsafeContinuation<Reply, any Error>?
     private(set) var isDone = false
@@ -53,7 +55,7 @@ final class Request: @unchecked Sendable {
         self.lease = lease
         self.begin = begin
         self.isTransactionControl = isTransactionControl
-        usage = PostgresUsage.current
+        usage = RequestUsage.current
         startedAt = monotonicNow()
     }
 

@@ -1,0 +1,123 @@
+import Foundation
+import Testing
+import Yams
+
+/// `docs/openapi.yaml`, the storage service's `Routes.swift` and `gateway/routes.json` say the same.
+///
+/// Parameters are compared by place, not by name: the router knows one name for one place in a path.
+@Suite struct OpenAPITests {
+    @Test("docs/openapi.yaml has every route of the code, and no other")
+    func routesAreDocumented() throws {
+        let documented = Set(try OpenAPIDocument.read().operations.map(\.call))
+        let coded = Set(try StorageRoutes.read().map { "\($0.method) /api/{}\($0.path)" })
+        #expect(!coded.isEmpty)
+        #expect(coded.subtracting(documented).sorted() == [], "in the code only")
+        #expect(documented.subtracting(coded).sorted() == [], "in docs/openapi.yaml only")
+    }
+
+    @Test("every documented route is reachable through the gateway, at the path the service knows")
+    func routesAreReachable() throws {
+        let gateway = try GatewayRoutes.read()
+        let coded = Set(try StorageRoutes.read().map { "\($0.method) \($0.path)" })
+        for operation in try OpenAPIDocument.read().operations {
+            let target = gateway.target(of: operation)
+            #expect(target?.upstream == "storage", "\(operation.call)")
+            let call = "\(operation.method) \(target?.path ?? "nowhere")"
+            #expect(coded.contains(call), "\(operation.call) goes to \(call)")
+        }
+    }
+
+    @Test("every documented route asks for the credential that the gateway asks for")
+    func credentialsAreDocumented() throws {
+        let gateway = try GatewayRoutes.read()
+        let schemes = ["client": Set(["secret", "masterKey"]), "master": Set(["masterKey"])]
+        for operation in try OpenAPIDocument.read().operations {
+            let credential = gateway.target(of: operation)?.credential ?? "-"
+            #expect(operation.securitySchemes == schemes[credential], "\(operation.call)")
+        }
+    }
+}
+
+/// A call as the documentation lists it; every parameter in `path` is `{}`.
+private struct Operation {
+    var method: String
+    var path: String
+    var securitySchemes: Set<String>
+
+    var call: String { "\(method) \(path)" }
+}
+
+private enum Repository {
+    static func text(_ path: String) throws -> String {
+        let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
+        return try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+}
+
+private struct OpenAPIDocument {
+    private static let methods: Set<String> = ["get", "put", "post", "delete", "options", "head", "patch", "trace"]
+
+    var operations: [Operation]
+
+    static func read() throws -> OpenAPIDocument {
+        let document = try #require(try Yams.load(yaml: Repository.text("docs/openapi.yaml")) as? [String: Any])
+        let paths = try #require(document["paths"] as? [String: [String: Any]])
+        var operations: [Operation] = []
+        for (path, item) in paths {
+            for (method, operation) in item where methods.contains(method) {
+                let security = (operation as? [String: Any])?["security"] as? [[String: Any]] ?? []
+                operations.append(
+                    Operation(
+                        method: method.uppercased(), path: path.replacing(/\{[^}]*\}/, with: "{}"),
+                        securitySchemes: Set(security.flatMap(\.keys))))
+            }
+        }
+        return OpenAPIDocument(operations: operations.sorted { $0.call < $1.call })
+    }
+}
+
+private enum StorageRoutes {
+    /// The `router.on(.method, "path", …)` lines; `:name` becomes `{}`.
+    static func read() throws -> [(method: String, path: String)] {
+        let text = try Repository.text("Sources/Services/StorageService/Routes.swift")
+        return text.matches(of: /router\.on\(\.([a-z]+), "([^"]+)"/).map { match in
+            (String(match.1).uppercased(), "/" + String(match.2).replacing(/:[A-Za-z]+/, with: "{}"))
+        }
+    }
+}
+
+private struct GatewayRoutes: Decodable {
+    struct Entry: Decodable {
+        var path: String
+        var upstream: String
+        var credential: String
+        var methods: [String]
+        var rewrite: String?
+    }
+
+    var routes: [Entry]
+
+    static func read() throws -> GatewayRoutes {
+        try JSONDecoder().decode(GatewayRoutes.self, from: Data(Repository.text("gateway/routes.json").utf8))
+    }
+
+    /// Where the gateway sends the call; nil: 404 or 405.
+    func target(of operation: Operation) -> (upstream: String, path: String, credential: String)? {
+        for entry in routes where entry.methods.contains(operation.method) {
+            guard let rest = Self.rest(of: operation.path, behind: entry.path) else { continue }
+            let rewrite = entry.rewrite ?? entry.path
+            return (entry.upstream, rewrite.replacing("**", with: rest), entry.credential)
+        }
+        return nil
+    }
+
+    /// What `**` of the pattern stands for, "" where it has none; nil when the path does not fit.
+    private static func rest(of path: String, behind pattern: String) -> String? {
+        var segments = path.split(separator: "/", omittingEmptySubsequences: false)[...]
+        for part in pattern.split(separator: "/", omittingEmptySubsequences: false) {
+            if part == "**" { return segments.isEmpty ? nil : segments.joined(separator: "/") }
+            guard let segment = segments.popFirst(), segment == part || part.hasPrefix("{") else { return nil }
+        }
+        return segments.isEmpty ? "" : nil
+    }
+}

@@ -1,0 +1,110 @@
+import Testing
+
+@testable import MartletCore
+
+@Suite struct JSONTests {
+    @Test(arguments: [
+        ("null", "null"), ("true", "true"), (" false ", "false"), ("0", "0"), ("-0", "-0"), ("1.0", "1.0"), ("1.10", "1.10"), ("1e2", "1e2"),
+        ("1E+2", "1E+2"), ("1.5e-10", "1.5e-10"), ("12345678901234567890.123", "12345678901234567890.123"), (#""""#, #""""#),
+        (#""a\"b\\c\/d""#, #""a\"b\\c/d""#), (#""\b\f\n\r\t""#, #""\u0008\u000c\u000a\u000d\u0009""#), (#""\u00e9\u20AC""#, #""é€""#),
+        (#""\ud83e\udd89!""#, #""🦉!""#), (#""🦉""#, #""🦉""#), ("[]", "[]"), ("[ 1 ,\t[2\n,\r{}] ]", "[1,[2,{}]]"), ("{}", "{}"),
+        (#"{ "b" : 1 , "a" : {"c":[null]} }"#, #"{"b":1,"a":{"c":[null]}}"#), (#"{"a":1,"a":2}"#, #"{"a":1,"a":2}"#), (#"{"":0}"#, #"{"":0}"#),
+        (#"{"\u0061":1}"#, #"{"a":1}"#), ("\"\u{7f}\"", #""\u007f""#), ("\"\u{2028}\u{ffff}\"", "\"\u{2028}\u{ffff}\""),
+    ]) func `JSON is read as it was written`(_ text: String, _ canonical: String) throws {
+        let value = try JSONValue(parsing: text.utf8)
+        #expect(value.text == canonical)
+        #expect(try JSONValue(parsing: value.text.utf8) == value)
+    }
+
+    @Test(arguments: [
+        "", " ", "nul", "nulll", "True", "NaN", "Infinity", "+1", "01", "-", "-a", "1.", ".5", "1.e2", "1e", "1e+", "0x10", "1_000", "1 2",
+        "[", "]", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1}", "{", "}", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,", "{\"a\":1,}", "{,}", "{a:1}",
+        "{'a':1}", "{1:1}", "{\"a\" 1}", "{\"a\":1 \"b\":2}", "{\"a\":1]", "\"", "\"a", "'a'", "\"\\", "\"\\x\"", "\"\\u12\"", "\"\\u12g4\"",
+        "\"\\uD800\"", "\"\\uD800x\"", "\"\\uD800\\n\"", "\"\\uD800\\u0041\"", "\"\\uDC00\"", "\"\\uD800\\uD800\"", "\"\n\"", "\"\t\"", "\"\u{1f}\"",
+        "\u{feff}1", "1//", "/*x*/1", "[1]x", "{}{}", "\u{a0}1", "\"\\u００41\"", "tru\u{0}",
+    ]) func `what is not JSON is refused`(_ text: String) {
+        #expect(error(text.utf8)?.reason == .syntax)
+    }
+
+    @Test(arguments: [
+        [0x22, 0xff, 0x22], [0x22, 0xc0, 0x80, 0x22], [0x22, 0xc3, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22], [0x22, 0xf4, 0x90, 0x80, 0x80, 0x22],
+        [0x22, 0xe2, 0x82, 0x22], [0x22, 0x80, 0x22], [0x22, 0x00, 0x22], [0xfe, 0xff, 0x00, 0x31],
+    ] as [[UInt8]]) func `text that is not UTF-8 is refused`(_ bytes: [UInt8]) {
+        #expect(error(bytes)?.reason == .syntax)
+    }
+
+    @Test(arguments: [
+        (#""\u0000""#, JSONError.Reason.nulCharacter), (#"{"\u0000":1}"#, .nulCharacter), (#"["a\u0000b"]"#, .nulCharacter),
+        (nested(33), .tooDeep), ("1e401", .numberTooLarge), ("1e-401", .numberTooLarge), ("1E99999999999999999999999", .numberTooLarge),
+        (digits(401), .numberTooLarge), ("0." + digits(399), .numberTooLarge),
+    ]) func `JSON beyond what PostgreSQL or we can hold is told apart`(_ text: String, _ reason: JSONError.Reason) {
+        #expect(error(text.utf8)?.reason == reason)
+    }
+
+    @Test(arguments: [nested(32), "1e400", "1e-400", digits(400), #""\\u0000""#]) func `the limits themselves are allowed`(_ text: String) {
+        #expect(error(text.utf8) == nil)
+    }
+
+    @Test func `a hundred thousand brackets are refused, not followed`() {
+        #expect(error(Array(repeating: UInt8(ascii: "["), count: 100_000))?.reason == .tooDeep)
+        let objects = String(repeating: #"{"a":"#, count: 100_000)
+        #expect(error(objects.utf8)?.reason == .tooDeep)
+    }
+
+    @Test(arguments: [("[1,2,x]", 5), (#"{"a":tru}"#, 5), ("", 0), ("  ]", 2)]) func `an error says where`(_ text: String, _ offset: Int) {
+        #expect(error(text.utf8)?.offset == offset)
+    }
+
+    @Test func `an object's members are taken out as bytes`() throws {
+        let text = #" { "a" : 1.10 , "\u0062":{"x":[1]}, "a":"z" } "#
+        let members = try members(text)
+        #expect(members.map(\.name) == ["a", "b", "a"])
+        #expect(members.map { String(decoding: Array(text.utf8)[$0.value], as: UTF8.self) } == ["1.10", #"{"x":[1]}"#, #""z""#])
+    }
+
+    @Test(arguments: [
+        ("[]", JSONError.Reason.shape), ("1", .shape), ("null", .shape), (#""x""#, .shape), ("", .syntax), ("x", .syntax), ("nul", .syntax),
+        ("{}x", .syntax), (#"{"a":1}]"#, .syntax), (nested(33), .shape), (#"{"a":\#(nested(32))}"#, .tooDeep),
+    ]) func `what is not an object is told apart from what is not JSON`(_ text: String, _ reason: JSONError.Reason) {
+        let error = #expect(throws: JSONError.self) { try members(text) }
+        #expect(error?.reason == reason)
+    }
+
+    @Test func `a list's objects are taken apart`() throws {
+        #expect(try elements(#"[{"a":1}, {} ,{"b":2,"c":3}]"#).map { $0.map(\.name) } == [["a"], [], ["b", "c"]])
+        #expect(try elements(" [ ] ").isEmpty)
+    }
+
+    @Test(arguments: [
+        ("{}", JSONError.Reason.shape), ("[1]", .shape), ("[{},[]]", .shape), ("[{},null]", .shape), ("", .syntax), ("[{}", .syntax), ("[{},]", .syntax),
+        ("[{}]]", .syntax),
+    ]) func `what is not a list of objects is refused`(_ text: String, _ reason: JSONError.Reason) {
+        let error = #expect(throws: JSONError.self) { try elements(text) }
+        #expect(error?.reason == reason)
+    }
+
+    private func error(_ bytes: some Sequence<UInt8>) -> JSONError? {
+        do throws(JSONError) {
+            _ = try JSONValue(parsing: bytes)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func members(_ text: String) throws -> [JSONText.Member] {
+        try Array(text.utf8).withUnsafeBufferPointer { try JSONText.members(of: $0) }
+    }
+
+    private func elements(_ text: String) throws -> [[JSONText.Member]] {
+        try Array(text.utf8).withUnsafeBufferPointer { try JSONText.elements(of: $0) }
+    }
+
+    private static func nested(_ depth: Int) -> String {
+        String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+    }
+
+    private static func digits(_ count: Int) -> String {
+        String(repeating: "7", count: count)
+    }
+}

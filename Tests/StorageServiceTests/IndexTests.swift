@@ -1,0 +1,165 @@
+import MartletAPI
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import MartletCore
+@testable import StorageService
+
+@Suite struct IndexTests {
+    @Test func `an index is made, listed and dropped`() async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/Note", "{}")
+        let before = try await app.contents()
+        let made = try await app.master.post("/collections/Note/indexes", #"{"fields":["age","-address.city","_id"]}"#)
+        #expect(made.status == 201)
+        #expect(made.text == #"{"fields":["age","-address.city","_id"],"name":"age_-address.city__id","unique":false}"#)
+        let named = try await app.master.post("/collections/Note/indexes", #"{"fields":["created"],"name":"by time, ü","unique":true}"#)
+        #expect(named.status == 201)
+        let list = try await app.master.get("/collections/Note/indexes")
+        #expect(list["count"] == "2")
+        #expect(list["data.0"] == made.json?.text)
+        #expect(list["data.1"] == named.json?.text)
+        #expect(try await app.master.delete("/collections/Note/indexes/by%20time,%20%C3%BC").status == 204)
+        #expect(try await app.master.delete("/collections/Note/indexes/age_-address.city__id").status == 204)
+        #expect(try await app.contents() == before)
+    }
+
+    @Test func `names are free in every collection`() async throws {
+        let app = try await StorageApp()
+        for name in ["One", "Two"] {
+            _ = try await app.client.post("/storage/\(name)", "{}")
+            #expect(try await app.master.post("/collections/\(name)/indexes", #"{"fields":["n"],"name":"same"}"#).status == 201)
+        }
+        #expect(try await app.master.delete("/collections/One/indexes/same").status == 204)
+        #expect(try await app.master.get("/collections/Two/indexes")["count"] == "1")
+    }
+
+    @Test(arguments: [
+        (#"{"fields":["m"]}"#, ErrorCode.conflict, "name"), (#"{"fields":["x"],"name":"m"}"#, .conflict, "name"),
+        (#"{"fields":["n"],"unique":true}"#, .conflict, nil),
+        (#"{"fields":[]}"#, .invalidBody, "fields"), (#"{"fields":["a","b","c","d","e"]}"#, .invalidBody, "fields"), ("{}", .invalidBody, "fields"),
+        (#"{"fields":"a"}"#, .invalidBody, "fields"), (#"{"fields":["a"],"unique":"yes"}"#, .invalidBody, "unique"),
+        (#"{"fields":["a"],"name":""}"#, .invalidName, "name"), (#"{"fields":["a"],"name":"\#(String(repeating: "n", count: 129))"}"#, .invalidName, "name"),
+        (#"{"fields":["a..b"]}"#, .invalidFilter, "a..b"), (#"{"fields":["$a"]}"#, .invalidFilter, "$a"), (#"{"fields":[""]}"#, .invalidFilter, ""),
+        (#"{"fields":["-"]}"#, .invalidFilter, ""), (#"{"fields":["a\\b"]}"#, .invalidFilter, nil), ("", .invalidJSON, nil), ("[]", .invalidBody, nil),
+    ]) func `what cannot be an index makes none`(_ body: String, _ code: ErrorCode, _ field: String?) async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/all/Note", #"[{"n":1},{"n":1}]"#)
+        #expect(try await app.master.post("/collections/Note/indexes", #"{"fields":["m"]}"#).status == 201)
+        try await app.expectRefusal(code, field: field) { try await app.master.post("/collections/Note/indexes", body) }
+    }
+
+    @Test(arguments: ["a'), (SELECT 1", "a' || 'b", "a); DROP TABLE \"Note\"; --", "it's"]) func `a field is a name, never SQL`(_ field: String) async throws {
+        let app = try await StorageApp()
+        let name = JSONValue.quote(field)
+        _ = try await app.client.post("/storage/Note", #"{\#(name.contains(".") ? "\"x\"" : name):1}"#)
+        #expect(try await app.master.post("/collections/Note/indexes", #"{"fields":[\#(name)],"name":"i","unique":true}"#).status == 201)
+        #expect(try await app.client.post("/storage/Note", #"{\#(name):1}"#).isProblem(.conflict))
+        #expect(try await app.client.get("/storage/Note")["count"] == "1")
+    }
+
+    @Test(arguments: ["absent", "n_idx", "Note_pkey", "Note_doc_idx", "%22", "%ff"]) func `only an index made here is dropped`(_ name: String) async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/Note", "{}")
+        try await app.expectRefusal(.indexNotFound) { try await app.master.delete("/collections/Note/indexes/\(name)") }
+    }
+
+    @Test func `a collection has at most 20 indexes`() async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/Note", "{}")
+        for number in 0..<20 {
+            #expect(try await app.master.post("/collections/Note/indexes", #"{"fields":["f\#(number)"]}"#).status == 201)
+        }
+        try await app.expectRefusal(.limitExceeded) { try await app.master.post("/collections/Note/indexes", #"{"fields":["x"]}"#) }
+    }
+
+    @Test func `a unique index refuses a second object, unless the first is removed`() async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/all/User", #"[{"_id":"a","mail":"x@y"},{"_id":"b","mail":"b@y"},{"_id":"c"},{"_id":"d"}]"#)
+        #expect(try await app.master.post("/collections/User/indexes", #"{"fields":["mail"],"unique":true}"#).status == 201)
+        try await app.expectRefusal(.conflict) { try await app.client.post("/storage/User", #"{"mail":"x@y"}"#) }
+        _ = try await app.client.post("/storage/remove/User/a")
+        #expect(try await app.client.post("/storage/User", #"{"mail":"x@y"}"#).status == 201)
+        try await app.expectRefusal(.conflict) { try await app.client.post("/storage/User", #"{"_id":"a","mail":"x@y"}"#) }
+        #expect(try await app.client.post("/storage/User", #"{"mail":"X@y"}"#).status == 201)
+    }
+
+    @Test func `of fifty clients that post one unique value at once, one succeeds`() async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/User", "{}")
+        #expect(try await app.master.post("/collections/User/indexes", #"{"fields":["mail"],"unique":true}"#).status == 201)
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<50 { group.addTask { try await app.client.post("/storage/User", #"{"mail":"x@y"}"#).status } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses.sorted() == [201] + Array(repeating: 409, count: 49))
+    }
+
+    @Test func `a value too large for an index is refused`() async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/Note", "{}")
+        #expect(try await app.master.post("/collections/Note/indexes", #"{"fields":["t"]}"#).status == 201)
+        // Not compressible, or PostgreSQL would store it in the index after all.
+        let text = (0..<1_000).map { _ in UUIDv7.make() }.joined()
+        try await app.expectRefusal(.limitExceeded) { try await app.client.post("/storage/Note", #"{"t":"\#(text)"}"#) }
+    }
+}
+
+@Suite struct IndexUseTests {
+    @Test(arguments: [
+        (#"{"email":"user777@example.com"}"#, "gin"), (#"{"email":{"$in":["user7@example.com","user9@example.com"]}}"#, "gin"),
+        (#"{"number":777}"#, "gin"), (#"{"tags":"t777"}"#, "gin"), (#"{"inner.number":777}"#, "gin"),
+        (#"{"inner":{"number":777}}"#, "gin"), (#"{"$or":[{"number":5},{"number":6}]}"#, "gin"), (#"{"_id":"o777"}"#, "pkey"),
+        (#"{"age":{"$gt":19990}}"#, "made"), (#"{"age":{"$gte":100,"$lt":105}}"#, "made"),
+    ]) func `a filter is served by an index`(_ filter: String, _ kind: String) async throws {
+        let large = try await Self.large.value
+        var explain: PostgresQuery = """
+            EXPLAIN SELECT doc FROM \(large.table)
+            WHERE deleted IS NULL AND \(try FilterCompiler.condition(JSONValue(parsing: filter.utf8))) ORDER BY id LIMIT 100
+            """
+        explain.isPrepared = false
+        let lines: [String] = try await large.app.superuser.query(explain).map { try $0.decode(0) }
+        let plan = lines.joined(separator: "\n")
+        let index =
+            switch kind {
+            case "gin": "Bitmap Index Scan on \"?Large_doc_idx"
+            case "pkey": "using \"?Large_pkey"
+            default: "Index Scan (using|on) i_[0-9a-f]{32}"
+            }
+        #expect(try plan.contains(Regex(index)), "\(plan)")
+        #expect(!plan.contains("Seq Scan"), "\(plan)")
+    }
+
+    @Test func `an index made for a field serves the order by it`() async throws {
+        let large = try await Self.large.value
+        var explain: PostgresQuery = "EXPLAIN SELECT doc FROM \(large.table) WHERE deleted IS NULL ORDER BY doc->'age', id LIMIT 100"
+        explain.isPrepared = false
+        let lines: [String] = try await large.app.superuser.query(explain).map { try $0.decode(0) }
+        #expect(lines.joined(separator: "\n").contains("Index Scan using i_"), "\(lines)")
+    }
+
+    private struct Large: Sendable {
+        let app: StorageApp
+        let table: PostgresIdentifier
+    }
+
+    /// 20,000 objects, written once and only read.
+    private static let large = Task {
+        let app = try await StorageApp()
+        #expect(try await app.client.post("/storage/Large", #"{"_id":"first"}"#).status == 201)
+        #expect(try await app.master.post("/collections/Large/indexes", #"{"fields":["age"]}"#).status == 201)
+        let table = try app.space().table(CollectionName("Large"))
+        try await app.superuser.execute(
+            """
+            INSERT INTO \(table) (id, doc)
+            SELECT 'o' || n, jsonb_build_object('email', 'user' || n || '@example.com', 'number', n, 'age', n,
+                'tags', jsonb_build_array('t' || n, 'all'), 'inner', jsonb_build_object('number', n))
+            FROM generate_series(1, 20000) AS n
+            """)
+        var analyze: PostgresQuery = "ANALYZE \(table)"
+        analyze.isPrepared = false
+        try await app.superuser.execute(analyze)
+        return Large(app: app, table: table)
+    }
+}

@@ -1,0 +1,55 @@
+import MartletAPI
+import MartletTesting
+import Testing
+
+@testable import StorageService
+
+@Suite struct ReadObjectTests {
+    @Test func `an object is read by its id`() async throws {
+        let app = try await StorageApp()
+        let created = try await app.client.post("/storage/Note", #"{"_id":"a","x":1}"#)
+        let answer = try await app.client.get("/storage/Note/a")
+        #expect(answer.status == 200)
+        #expect(answer.text == created.text)
+    }
+
+    @Test(arguments: [
+        ("keys=x", ["x"]), ("keys=x,z", ["x", "z"]), ("keys=nothing", []), ("keys=y,y", ["y"]), ("keys=it's%20%22odd%22", [#"it's "odd""#]),
+    ]) func `keys choose the fields; system fields always come`(_ query: String, _ fields: [String]) async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/Note", #"{"_id":"a","x":1,"y":{"x":2},"z":null,"it's \"odd\"":3}"#)
+        let answer = try await app.client.get("/storage/Note/a?\(query)")
+        guard case .object(let members) = answer.json else { return #expect(Bool(false), "\(answer)") }
+        #expect(Set(members.map(\.name)) == Set(["_id", "created", "updated", "deleted", "_version"] + fields))
+    }
+
+    @Test func `a removed object is there with deleted=true only`() async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/Note", #"{"_id":"a","x":1}"#)
+        _ = try await app.client.post("/storage/remove/Note/a")
+        #expect(try await app.client.get("/storage/Note/a").isProblem(.objectNotFound))
+        #expect(try await app.client.get("/storage/Note/a?deleted=false").isProblem(.objectNotFound))
+        #expect(try await app.client.get("/storage/Note/a?deleted=true")["x"] == "1")
+        #expect(try await app.client.get("/storage/Note/a?deleted=1&keys=y")["_id"] == #""a""#)
+    }
+
+    @Test(arguments: ["/storage/Note/b", "/storage/Other/a"]) func `what is not there is not found`(_ path: String) async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
+        try await app.expectRefusal(.objectNotFound) { try await app.client.get(path) }
+    }
+
+    @Test(arguments: BadNames.ids) func `an id that is no id is refused`(_ id: String) async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
+        try await app.expectRefusal(.invalidID, field: "_id") { try await app.client.get("/storage/Note/\(id)") }
+    }
+
+    @Test(arguments: ["limit=1", "order=x", "deleted=maybe", "keys=", "keys=a.b", "count=true", "x=1"])
+    func `a parameter that is not for this is refused`(_ query: String) async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
+        let name = String(query.prefix { $0 != "=" })
+        try await app.expectRefusal(.invalidParameter, field: name) { try await app.client.get("/storage/Note/a?\(query)") }
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import StorageService
+
+/// An app that nobody else has, on the database and service that the tests of this process have in common.
+///
+/// That apps do not see each other is what `IsolationTests` shows, and what lets all other tests run side by side.
+struct StorageApp: Sendable {
+    let id: String
+    let database: MigratedDatabase
+    let superuser: PostgresClient
+    /// Logged in as `martlet_storage`.
+    let postgres: PostgresClient
+    private let service: ServiceClient
+
+    init() async throws {
+        let shared = try await SharedStorage.instance.parts()
+        id = "t" + UUID().uuidString.filter { $0 != "-" }.lowercased().prefix(12)
+        database = shared.database
+        superuser = shared.superuser
+        postgres = shared.postgres
+        service = shared.service
+    }
+
+    func principal(_ kind: Principal.Kind, _ environment: AppEnvironment = .live) -> Principal {
+        Principal(kind: kind, appID: id, appNumber: 1, environment: environment, credentialID: "test")
+    }
+
+    /// A client with app key and secret.
+    var client: ServiceClient { service.asking(as: principal(.client)) }
+    /// The same in the test environment.
+    var testClient: ServiceClient { service.asking(as: principal(.client, .test)) }
+    var master: ServiceClient { service.asking(as: principal(.master)) }
+
+    func space(_ environment: AppEnvironment = .live) throws -> AppSpace { try AppSpace(principal(.client, environment)) }
+
+    /// Every table of the app with all its rows and indexes, as text.
+    func contents(_ environment: AppEnvironment = .live) async throws -> [String: String] {
+        let schema = try space(environment).schema
+        var contents: [String: String] = [:]
+        for row in try await superuser.query("SELECT tablename::text FROM pg_tables WHERE schemaname = \(schema)") {
+            let name: String = try row.decode(0)
+            let table = try #require(PostgresIdentifier(schema: schema, name: name))
+            var query: PostgresQuery = """
+                SELECT coalesce(string_agg(t::text, '|' ORDER BY id), '')
+                    || (SELECT string_agg(indexdef, '|' ORDER BY indexdef) FROM pg_indexes
+                        WHERE schemaname = \(schema) AND tablename = \(name))
+                FROM \(table) AS t
+                """
+            query.isPrepared = false
+            contents[name] = try await superuser.query(query)[0].decode(0)
+        }
+        return contents
+    }
+
+    /// Expects a problem answer, and that nothing was written.
+    func expectRefusal(
+        _ code: ErrorCode, field: String? = nil, sourceLocation: SourceLocation = #_sourceLocation,
+        _ request: () async throws -> Answer
+    ) async throws {
+        let before = try await contents()
+        let answer = try await request()
+        #expect(answer.isProblem(code, field: field), "\(code.rawValue) expected: \(answer)", sourceLocation: sourceLocation)
+        #expect(try await contents() == before, "something was written", sourceLocation: sourceLocation)
+    }
+}
+
+private actor SharedStorage {
+    static let instance = SharedStorage()
+
+    struct Parts: Sendable {
+        let database: MigratedDatabase
+        let superuser: PostgresClient
+        let postgres: PostgresClient
+        let service: ServiceClient
+    }
+
+    private var task: Task<Parts, any Error>?
+
+    func parts() async throws -> Parts {
+        let task = task ?? Task {
+            let database = try await MigratedDatabase.make()
+            let postgres = database.client(for: "storage", maximumConnections: 4)
+            return Parts(
+                database: database, superuser: database.superuserClient(), postgres: postgres,
+                service: try await ServiceClient(StorageService(postgres: postgres)))
+        }
+        self.task = task
+        return try await task.value
+    }
+}
+
+/// What a client cannot be let do, whatever it asks: the same for every route with a collection.
+enum BadNames {
+    /// As they stand in a path, percent-encoded.
+    static let collections = [
+        "1a", "_a", "-a", "a%20b", "a.b", "a%22%3B%20DROP%20TABLE%20x", "%27", "a%27", "%5C", "a%5C", "%C3%BC", "a%C3%BC", "a%00",
+        "a$b", "a%2Fb", "*", "%F0%9F%98%80", "a%0A", "pg_catalog.pg_class", String(repeating: "a", count: 64),
+        String(repeating: "a", count: 1_000), "%ff", "%zz", "all", "query", "remove",
+    ]
+
+    static let ids = [
+        "-a", ".a", ":a", "~a", "@a", "a%20b", "a%22", "%27%20OR%20%271%27=%271", "a%5C", "%C3%BC", "a%00", "a%2Fb", "a$", "%ff",
+        "%zz", "a%0A", String(repeating: "a", count: 129),
+    ]
+}
