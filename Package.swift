@@ -152,12 +152,12 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: settings),
-        .testTarget(name: "MartletCoreTests", dependencies: ["MartletAPI", "MartletCore"], swiftSettings: settings),
+        .testTarget(name: "MartletCoreTests", dependencies: ["MartletAPI", "MartletCore", crypto], swiftSettings: settings),
         .testTarget(
             name: "MartletHTTPTests",
             dependencies: [
                 "MartletAPI", "MartletCore", "MartletHTTP", "MartletTesting", httpTypes, hummingbird, hummingbirdTesting, logging,
-                nioCore, .product(name: "CoreMetrics", package: "swift-metrics"),
+                nioCore, serviceLifecycle, .product(name: "CoreMetrics", package: "swift-metrics"),
             ],
             swiftSettings: settings),
         .testTarget(

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import MartletAPI
 import Testing
@@ -53,9 +54,11 @@ import Testing
         for header in forged { #expect(signer.principal(from: header, at: Self.now) == nil, "\(header)") }
     }
 
-    @Test func `what is signed but is no principal is refused`() {
-        // Signed with the same secret, for another purpose.
-        let signature = "not json"
-        #expect(signer.principal(from: Base64URL.encode(signature.utf8), at: Self.now) == nil)
+    @Test(arguments: ["not json", "{}", #"{"principal":{},"issued":1800000000}"#, #"{"issued":1800000000}"#, ""])
+    func `what has a good mac but is no principal is refused`(_ text: String) {
+        let payload = Base64URL.encode(text.utf8)
+        let key = SymmetricKey(data: Data("the-internal-secret-of-these-tests-1".utf8))
+        let mac = HMAC<SHA256>.authenticationCode(for: Data(payload.utf8), using: key)
+        #expect(signer.principal(from: payload + "." + Base64URL.encode(mac), at: Self.now) == nil)
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletPostgres
 import MartletTesting
 import Testing
 
@@ -11,13 +12,14 @@ import Testing
         let app = try await StorageApp()
         let answer = try await app.client.post("/storage/Note", #"{"title":"Müsli","n":{"a":[1,null,true]}}"#)
         #expect(answer.status == 201)
-        #expect(answer.headers[.contentType] == "application/json; charset=utf-8")
+        #expect(answer.header("content-type") == "application/json; charset=utf-8")
         #expect(answer["title"] == #""Müsli""#)
         #expect(answer["n"] == #"{"a":[1,null,true]}"#)
         #expect(answer["deleted"] == "null")
         #expect(answer["_version"] == "1")
         #expect(answer["created"] == answer["updated"])
-        #expect(try #require(answer["created"]).wholeMatch(of: /"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/) != nil)
+        let created = try #require(answer["created"])
+        #expect(created.wholeMatch(of: /"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/) != nil)
         let id = try #require(answer["_id"]).trimmingCharacters(in: ["\""])
         #expect(id.wholeMatch(of: /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/) != nil)
         #expect(try await app.client.get("/storage/Note/\(id)").text == answer.text)
@@ -151,7 +153,7 @@ import Testing
     @Test(arguments: BadBodies.all) func `a body that is not an object of ours is refused`(_ bad: BadBody) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", "{}")
-        try await app.expectRefusal(bad.code) { try await app.client.send(.post, "/storage/Note", bytes: bad.bytes) }
+        try await app.expectRefusal(bad.code) { try await app.client.send("POST", "/storage/Note", bytes: bad.bytes) }
     }
 
     @Test func `an object has at most one mebibyte`() async throws {

@@ -48,7 +48,7 @@ import Testing
         ("[{\"n\":1},\(BadBodies.nested(32))]", .limitExceeded), (#"[{"n":1},{"n":1e999}]"#, .limitExceeded),
         ("[" + Array(repeating: "{}", count: 1_001).joined(separator: ",") + "]", .limitExceeded),
         (#"[{"n":1},{"t":"\#(String(repeating: "x", count: 1 << 20))","u":1}]"#, .payloadTooLarge),
-    ]) func `one bad object refuses all`(_ body: String, _ code: ErrorCode) async throws {
+    ] as [(String, ErrorCode)]) func `one bad object refuses all`(_ body: String, _ code: ErrorCode) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", "{}")
         try await app.expectRefusal(code) { try await app.client.post("/storage/all/Note", body) }

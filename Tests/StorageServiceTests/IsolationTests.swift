@@ -110,7 +110,7 @@ import Testing
         #expect(try await apps.b.superuser.query("SELECT FROM pg_stats WHERE schemaname = \(schema)").isEmpty == false)
         #expect(try await Self.run("SELECT * FROM pg_stats WHERE schemaname = '\(schema)'", as: apps.a).isEmpty)
         let queries: [String] = try await Self.run(
-            "SELECT DISTINCT query FROM pg_stat_activity WHERE usename <> CURRENT_USER AND query <> ''", as: apps.a.space()
+            "SELECT DISTINCT query FROM pg_stat_activity WHERE usename <> CURRENT_USER AND query <> ''", as: apps.a
         ).map { try $0.decode(0) }
         #expect(queries == ["<insufficient privilege>"])
     }

@@ -61,7 +61,7 @@ import Testing
         (#"{"quote":"it's \"q\" \\ $1 %"}"#, "6"), (#"{"it's":1}"#, "6"), (#"{"a\"b":1}"#, "6"), (#"{"it's":{"$gt":0}}"#, "6"),
         (#"{"name":"' OR 1=1 --"}"#, ""), (#"{"x' OR 1=1 --":"1"}"#, ""), (#"{"x\") OR TRUE --":{"$gt":1}}"#, ""),
         (#"{"name":{"$in":["'; DROP TABLE \"Note\"; --"]}}"#, ""), (#"{"name'); DROP TABLE \"Note\"; --":null}"#, "1234567"),
-    ]) func `a filter finds what it says`(_ filter: String, _ digits: String) async throws {
+    ] as [(String, String)]) func `a filter finds what it says`(_ filter: String, _ digits: String) async throws {
         let app = try await Self.filled.value
         let answer = try await app.client.post("/storage/query/Note?order=_id&count=true", filter)
         #expect(answer.status == 200, "\(answer)")
@@ -90,7 +90,7 @@ import Testing
         (nested(9), .limitExceeded, nil), (conditions(101), .limitExceeded, nil), (#"{"a":{"$in":[\#(numbers(101))]}}"#, .limitExceeded, "a"),
         (#"{"a":\#(BadBodies.nested(33))}"#, .limitExceeded, nil), (#"{"a":1e401}"#, .limitExceeded, nil),
         (#"{"a":"\#(String(repeating: "x", count: 64 << 10))"}"#, .payloadTooLarge, nil),
-    ]) func `a filter that cannot be right is refused`(_ filter: String, _ code: ErrorCode, _ field: String?) async throws {
+    ] as [(String, ErrorCode, String?)]) func `a filter that cannot be right is refused`(_ filter: String, _ code: ErrorCode, _ field: String?) async throws {
         let app = try await Self.filled.value
         try await app.expectRefusal(code, field: field) { try await app.client.post("/storage/query/Note", filter) }
         // The same when there is no such collection: a client learns of its mistake before its first object.

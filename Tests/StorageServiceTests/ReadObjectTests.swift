@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletTesting
 import Testing
 
@@ -19,7 +20,10 @@ import Testing
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a","x":1,"y":{"x":2},"z":null,"it's \"odd\"":3}"#)
         let answer = try await app.client.get("/storage/Note/a?\(query)")
-        guard case .object(let members) = answer.json else { return #expect(Bool(false), "\(answer)") }
+        guard case .object(let members) = answer.json else {
+            Issue.record("\(answer)")
+            return
+        }
         #expect(Set(members.map(\.name)) == Set(["_id", "created", "updated", "deleted", "_version"] + fields))
     }
 

@@ -30,7 +30,7 @@ import Testing
     @Test(arguments: BadBodies.all) func `a body that is not an object of ours is refused`(_ bad: BadBody) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
-        try await app.expectRefusal(bad.code) { try await app.client.send(.put, "/storage/Note/a", bytes: bad.bytes) }
+        try await app.expectRefusal(bad.code) { try await app.client.send("PUT", "/storage/Note/a", bytes: bad.bytes) }
     }
 
     @Test func `every refusal leaves the object as it was`() async throws {

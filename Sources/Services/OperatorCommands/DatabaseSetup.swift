@@ -59,11 +59,17 @@ package struct DatabaseSetup {
 
     private func grantSchema(_ service: ServiceRole) async throws {
         guard let role = PostgresIdentifier(service.role), let schema = PostgresIdentifier(service.name) else { return }
-        try await client.execute("GRANT USAGE ON SCHEMA \(schema) TO \(role)")
+        try await client.withTransaction { transaction in
+            try await Self.lock(transaction)
+            try await transaction.execute("GRANT USAGE ON SCHEMA \(schema) TO \(role)")
+        }
     }
 
-    /// Roles belong to the whole cluster, where another setup may be at work on another database.
+    /// Lets one setup through at a time: two that change one role or right at once would fail.
+    ///
+    /// Roles belong to the whole server, where another setup may be at work on another database. The table of roles is the
+    /// same for all of them; an advisory lock would not reach beyond this database.
     private static func lock(_ transaction: PostgresTransaction) async throws {
-        try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended('martlet.setup', 0))")
+        try await transaction.execute("LOCK TABLE pg_catalog.pg_authid IN SHARE ROW EXCLUSIVE MODE")
     }
 }

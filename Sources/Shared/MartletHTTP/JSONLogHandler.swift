@@ -38,9 +38,11 @@ public struct JSONLogHandler: LogHandler {
         line.append(contentsOf: service.utf8)
         line.append(contentsOf: #"","message":"#.utf8)
         Self.append(event.message.description, to: &line)
-        for (key, value) in metadata { Self.append(key, value, to: &line) }
-        for (key, value) in metadataProvider?.get() ?? [:] { Self.append(key, value, to: &line) }
-        for (key, value) in event.metadata ?? [:] { Self.append(key, value, to: &line) }
+        let own = event.metadata ?? [:]
+        let provided = metadataProvider?.get() ?? [:]
+        for (key, value) in metadata where own[key] == nil && provided[key] == nil { Self.append(key, value, to: &line) }
+        for (key, value) in provided where own[key] == nil { Self.append(key, value, to: &line) }
+        for (key, value) in own { Self.append(key, value, to: &line) }
         line.append(contentsOf: "}\n".utf8)
         sink.write(line, flushing: event.level >= .warning)
     }

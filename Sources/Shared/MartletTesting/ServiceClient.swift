@@ -1,5 +1,5 @@
 import Foundation
-public import HTTPTypes
+import HTTPTypes
 import Hummingbird
 public import HummingbirdTesting
 public import MartletAPI
@@ -31,24 +31,24 @@ public struct ServiceClient: Sendable {
         ServiceClient(client, principal: principal)
     }
 
-    public func get(_ path: String) async throws -> Answer { try await send(.get, path) }
-    public func post(_ path: String, _ body: String = "") async throws -> Answer { try await send(.post, path, body) }
-    public func put(_ path: String, _ body: String) async throws -> Answer { try await send(.put, path, body) }
-    public func patch(_ path: String, _ body: String) async throws -> Answer { try await send(.patch, path, body) }
-    public func delete(_ path: String) async throws -> Answer { try await send(.delete, path) }
+    public func get(_ path: String) async throws -> Answer { try await send("GET", path) }
+    public func post(_ path: String, _ body: String = "") async throws -> Answer { try await send("POST", path, body) }
+    public func put(_ path: String, _ body: String) async throws -> Answer { try await send("PUT", path, body) }
+    public func patch(_ path: String, _ body: String) async throws -> Answer { try await send("PATCH", path, body) }
+    public func delete(_ path: String) async throws -> Answer { try await send("DELETE", path) }
 
-    public func send(_ method: HTTPRequest.Method, _ path: String, _ body: String? = nil) async throws -> Answer {
+    public func send(_ method: String, _ path: String, _ body: String? = nil) async throws -> Answer {
         try await send(method, path, bytes: body.map { Array($0.utf8) })
     }
 
-    public func send(_ method: HTTPRequest.Method, _ path: String, bytes: [UInt8]?) async throws -> Answer {
+    public func send(_ method: String, _ path: String, bytes: [UInt8]?) async throws -> Answer {
         var headers: HTTPFields = [:]
         headers[HTTPField.Name(HeaderName.requestID)!] = "request-1"
         if let principal {
             headers[HTTPField.Name(HeaderName.principal)!] = try Self.signer.header(for: principal, at: Date())
         }
         let response = try await client.executeRequest(
-            uri: path, method: method, headers: headers, body: bytes.map { ByteBuffer(bytes: $0) })
+            uri: path, method: HTTPRequest.Method(method)!, headers: headers, body: bytes.map { ByteBuffer(bytes: $0) })
         return Answer(status: response.status.code, headers: response.headers, text: String(buffer: response.body))
     }
 }
@@ -56,8 +56,10 @@ public struct ServiceClient: Sendable {
 /// What a service answered.
 public struct Answer: Sendable, CustomStringConvertible {
     public let status: Int
-    public let headers: HTTPFields
+    let headers: HTTPFields
     public let text: String
+
+    public func header(_ name: String) -> String? { HTTPField.Name(name).flatMap { headers[$0] } }
 
     /// The JSON text of the value at a dotted path, such as `data.0.name`; nil where there is none.
     public subscript(path: String) -> String? {

@@ -1,0 +1,57 @@
+import AuthService
+import Foundation
+import Hummingbird
+import HummingbirdTesting
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import MartletTesting
+import Testing
+
+/// The auth service with a database of its own, its feed running.
+struct AuthApp: Sendable {
+    let database: MigratedDatabase
+    /// Logged in as `martlet_auth`.
+    let postgres: PostgresClient
+    /// Asks as the gateway does.
+    let gateway: ServiceClient
+
+    var apps: AppStore { AppStore(postgres: postgres) }
+    var credentials: CredentialStore { CredentialStore(postgres: postgres) }
+
+    static func run(_ body: @Sendable (AuthApp) async throws -> Void) async throws {
+        let database = try await MigratedDatabase.make()
+        let postgres = database.client(for: "auth")
+        let service = AuthService(postgres: postgres, logger: .silent)
+        let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
+        let application = Application(router: router, services: service.background, logger: .silent)
+        try await application.test(.router) { client in
+            while !(await service.isReady()) { try await Task.sleep(for: .milliseconds(5)) }
+            try await body(
+                AuthApp(database: database, postgres: postgres, gateway: ServiceClient(client, principal: .service("gateway"))))
+        }
+    }
+
+    /// The feed's first ring newer than `version`; waits for it as a gateway does.
+    func ring(after version: Int64) async throws -> KeyRing {
+        let answer = try await gateway.get("/internal/keyring?after=\(version)&wait=30")
+        #expect(answer.status == 200, "\(answer)")
+        return try answer.decoded()
+    }
+
+    /// The feed's first ring after `version` that satisfies `isWanted`: a change may come in several steps.
+    func ring(after version: Int64, where isWanted: (KeyRing) -> Bool) async throws -> KeyRing {
+        var ring = try await ring(after: version)
+        while !isWanted(ring) { ring = try await self.ring(after: ring.version) }
+        return ring
+    }
+}
+
+extension Answer {
+    func decoded<T: Decodable>(_: T.Type = T.self) throws -> T {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        return try decoder.decode(T.self, from: Data(text.utf8))
+    }
+}

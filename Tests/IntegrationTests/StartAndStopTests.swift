@@ -1,0 +1,95 @@
+import Foundation
+import MartletAPI
+import Testing
+
+extension IntegrationTests {
+    struct StartAndStopTests {
+        @Test func `a fresh server stores an object and a query finds it, also after down and up again`() async throws {
+            try await LocalServer.with { server in
+                let client = Client(server.connection)
+                #expect(server.connection.url == "http://127.0.0.1:\(server.port)", "MARTLET_PORT")
+                let made = try await client.post("storage/Notes", #"{"title":"Milk","price":1.10}"#)
+                #expect(made.status == 201, "\(made)")
+                let found = try await client.post("storage/query/Notes", #"{"title":"Milk","price":{"$lt":2}}"#)
+                #expect(found.status == 200 && found["count"] == "1", "\(found)")
+                #expect(found["data.0.price"] == "1.10" && found.string("data.0._id") == made.string("_id"))
+                #expect(found["config.version"] == "null" && found["translation.version"] == "null")
+
+                let before = server.connection
+                try await server.stop()
+                await #expect(throws: (any Error).self, "nobody listens") { try await client.get("storage/Notes") }
+                try await server.startAgain()
+                #expect(server.connection.secret == before.secret && server.connection.staffPassword == before.staffPassword)
+                let again = try await Client(server.connection).get("storage/Notes/\(made.string("_id") ?? "")")
+                #expect(again.status == 200 && again.text == made.text, "\(again)")
+            }
+        }
+
+        @Test func `connection json holds what a program needs and only its owner reads it`() async throws {
+            try await LocalServer.with { server in
+                let file = server.state.appending(path: "connection.json")
+                for name in ["connection.json", "secrets.json", "gateway/keyring.json"] {
+                    let path = server.state.appending(path: name).path
+                    let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
+                    #expect(mode == 0o600, "\(name)")
+                }
+                let object = try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any]
+                let texts = [
+                    "url", "appId", "appKey", "secret", "masterKey", "testAppKey", "ingestKey", "evaluationKey", "staffUser",
+                    "staffPassword", "databaseURL",
+                ]
+                for key in texts { #expect((object?[key] as? String)?.isEmpty == false, "\(key)") }
+                let services = object?["services"] as? [String: String]
+                #expect(Set(services?.keys.map(\.self) ?? []) == Set(LocalServer.processNames))
+                for (name, address) in services ?? [:] where name != "gateway" {
+                    // Its own address: a service, which wants the gateway's word.
+                    let reply = try await Client.send("GET", address + "/health/ready")
+                    #expect(reply.status == 200, "\(name) at \(address)")
+                }
+                #expect(try await server.withDatabase { try await $0.query("SELECT 1").count } == 1, "databaseURL")
+                let announcement = try String(contentsOf: server.folder.appending(path: "announcement"), encoding: .utf8)
+                for text in [server.connection.url, server.connection.appKey, server.connection.secret, "curl"] {
+                    #expect(announcement.contains(text), "\(text) is announced")
+                }
+            }
+        }
+
+        @Test func `a second server over the same state is refused in one sentence`() async throws {
+            try await LocalServer.with { server in
+                let second = try await Programs.run(
+                    "martlet", ["up", "--state", server.state.path, "--programs", Programs.folder.path, "--routes", server.routes.path],
+                    environment: ["MARTLET_PORT": String(try LocalServer.freePort())])
+                #expect(second.status == 1)
+                #expect(second.output == "")
+                #expect(
+                    second.errors
+                        == "martlet up: a server is running over \(server.state.path) already (deploy/down stops it)\n")
+                #expect(try await Client(server.connection).get("storage/Notes").status == 200, "the first one goes on")
+            }
+        }
+
+        @Test(arguments: ["0", "65536", "x"])
+        func `a port that is none is refused in one sentence`(port: String) async throws {
+            let folder = try TemporaryFolder.make()
+            defer { TemporaryFolder.remove(folder) }
+            let result = try await Programs.run(
+                "martlet", ["up", "--state", folder.appending(path: "state").path, "--routes", Repository.routes.path],
+                environment: ["MARTLET_PORT": port])
+            #expect(result.status == 1)
+            #expect(result.errors == "martlet up: MARTLET_PORT must be 1 to 65535\n")
+        }
+
+        @Test func `after SIGKILL of the supervisor the next one clears up and serves the data`() async throws {
+            try await LocalServer.with { server in
+                let made = try await Client(server.connection).post("storage/Notes", #"{"_id":"kept"}"#)
+                #expect(made.status == 201)
+                server.supervisor.signal(SIGKILL)
+                _ = try await server.supervisor.exitStatus()
+                let orphans = try (LocalServer.processNames + ["postgres"]).map(server.pid)
+                try await server.startAgain()
+                for orphan in orphans { #expect(!RunningProgram.isRunning(orphan)) }
+                #expect(try await Client(server.connection).get("storage/Notes/kept").text == made.text)
+            }
+        }
+    }
+}

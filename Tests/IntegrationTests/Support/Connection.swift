@@ -1,0 +1,22 @@
+import Foundation
+
+/// `connection.json`, as issue 2 promises it to people and programs.
+struct Connection: Codable, Sendable {
+    var url: String
+    var appId: String
+    var appKey: String
+    var secret: String
+    var masterKey: String
+    var testAppKey: String
+    var ingestKey: String
+    var evaluationKey: String
+    var staffUser: String
+    var staffPassword: String
+    var databaseURL: String
+    var services: [String: String]
+    var internalServices: [String: String]
+
+    static func read(from file: URL) throws -> Connection {
+        try JSONDecoder().decode(Connection.self, from: Data(contentsOf: file))
+    }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import Glibc
+
+/// A program that a test started, in a session of its own.
+///
+/// Not Foundation's `Process`: that waits for every descendant, and a killed supervisor leaves its processes behind.
+struct RunningProgram: Sendable {
+    let pid: pid_t
+
+    /// - Parameter output: files for what it writes, which are made or continued.
+    static func start(
+        _ command: [String], environment: [String: String], output: URL, errors: URL
+    ) throws -> RunningProgram {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, output.path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        posix_spawn_file_actions_addopen(&actions, 2, errors.path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        // What the test runner has open is none of the program's business.
+        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSID))
+
+        let arguments = command.map { strdup($0) } + [nil]
+        let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for text in arguments + variables { free(text) } }
+        var pid = pid_t()
+        let status = posix_spawn(&pid, command[0], &actions, &attributes, arguments, variables)
+        guard status == 0 else { throw Trouble("cannot start \(command[0]): \(String(cString: strerror(status)))") }
+        return RunningProgram(pid: pid)
+    }
+
+    func signal(_ number: Int32) {
+        kill(pid, number)
+    }
+
+    /// Waits for its end; the exit status, or 128 and the signal's number. To be asked once.
+    func exitStatus(limit: Duration = .seconds(60)) async throws -> Int {
+        let end = ContinuousClock.now + limit
+        var status: Int32 = 0
+        while waitpid(pid, &status, WNOHANG) == 0 {
+            guard ContinuousClock.now < end else { throw Trouble("process \(pid) does not end within \(limit)") }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        let signal = status & 0x7f
+        return signal == 0 ? Int((status >> 8) & 0xff) : 128 + Int(signal)
+    }
+
+    /// False also for a zombie: in a container without an init nobody buries the orphans.
+    static func isRunning(_ pid: pid_t) -> Bool {
+        guard kill(pid, 0) == 0, let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return false }
+        return !text.contains(") Z ")
+    }
+}
+
+/// Martlet's programs, as built for these tests.
+enum Programs {
+    /// `MARTLET_PROGRAMS`, or where the tests themselves are: a build puts both into one folder.
+    static let folder: URL = {
+        if let path = ProcessInfo.processInfo.environment["MARTLET_PROGRAMS"], !path.isEmpty {
+            return URL(fileURLWithPath: path).standardizedFileURL
+        }
+        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+        return URL(fileURLWithPath: own).deletingLastPathComponent()
+    }()
+
+    static func path(_ name: String) throws -> String {
+        let path = folder.appending(path: name).path
+        guard FileManager.default.isExecutableFile(atPath: path) else {
+            throw Trouble("\(path) is not there: run swift build, or set MARTLET_PROGRAMS")
+        }
+        return path
+    }
+
+    struct Result: Sendable {
+        var status: Int
+        var output: String
+        var errors: String
+    }
+
+    /// Runs a program to its end.
+    static func run(
+        _ name: String, _ arguments: [String] = [], environment: [String: String] = [:], limit: Duration = .seconds(60)
+    ) async throws -> Result {
+        let folder = try TemporaryFolder.make()
+        defer { TemporaryFolder.remove(folder) }
+        let (output, errors) = (folder.appending(path: "out"), folder.appending(path: "err"))
+        let program = try RunningProgram.start(
+            [try path(name)] + arguments, environment: Self.environment(adding: environment), output: output, errors: errors)
+        let status: Int
+        do {
+            status = try await program.exitStatus(limit: limit)
+        } catch {
+            program.signal(SIGKILL)
+            throw error
+        }
+        return Result(
+            status: status, output: try String(contentsOf: output, encoding: .utf8),
+            errors: try String(contentsOf: errors, encoding: .utf8))
+    }
+
+    /// This process's environment without what is Martlet's in it.
+    static func environment(adding own: [String: String]) -> [String: String] {
+        ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MARTLET_") }.merging(own) { $1 }
+    }
+}
+
+enum TemporaryFolder {
+    static func make() throws -> URL {
+        // Short, for the path of a UNIX socket; open to the user `postgres`, who has to pass through.
+        let folder = URL(fileURLWithPath: "/tmp/mit-\(getpid())-\(UInt32.random(in: 0 ... .max))")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+        return folder
+    }
+
+    static func remove(_ folder: URL) {
+        try? FileManager.default.removeItem(at: folder)
+    }
+}
+
+/// Why a test cannot go on.
+struct Trouble: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// Asks until the answer is yes; a limit that only a hang reaches.
+func eventually(
+    _ what: String, within limit: Duration = .seconds(30), _ isSo: () async throws -> Bool
+) async throws {
+    let end = ContinuousClock.now + limit
+    while !(try await isSo()) {
+        guard ContinuousClock.now < end else { throw Trouble("not within \(limit): \(what)") }
+        try await Task.sleep(for: .milliseconds(20))
+    }
+}

@@ -1,0 +1,158 @@
+import CoreMetrics
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import MartletAPI
+import MartletCore
+import MartletTesting
+import NIOCore
+import ServiceLifecycle
+import Testing
+
+@testable import MartletHTTP
+
+@Suite struct ServiceProcessTests {
+    @Test(arguments: [
+        ("problem", ErrorCode.conflict), ("teapot", .malformedRequest), ("toolarge", .payloadTooLarge), ("media", .unsupportedMediaType),
+        ("cancelled", .unavailable), ("unavailable", .unavailable), ("timeout", .unavailable), ("fault", .internalError), ("unknown", .internalError),
+        ("servererror", .internalError), ("absent", .notFound),
+    ]) func `every error becomes a problem answer of a registered code`(_ path: String, _ code: ErrorCode) async throws {
+        let answer = try await client().get("/fail/\(path)")
+        #expect(answer.isProblem(code), "\(answer)")
+        #expect(!answer.text.contains("sekrit"))
+        #expect((answer.header("retry-after") != nil) == (code == .unavailable))
+    }
+
+    @Test func `a problem carries detail, field and headers, and keeps its cause to itself`() async throws {
+        let answer = try await client().get("/fail/problem")
+        #expect(answer.isProblem(.conflict, field: "name"))
+        #expect(answer["detail"] == #""a/b \"c\"""#)
+        #expect(answer.header("allow") == "GET")
+    }
+
+    @Test func `a method that is not there is told apart from an address`() async throws {
+        let answer = try await client().post("/whoami")
+        #expect(answer.isProblem(.notFound) || answer.isProblem(.methodNotAllowed), "\(answer)")
+    }
+
+    @Test(arguments: [nil, "", "x", "x.y", "a.b.c"]) func `without the gateway's header nothing answers`(_ header: String?) async throws {
+        let router = ServiceProcess.makeRouter(Failing(), signer: ServiceClient.signer)
+        try await Application(router: router, logger: .silent).test(.router) { client in
+            var headers: HTTPFields = [:]
+            headers[HTTPField.Name(HeaderName.principal)!] = header
+            let response = try await client.execute(uri: "/whoami", method: .get, headers: headers)
+            #expect(response.status == .unauthorized)
+            #expect(String(buffer: response.body).contains(#""code":"unauthorized""#))
+        }
+    }
+
+    @Test func `a stale header, and one under another secret, are refused`() async throws {
+        let router = ServiceProcess.makeRouter(Failing(), signer: ServiceClient.signer)
+        let stale = try ServiceClient.signer.header(for: .service("x"), at: Date(timeIntervalSinceNow: -100))
+        let other = try PrincipalSigner(internalSecret: Secret("another")).header(for: .service("x"), at: Date())
+        try await Application(router: router, logger: .silent).test(.router) { client in
+            for header in [stale, other] {
+                let response = try await client.execute(
+                    uri: "/whoami", method: .get, headers: [HTTPField.Name(HeaderName.principal)!: header])
+                #expect(response.status == .unauthorized)
+            }
+        }
+    }
+
+    @Test func `the endpoint knows who is asking`() async throws {
+        #expect(try await client().get("/whoami").text == "gateway")
+    }
+
+    @Test(arguments: [(true, 200), (false, 503)]) func `readiness needs no principal`(_ isReady: Bool, _ status: Int) async throws {
+        let client = try await ServiceClient(Failing(ready: isReady))
+        #expect(try await client.get("/health/ready").status == status)
+    }
+
+    @Test(arguments: [
+        ("{}", ErrorCode.invalidBody, "name"), (#"{"name":5}"#, .invalidBody, "name"), (#"{"name":"x","inner":{"n":"1"}}"#, .invalidBody, "inner.n"),
+        ("", .invalidJSON, nil), ("{", .invalidJSON, nil), (#"{"name":"\#(String(repeating: "x", count: 64 << 10))"}"#, .payloadTooLarge, nil),
+    ] as [(String, ErrorCode, String?)]) func `a management body that does not fit is refused with the field named`(_ body: String, _ code: ErrorCode, _ field: String?) async throws {
+        let answer = try await client().post("/decode", body)
+        #expect(answer.isProblem(code, field: field), "\(answer)")
+    }
+
+    @Test func `the internal port answers liveness, readiness and metrics`() async throws {
+        let registry = MetricsRegistry()
+        registry.makeCounter(label: "seen", dimensions: []).increment(by: 3)
+        let server = InternalServer.make(host: "127.0.0.1", port: 0, metrics: registry, logger: .silent) { false }
+        try await server.test(.router) { client in
+            #expect(try await client.execute(uri: "/health/live", method: .get).status == .ok)
+            #expect(try await client.execute(uri: "/health/ready", method: .get).status == .serviceUnavailable)
+            let metrics = try await client.execute(uri: "/metrics", method: .get)
+            #expect(metrics.headers[.contentType] == "text/plain; version=0.0.4; charset=utf-8")
+            #expect(String(buffer: metrics.body).contains("seen_total 3\n"))
+        }
+    }
+
+    private func client() async throws -> ServiceClient {
+        try await ServiceClient(Failing()).asking(as: .service("gateway"))
+    }
+}
+
+/// A service that answers with every kind of failure there is.
+private struct Failing: ServiceDefinition {
+    static let name = "failing"
+    static let defaultPort = 1
+
+    var ready = true
+    var background: [any Service] { [] }
+
+    init(ready: Bool = true) { self.ready = ready }
+    init(settings: Settings, logger: Logger) throws {}
+
+    func isReady() async -> Bool { ready }
+
+    func addRoutes(to router: Router<ServiceContext>) {
+        router.on(.get, "fail/:how", Fail())
+        router.get("whoami") { _, context in try context.principal.credentialID }
+        router.on(.post, "decode", Decode())
+    }
+
+    private struct Fail: Endpoint {
+        func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+            switch context.parameters.get("how") {
+            case "problem":
+                throw HTTPProblem(.conflict, "a/b \"c\"", field: "name", cause: "sekrit", headers: [.allow: "GET"])
+            case "teapot": throw HTTPError(.init(code: 418), message: "sekrit")
+            case "toolarge": throw HTTPError(.contentTooLarge)
+            case "media": throw HTTPError(.unsupportedMediaType)
+            case "servererror": throw HTTPError(.badGateway, message: "sekrit")
+            case "cancelled": throw CancellationError()
+            case "unavailable": throw Trouble(condition: .unavailable)
+            case "timeout": throw Trouble(condition: .timeout)
+            case "fault": throw Trouble(condition: .fault)
+            case "absent": throw HTTPError(.notFound)
+            default: throw Unknown()
+            }
+        }
+    }
+
+    private struct Decode: Endpoint {
+        struct Inner: Decodable { var n: Int }
+        struct Body: Decodable {
+            var name: String
+            var inner: Inner?
+        }
+
+        func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+            _ = try await request.decoded(Body.self)
+            return Response(status: .noContent)
+        }
+    }
+
+    private struct Trouble: DependencyError {
+        var condition: DependencyCondition
+        var description: String { "sekrit" }
+    }
+
+    private struct Unknown: Error, CustomStringConvertible {
+        var description: String { "sekrit" }
+    }
+}

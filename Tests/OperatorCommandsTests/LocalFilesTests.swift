@@ -1,0 +1,130 @@
+import Foundation
+import MartletCore
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import OperatorCommands
+
+@Suite struct StoredSecretsTests {
+    @Test func `secrets are made once, for the owner's eyes only`() throws {
+        try withFolder { folder in
+            let file = folder.appending(path: "secrets.json")
+            let made = try StoredSecrets.readOrMake(at: file)
+            #expect(try mode(file) == 0o600)
+            #expect(Set(made.servicePasswords.keys) == Set(ServiceRole.all.map(\.name)))
+            let all = [made.internalSecret, made.superuserPassword] + made.servicePasswords.values
+            #expect(Set(all).count == all.count)
+            #expect(all.allSatisfy { Base64URL.decode($0)?.count == 32 })
+            let read = try StoredSecrets.readOrMake(at: file)
+            #expect(read.internalSecret == made.internalSecret && read.servicePasswords == made.servicePasswords)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["secrets.json"])
+        }
+    }
+
+    @Test(arguments: ["", "{", "{}"]) func `a file that cannot be read is not replaced`(_ text: String) throws {
+        try withFolder { folder in
+            let file = folder.appending(path: "secrets.json")
+            try Data(text.utf8).write(to: file)
+            #expect(throws: (any Error).self) { try StoredSecrets.readOrMake(at: file) }
+            #expect(try String(contentsOf: file, encoding: .utf8) == text)
+        }
+    }
+}
+
+@Suite struct ConnectionTests {
+    @Test func `a connection is written for the owner's eyes only and read again`() throws {
+        try withFolder { folder in
+            let file = folder.appending(path: "connection.json")
+            // What was there before, readable by all, is replaced.
+            try Data("old".utf8).write(to: file)
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
+            let connection = Connection(
+                url: "http://127.0.0.1:8080", appId: "a", appNumber: 1, appKey: "k", secret: "s", masterKey: "m", testAppKey: "t", ingestKey: "i",
+                evaluationKey: "e", staffUser: "u", staffPassword: "p", databaseURL: "postgresql://x", services: ["auth": "http://1"],
+                internalServices: ["auth": "http://2"])
+            try connection.write(to: file)
+            #expect(try mode(file) == 0o600)
+            let text = try String(contentsOf: file, encoding: .utf8)
+            #expect(text.contains(#""url" : "http://127.0.0.1:8080""#) && text.hasSuffix("}\n"))
+            for key in ["url", "appId", "appKey", "secret", "masterKey", "testAppKey", "ingestKey", "evaluationKey", "staffUser", "staffPassword", "databaseURL", "services"] {
+                #expect(text.contains("\"\(key)\" :"), "\(key)")
+            }
+            let read = try Connection.read(from: file)
+            #expect(read.masterKey == "m" && read.services == ["auth": "http://1"])
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["connection.json"])
+        }
+    }
+
+    @Test func `a folder that is not there is an error, not a file elsewhere`() {
+        #expect(throws: (any Error).self) { try PrivateFile.write(Data(), to: URL(fileURLWithPath: "/nowhere/x/y.json")) }
+    }
+}
+
+@Suite struct FreePortTests {
+    @Test func `ports are different and can be bound`() throws {
+        let ports = try FreePort.find(20)
+        #expect(Set(ports).count == 20)
+        #expect(ports.allSatisfy { (1_024...65_535).contains($0) })
+        #expect(try FreePort.find(0).isEmpty)
+    }
+}
+
+@Suite struct ServerPlanTests {
+    @Test func `every process gets its own settings and no other's secrets`() throws {
+        try withFolder { folder in
+            let secrets = try StoredSecrets.readOrMake(at: folder.appending(path: "secrets.json"))
+            let plan = try ServerPlan(
+                publicHost: "0.0.0.0", publicPort: 9_999, state: folder, routes: URL(fileURLWithPath: "/r.json"), secrets: secrets,
+                inherited: [
+                    "PATH": "/bin", "MARTLET_DATABASE_URL": "superuser", "MARTLET_LOG_LEVEL": "debug", "MARTLET_GATEWAY_LIMIT_X": "5",
+                    "MARTLET_OTHER": "x",
+                ]
+            ) { "url-of-\($0)" }
+            #expect(plan.entries.map(\.name) == ServiceRole.all.map(\.name) + ["gateway"])
+            #expect(Set(plan.entries.flatMap { [$0.port, $0.internalPort] }).count == 2 * plan.entries.count)
+            for entry in plan.entries {
+                #expect(entry.environment["PATH"] == "/bin")
+                #expect(entry.environment["MARTLET_LOG_LEVEL"] == "debug")
+                #expect(entry.environment["MARTLET_INTERNAL_SECRET"] == secrets.internalSecret)
+                #expect(entry.environment["MARTLET_HTTP_PORT"] == "\(entry.port)")
+                #expect(entry.environment["MARTLET_DATABASE_URL"] == (entry.name == "gateway" ? nil : "url-of-\(entry.name)"))
+                #expect(entry.environment["MARTLET_OTHER"] == nil)
+                #expect(entry.environment["MARTLET_LIMIT_X"] == (entry.name == "gateway" ? "5" : nil))
+            }
+            let gateway = try #require(plan.entries.last)
+            #expect(gateway.port == 9_999 && gateway.environment["MARTLET_HTTP_HOST"] == "0.0.0.0")
+            for entry in plan.entries.dropLast() {
+                #expect(gateway.environment["MARTLET_UPSTREAM_\(entry.name.uppercased())"] == "127.0.0.1:\(entry.port)")
+            }
+        }
+    }
+}
+
+@Suite struct NewAppTests {
+    @Test func `a new app has a working credential of each kind`() async throws {
+        let database = try await MigratedDatabase.make()
+        try await database.withSuperuser { client in
+            let app = try await NewApp.create(name: "Shop", in: client)
+            let rows = try await client.query("SELECT kind || coalesce(environment, ''), sha256 FROM auth.credentials WHERE app_id = \(app.appId)")
+            var stored: [String: String] = [:]
+            for row in rows { stored[try row.decode(0)] = try row.decode(1, as: String.self) }
+            let texts = [
+                "clientlive": app.appKey, "clienttest": app.testAppKey, "secret": app.secret, "master": app.masterKey, "ingestlive": app.ingestKey,
+                "evaluationlive": app.evaluationKey,
+            ]
+            #expect(stored == texts.mapValues { Credential.hexDigest(of: $0) })
+        }
+    }
+}
+
+private func withFolder(_ body: (URL) throws -> Void) throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try body(folder)
+}
+
+private func mode(_ file: URL) throws -> Int? {
+    try (FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? NSNumber)?.intValue
+}
