@@ -59,6 +59,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        // YAML, for the test that compares docs/openapi.yaml with the code.
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         // HTTP server of the services.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         // HTTP client of process to process calls.
@@ -129,7 +131,7 @@ let package = Package(
             path: "Sources/Shared/MartletTesting", swiftSettings: settings),
 
         // Executables
-        program("gateway", "GatewayService", dependencies: ["MartletHTTP", serviceLifecycle, unixSignals]),
+        program("gateway", "GatewayService", dependencies: ["MartletHTTP", logging, serviceLifecycle, unixSignals]),
         program("auth", "AuthService"),
         program("storage", "StorageService"),
         program("config", "ConfigService"),
@@ -180,5 +182,23 @@ let package = Package(
                 "OperatorCommands", "AuthService", "MartletCore", "MartletPostgres", "MartletTesting", argumentParser, logging,
             ],
             swiftSettings: settings),
+        .testTarget(
+            name: "ConformanceTests", dependencies: [.product(name: "Yams", package: "Yams")], swiftSettings: settings),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: [
+                "MartletAPI", "MartletCore", "MartletPostgres", "MartletTesting", asyncHTTPClient, logging, nioCore, nioHTTP1,
+            ],
+            swiftSettings: settings),
     ]
 )
+
+// The build for the thread sanitizer (deploy/test-threads): the PostgreSQL client and what its tests need, nothing else.
+if Context.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil {
+    let needed: Set<String> = ["MartletAPI", "CLibPQ", "MartletCore", "MartletPostgres", "MartletPostgresTests"]
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.targets.append(
+        .target(
+            name: "MartletTesting", dependencies: ["MartletPostgres", logging], path: "Sources/Shared/MartletTesting",
+            exclude: ["MigratedDatabase.swift", "ServiceClient.swift"], swiftSettings: settings))
+}

@@ -37,3 +37,8 @@ build_release() {
     done
     release=$(swift build --package-path "$root" -c release --static-swift-stdlib --show-bin-path)
 }
+
+# Whether a supervisor runs over the state folder: it holds a lock on this file for as long as it lives.
+is_running() {
+    [[ -e $state/run/supervisor.pid ]] && ! flock -n "$state/run/supervisor.pid" true
+}

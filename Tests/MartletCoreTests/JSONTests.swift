@@ -35,13 +35,14 @@ import Testing
 
     @Test(arguments: [
         (#""\u0000""#, JSONError.Reason.nulCharacter), (#"{"\u0000":1}"#, .nulCharacter), (#"["a\u0000b"]"#, .nulCharacter),
-        (nested(33), .tooDeep), ("1e401", .numberTooLarge), ("1e-401", .numberTooLarge), ("1E99999999999999999999999", .numberTooLarge),
+        (nested(33), .tooDeep), ("1e400", .numberTooLarge), ("1e-399", .numberTooLarge), ("12e399", .numberTooLarge), (growth(2_760), .numberTooLarge),
+        ("1.5e-398", .numberTooLarge), ("1e401", .numberTooLarge), ("1E99999999999999999999999", .numberTooLarge),
         (digits(401), .numberTooLarge), ("0." + digits(399), .numberTooLarge),
     ]) func `JSON beyond what PostgreSQL or we can hold is told apart`(_ text: String, _ reason: JSONError.Reason) {
         #expect(error(text.utf8)?.reason == reason)
     }
 
-    @Test(arguments: [nested(32), "1e400", "1e-400", digits(400), #""\\u0000""#]) func `the limits themselves are allowed`(_ text: String) {
+    @Test(arguments: [nested(32), "1e399", "1e-398", "1.7976931348623157e308", "-5e-324", digits(400), growth(2_600), #""\\u0000""#]) func `the limits themselves are allowed`(_ text: String) {
         #expect(error(text.utf8) == nil)
     }
 
@@ -102,6 +103,11 @@ import Testing
 
     private static func nested(_ depth: Int) -> String {
         String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+    }
+
+    /// Numbers that PostgreSQL writes with 395 digits more, each.
+    private static func growth(_ count: Int) -> String {
+        "[" + Array(repeating: "1e399", count: count).joined(separator: ",") + "]"
     }
 
     private static func digits(_ count: Int) -> String {

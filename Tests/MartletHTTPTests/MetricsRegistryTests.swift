@@ -33,13 +33,13 @@ import Testing
         #expect(buckets.contains(3) && buckets.count > 5)
     }
 
-    @Test(arguments: [(#"a"b"#, #"a\"b"#), (#"a\b"#, #"a\\b"#), ("a\nb", #"a\nb"#), ("a\r\nb", "a\\r\\nb"), ("ü{}=,", "ü{}=,")])
+    @Test(arguments: [(#"a"b"#, #"a\"b"#), (#"a\b"#, #"a\\b"#), ("a\nb", #"a\nb"#), ("a\r\nb", "a\r\\nb"), ("ü{}=,", "ü{}=,")])
     func `a label's value is escaped`(_ value: String, _ escaped: String) {
         let registry = MetricsRegistry()
         registry.makeCounter(label: "c", dimensions: [("l", value)]).increment(by: 1)
-        let lines = registry.text().split(separator: "\n").map(String.init)
+        let lines = registry.text().utf8.split(separator: UInt8(ascii: "\n")).map { String(Substring($0)) }
         #expect(lines.count == 4)
-        #expect(value.contains("\r") || lines[1] == #"c_total{l="\#(escaped)"} 1"#)
+        #expect(lines[1] == #"c_total{l="\#(escaped)"} 1"#)
     }
 
     @Test func `one name and labels are one series`() {

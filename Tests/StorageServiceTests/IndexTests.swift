@@ -41,7 +41,7 @@ import Testing
         (#"{"fields":[]}"#, .invalidBody, "fields"), (#"{"fields":["a","b","c","d","e"]}"#, .invalidBody, "fields"), ("{}", .invalidBody, "fields"),
         (#"{"fields":"a"}"#, .invalidBody, "fields"), (#"{"fields":["a"],"unique":"yes"}"#, .invalidBody, "unique"),
         (#"{"fields":["a"],"name":""}"#, .invalidName, "name"), (#"{"fields":["a"],"name":"\#(String(repeating: "n", count: 129))"}"#, .invalidName, "name"),
-        (#"{"fields":["a..b"]}"#, .invalidFilter, "a..b"), (#"{"fields":["$a"]}"#, .invalidFilter, "$a"), (#"{"fields":[""]}"#, .invalidFilter, ""),
+        (#"{"fields":["a..b"]}"#, .invalidFilter, "a..b"), (#"{"fields":["$a"]}"#, .invalidFilter, "$a"), (#"{"fields":[""]}"#, .invalidName, nil), (#"{"fields":["a\"b"]}"#, .invalidName, nil),
         (#"{"fields":["-"]}"#, .invalidFilter, ""), (#"{"fields":["a\\b"]}"#, .invalidFilter, nil), ("", .invalidJSON, nil), ("[]", .invalidBody, nil),
     ] as [(String, ErrorCode, String?)]) func `what cannot be an index makes none`(_ body: String, _ code: ErrorCode, _ field: String?) async throws {
         let app = try await StorageApp()
@@ -50,10 +50,10 @@ import Testing
         try await app.expectRefusal(code, field: field) { try await app.master.post("/collections/Note/indexes", body) }
     }
 
-    @Test(arguments: ["a'), (SELECT 1", "a' || 'b", "a); DROP TABLE \"Note\"; --", "it's"]) func `a field is a name, never SQL`(_ field: String) async throws {
+    @Test(arguments: ["a'), (SELECT 1", "a' || 'b", "a); DROP TABLE x; --", "it's"]) func `a field is a name, never SQL`(_ field: String) async throws {
         let app = try await StorageApp()
         let name = JSONValue.quote(field)
-        _ = try await app.client.post("/storage/Note", #"{\#(name.contains(".") ? "\"x\"" : name):1}"#)
+        _ = try await app.client.post("/storage/Note", #"{\#(name):1}"#)
         #expect(try await app.master.post("/collections/Note/indexes", #"{"fields":[\#(name)],"name":"i","unique":true}"#).status == 201)
         #expect(try await app.client.post("/storage/Note", #"{\#(name):1}"#).isProblem(.conflict))
         #expect(try await app.client.get("/storage/Note")["count"] == "1")
@@ -121,13 +121,13 @@ import Testing
         explain.isPrepared = false
         let lines: [String] = try await large.app.superuser.query(explain).map { try $0.decode(0) }
         let plan = lines.joined(separator: "\n")
-        let index =
+        let condition =
             switch kind {
-            case "gin": "Bitmap Index Scan on \"?Large_doc_idx"
-            case "pkey": "using \"?Large_pkey"
-            default: "Index Scan (using|on) i_[0-9a-f]{32}"
+            case "gin": #"Bitmap Index Scan on _.*\n *Index Cond: \(doc @> "#
+            case "pkey": #"Index Scan using _.*\n *Index Cond: \(id = "#
+            default: #"Index Scan (using|on) _.*\n *Index Cond: .*doc -> 'age'"#
             }
-        let regex = try Regex(index)
+        let regex = try Regex(condition)
         #expect(plan.contains(regex), "\(plan)")
         #expect(!plan.contains("Seq Scan"), "\(plan)")
     }
@@ -137,7 +137,8 @@ import Testing
         var explain: PostgresQuery = "EXPLAIN SELECT doc FROM \(large.table) WHERE deleted IS NULL ORDER BY doc->'age', id LIMIT 100"
         explain.isPrepared = false
         let lines: [String] = try await large.app.superuser.query(explain).map { try $0.decode(0) }
-        #expect(lines.joined(separator: "\n").contains("Index Scan using i_"), "\(lines)")
+        let plan = lines.joined(separator: "\n")
+        #expect(plan.contains("Presorted Key: ((doc -> 'age'::text))") && plan.contains("Index Scan using _"), "\(plan)")
     }
 
     private struct Large: Sendable {

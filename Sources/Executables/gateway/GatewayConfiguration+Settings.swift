@@ -24,7 +24,7 @@ extension GatewayConfiguration {
         if settings.optionalString("event.loops") != nil {
             eventLoopThreads = try settings.integer("event.loops", default: 1, in: 1...256)
         }
-        logsRequests = settings.string("log.requests", default: "true") != "false"
+        logsRequests = try settings.flag("log.requests", default: true)
         allowedOrigins = settings.list("cors.origins")
         trustedProxies = settings.list("trusted.proxies")
         masterKeyNetworks = settings.list("master.networks", default: masterKeyNetworks)
@@ -56,6 +56,6 @@ extension GatewayConfiguration {
         timeouts.idle = .seconds(try settings.integer("timeout.idle", default: 75, in: 1...3_600))
         timeouts.connect = .seconds(try settings.integer("timeout.connect", default: 2, in: 1...60))
         timeouts.responseHead = .seconds(try settings.integer("timeout.response", default: 30, in: 1...3_600))
-        timeouts.drain = .seconds(try settings.integer("timeout.drain", default: 25, in: 0...3_600))
+        timeouts.drain = .seconds(try settings.integer("timeout.drain", default: 25, in: 0...25))
     }
 }

@@ -1,4 +1,5 @@
 import GatewayService
+import Logging
 import MartletHTTP
 
 @main
@@ -7,6 +8,7 @@ enum Main {
         await ProcessStart.run(name: "gateway") { settings, logger, metrics in
             var configuration = try GatewayConfiguration(settings)
             configuration.requestLines = RequestLines.write
+            configuration.logsRequests = configuration.logsRequests && logger.logLevel <= .info
             let gateway = try Gateway(configuration: configuration, logger: logger)
             let internalServer = InternalServer.make(
                 host: settings.string("internal.host", default: "127.0.0.1"),

@@ -39,24 +39,28 @@ public final class KeyRingFeed: Service {
         }
     }
 
-    /// A ring newer than `version`, or nil when none came in time.
+    /// A ring of another version than `version`, or nil when none came in time.
+    ///
+    /// Another, not only a higher one: after a restore from a backup the versions start again from an older one.
     func ring(after version: Int64, wait: Duration) async -> KeyRing? {
-        if let ring = current, ring.version > version { return ring }
+        if let ring = current, ring.version != version { return ring }
         let (changes, number) = enter()
         defer { leave(number) }
-        return await withTaskGroup(of: KeyRing?.self) { group in
-            group.addTask {
-                for await _ in changes {
-                    if let ring = self.current, ring.version > version { return ring }
+        return await cancelWhenGracefulShutdown {
+            await withTaskGroup(of: KeyRing?.self) { group in
+                group.addTask {
+                    for await _ in changes {
+                        if let ring = self.current, ring.version > version { return ring }
+                    }
+                    return nil
                 }
-                return nil
+                group.addTask {
+                    try? await Task.sleep(for: wait)
+                    return nil
+                }
+                defer { group.cancelAll() }
+                return await group.next() ?? nil
             }
-            group.addTask {
-                try? await Task.sleep(for: wait)
-                return nil
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? nil
         }
     }
 
@@ -92,8 +96,8 @@ public final class KeyRingFeed: Service {
             let version = try await store.version()
             guard current?.version != version || hasExpired else { return }
             let ring = try await store.read()
-            let waiters = state.withLock { state -> [AsyncStream<Void>.Continuation] in
-                guard (state.ring?.version ?? -1) <= ring.version else { return [] }
+            // Of two reads at once the older may come last; the next look, within `interval`, puts that right.
+            let waiters = state.withLock { state in
                 state.ring = ring
                 return Array(state.waiters.values)
             }

@@ -12,7 +12,7 @@ public struct GatewayConfiguration: Sendable {
     public var upstreams: [String: [String]]
     /// Shared by all processes of one Martlet; signs principals.
     public var internalSecret: Secret
-    /// Where `auth` serves its internal routes, such as `http://127.0.0.1:8101`.
+    /// Where `auth` serves its internal routes, such as `http://127.0.0.1:8201`.
     public var keyRingURL: String
     /// Directory for the last good key ring (`keyring.json`, mode 600); made when missing.
     public var stateDirectory: String

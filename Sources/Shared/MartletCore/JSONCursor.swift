@@ -8,6 +8,8 @@ public struct JSONError: Error, Equatable, CustomStringConvertible {
         case tooDeep
         /// More digits or a larger exponent than `JSONLimits` allows.
         case numberTooLarge
+        /// More members or elements than the caller takes.
+        case tooMany
         /// U+0000, which PostgreSQL cannot store in text.
         case nulCharacter
     }
@@ -22,6 +24,7 @@ public struct JSONError: Error, Equatable, CustomStringConvertible {
         case .syntax: "not valid JSON at byte \(offset)"
         case .tooDeep: "nested deeper than \(JSONLimits.maximumDepth) levels at byte \(offset)"
         case .numberTooLarge: "a number with too many digits at byte \(offset)"
+        case .tooMany: "too many members or elements at byte \(offset)"
         case .nulCharacter: "the character U+0000 cannot be stored (byte \(offset))"
         }
     }
@@ -31,8 +34,13 @@ public struct JSONError: Error, Equatable, CustomStringConvertible {
 public enum JSONLimits {
     public static let maximumDepth = 32
     public static let maximumNumberLength = 400
-    /// PostgreSQL writes `1e400` out in full, so an exponent is a size.
+    /// PostgreSQL writes `1e300` out in full, so an exponent is a size. `maximumNumberLength` holds for what it writes, too:
+    /// what was read can be sent back.
     public static let maximumExponent = 400
+    /// Members of an object whose members are listed (`JSONText`).
+    public static let maximumMembers = 10_000
+    /// By how much all numbers of a text may grow when they are written out.
+    public static let maximumGrowthInBytes = 1 << 20
 }
 
 /// Walks JSON text (RFC 8259) without building anything: bytes that are only passed on need no more.
@@ -42,6 +50,7 @@ struct JSONCursor {
     let bytes: UnsafeBufferPointer<UInt8>
     private(set) var position = 0
     private var hasNonASCII = false
+    private var growthInBytes = 0
 
     init(_ bytes: UnsafeBufferPointer<UInt8>) {
         self.bytes = bytes
@@ -140,14 +149,18 @@ struct JSONCursor {
         let start = position
         if next == UInt8(ascii: "-") { position += 1 }
         if next == UInt8(ascii: "0") { position += 1 } else { try takeDigits() }
+        let point = position
         if next == UInt8(ascii: ".") {
             position += 1
             try takeDigits()
         }
+        let fraction = max(0, position - point - 1)
         if next == UInt8(ascii: "e") || next == UInt8(ascii: "E") {
             position += 1
-            if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { position += 1 }
-            try takeExponent()
+            let isNegative = next == UInt8(ascii: "-")
+            if next == UInt8(ascii: "+") || isNegative { position += 1 }
+            let exponent = try takeExponent()
+            try writeOut(start..<position, whole: point - start, fraction: fraction, exponent: isNegative ? -exponent : exponent)
         }
         guard position - start <= JSONLimits.maximumNumberLength else { throw failure(.numberTooLarge) }
         return start..<position
@@ -159,7 +172,17 @@ struct JSONCursor {
         guard position > start else { throw failure() }
     }
 
-    private mutating func takeExponent() throws(JSONError) {
+    /// Accounts for the zeros that take the place of an exponent.
+    private mutating func writeOut(_ literal: Range<Int>, whole: Int, fraction: Int, exponent: Int) throws(JSONError) {
+        let decimals = max(0, fraction - exponent)
+        let length = max(1, whole + exponent) + (decimals > 0 ? decimals + 1 : 0)
+        growthInBytes += max(0, length - literal.count)
+        guard length <= JSONLimits.maximumNumberLength, growthInBytes <= JSONLimits.maximumGrowthInBytes else {
+            throw failure(.numberTooLarge)
+        }
+    }
+
+    private mutating func takeExponent() throws(JSONError) -> Int {
         let start = position
         try takeDigits()
         var exponent = 0
@@ -167,6 +190,7 @@ struct JSONCursor {
             exponent = exponent * 10 + Int(digit - 0x30)
             guard exponent <= JSONLimits.maximumExponent else { throw failure(.numberTooLarge) }
         }
+        return exponent
     }
 
     /// The range of a string's text, quotes excluded, escapes as written.

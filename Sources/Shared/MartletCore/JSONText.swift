@@ -19,12 +19,17 @@ public enum JSONText {
 
     /// The members of each object in an array.
     ///
-    /// - Throws: `JSONError`, also when the text is not an array of objects.
-    public static func elements(of bytes: UnsafeBufferPointer<UInt8>) throws(JSONError) -> [[Member]] {
+    /// - Throws: `JSONError`, also when the text is not an array of objects or has more than `maximum`.
+    public static func elements(
+        of bytes: UnsafeBufferPointer<UInt8>, maximum: Int = .max
+    ) throws(JSONError) -> [[Member]] {
         var cursor = JSONCursor(bytes)
         var elements: [[Member]] = []
         cursor.skipBlanks()
-        try cursor.walkArray(depth: 0) { cursor throws(JSONError) in elements.append(try members(&cursor, depth: 1)) }
+        try cursor.walkArray(depth: 0) { cursor throws(JSONError) in
+            guard elements.count < maximum else { throw cursor.failure(.tooMany) }
+            elements.append(try members(&cursor, depth: 1))
+        }
         try cursor.finish()
         return elements
     }
@@ -32,6 +37,7 @@ public enum JSONText {
     private static func members(_ cursor: inout JSONCursor, depth: Int) throws(JSONError) -> [Member] {
         var members: [Member] = []
         try cursor.walkObject(depth: depth) { cursor, key throws(JSONError) in
+            guard members.count < JSONLimits.maximumMembers else { throw cursor.failure(.tooMany) }
             let start = cursor.position
             try cursor.skipValue(depth: depth + 1)
             members.append(Member(name: cursor.text(key), value: start..<cursor.position))

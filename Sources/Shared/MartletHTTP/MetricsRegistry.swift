@@ -24,7 +24,7 @@ public final class MetricsRegistry: MetricsFactory {
     public init() {}
 
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
-        series(Self.name(label) + "_total", dimensions, orElse: CounterSeries.init)
+        series(Self.name(label, suffix: "_total"), dimensions, orElse: CounterSeries.init)
     }
 
     public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
@@ -38,7 +38,7 @@ public final class MetricsRegistry: MetricsFactory {
     }
 
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        series(Self.name(label) + "_seconds", dimensions) { HistogramSeries(bounds: HistogramSeries.secondBounds) }
+        series(Self.name(label, suffix: "_seconds"), dimensions) { HistogramSeries(bounds: HistogramSeries.secondBounds) }
     }
 
     // A series lives as long as the process: a counter that went away and came back would look like a restart.
@@ -77,21 +77,24 @@ public final class MetricsRegistry: MetricsFactory {
         }
     }
 
-    private static func name(_ label: String) -> String {
-        String(label.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
+    private static func name(_ label: String, suffix: String = "") -> String {
+        let name = String(label.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
+        return name.hasSuffix(suffix) ? name : name + suffix
     }
 
     private static func labels(_ dimensions: [(String, String)]) -> String {
         dimensions.map { key, value in
-            let escaped = value.flatMap { character -> [Character] in
-                switch character {
-                case "\\": ["\\", "\\"]
-                case "\"": ["\\", "\""]
-                case "\n": ["\\", "n"]
-                default: [character]
+            var escaped = ""
+            // By scalars: CR and LF together are one Character, which is not "\n".
+            for scalar in value.unicodeScalars {
+                switch scalar {
+                case "\\": escaped += "\\\\"
+                case "\"": escaped += "\\\""
+                case "\n": escaped += "\\n"
+                default: escaped.unicodeScalars.append(scalar)
                 }
             }
-            return name(key) + "=\"" + String(escaped) + "\""
+            return name(key) + "=\"" + escaped + "\""
         }.joined(separator: ",")
     }
 }

@@ -51,7 +51,7 @@ public enum ServiceProcess {
 
     /// The service's routes behind its middleware, for the process and for tests.
     public static func makeRouter(_ definition: some ServiceDefinition, signer: PrincipalSigner) -> Router<ServiceContext> {
-        let router = Router(context: ServiceContext.self)
+        let router = Router(context: ServiceContext.self, options: .autoGenerateHeadEndpoints)
         // For the gateway's health checks, which come in by the same port as the requests.
         router.get("health/ready") { _, _ in await InternalServer.readiness(definition.isReady) }
         router.add(middleware: RequestLineMiddleware())

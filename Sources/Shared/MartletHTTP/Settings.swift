@@ -67,17 +67,28 @@ public struct Settings: Sendable {
         return number
     }
 
-    /// A comma-separated list; blanks around the items are dropped.
+    /// `true` or `false`.
+    public func flag(_ key: String, default: Bool) throws -> Bool {
+        switch text(key) {
+        case nil: return `default`
+        case "true": return true
+        case "false": return false
+        default: throw SettingsError(key: key, problem: "must be true or false")
+        }
+    }
+
+    /// A list, comma-separated but in the file, where it may be an array of strings; blanks around the items are dropped.
     public func list(_ key: String, default: [String] = []) -> [String] {
-        guard let value = text(key) else { return `default` }
+        guard let value = text(key) else { return reader.stringArray(forKey: ConfigKey(key)) ?? `default` }
         return value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
     }
 
-    /// Numbers in the file are accepted where text is asked for, so that `{"port":80}` works.
+    /// Numbers and booleans in the file are accepted where text is asked for, so that `{"port":80}` works.
     private func text(_ key: String) -> String? {
         let key = ConfigKey(key)
         if let text = reader.string(forKey: key), !text.isEmpty { return text }
         return reader.int(forKey: key).map(String.init) ?? reader.double(forKey: key).map { "\($0)" }
+            ?? reader.bool(forKey: key).map { "\($0)" }
     }
 }
 

@@ -63,11 +63,19 @@ extension Client {
 /// What came back.
 struct Reply: Sendable, CustomStringConvertible {
     let status: Int
-    let headers: HTTPHeaders
+    private let headers: HTTPHeaders
     let text: String
+
+    fileprivate init(status: Int, headers: HTTPHeaders, text: String) {
+        self.status = status
+        self.headers = headers
+        self.text = text
+    }
 
     var isSuccess: Bool { (200..<300).contains(status) }
     var json: JSONValue? { try? JSONValue(parsing: text.utf8) }
+
+    func header(_ name: String) -> String? { headers.first(name: name) }
 
     /// The JSON text of the value at a dotted path, such as `data.0.name`; nil where there is none.
     subscript(path: String) -> String? {
@@ -91,9 +99,9 @@ struct Reply: Sendable, CustomStringConvertible {
         guard let problem = try? JSONDecoder().decode(Problem.self, from: Data(text.utf8)),
             let code = ErrorCode.all.first(where: { $0.rawValue == problem.code })
         else { return false }
-        return headers.first(name: "content-type") == Problem.contentType && problem.status == status && code.status == status
+        return header("content-type") == Problem.contentType && problem.status == status && code.status == status
             && problem.type == "urn:martlet:error:" + code.rawValue && problem.title == code.title
-            && problem.requestId != nil && problem.requestId == headers.first(name: HeaderName.requestID)
+            && problem.requestId != nil && problem.requestId == header(HeaderName.requestID)
     }
 
     func isProblem(_ code: ErrorCode) -> Bool {

@@ -3,6 +3,7 @@ import Glibc
 import MartletCore
 import MartletPostgres
 import MartletTesting
+import NIOCore
 import Synchronization
 import Testing
 

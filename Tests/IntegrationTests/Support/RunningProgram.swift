@@ -11,18 +11,17 @@ struct RunningProgram: Sendable {
     static func start(
         _ command: [String], environment: [String: String], output: URL, errors: URL
     ) throws -> RunningProgram {
+        keepDescriptors()
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, output.path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_addopen(&actions, 2, errors.path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        // What the test runner has open is none of the program's business.
-        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSID))
+        posix_spawnattr_setflags(&attributes, newSession)
 
         let arguments = command.map { strdup($0) } + [nil]
         let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
@@ -31,6 +30,14 @@ struct RunningProgram: Sendable {
         let status = posix_spawn(&pid, command[0], &actions, &attributes, arguments, variables)
         guard status == 0 else { throw Trouble("cannot start \(command[0]): \(String(cString: strerror(status)))") }
         return RunningProgram(pid: pid)
+    }
+
+    /// `POSIX_SPAWN_SETSID`, which the module map hides behind `_GNU_SOURCE`.
+    private static let newSession: Int16 = 0x80
+
+    /// What the test's runner has open is none of the program's business.
+    private static func keepDescriptors() {
+        for descriptor in Int32(3)..<256 where fcntl(descriptor, F_GETFD) >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     }
 
     func signal(_ number: Int32) {

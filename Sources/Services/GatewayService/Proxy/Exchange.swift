@@ -31,7 +31,6 @@ final class Exchange {
     private var upstream: UpstreamConnection?
     private var phase = Phase.checking
     private var requestHead = ByteBuffer()
-    private var heldBody: [ByteBuffer] = []
     private var bodyFraming = BodyFraming.none
     private var requestEnded = false
     /// Addresses that could not be reached for this request.

@@ -2,8 +2,9 @@ import NIOCore
 
 /// Keeps requests off an address that keeps failing: a value machine without clocks of its own.
 ///
-/// Closed until `threshold` failures in a row; then open for a while that doubles up to `longestPause`; then one request
-/// is let through as a probe, and its outcome closes or reopens it.
+/// Closed until `threshold` failures in a row; then open for a while; then one request is let through as a probe, and its
+/// outcome closes it, or opens it for twice as long, `longestPause` at most. Failures of requests that were under way when it
+/// opened change nothing.
 struct Breaker {
     static let threshold = 5
     static let firstPause = TimeAmount.milliseconds(500)
@@ -29,10 +30,13 @@ struct Breaker {
             self = Breaker()
         case .failure:
             failures += 1
-            guard failures >= Self.threshold else { return }
-            if openUntil != nil { pause = min(pause * 2, Self.longestPause) }
-            openUntil = now + pause
-            isProbing = false
+            if openUntil == nil {
+                if failures >= Self.threshold { openUntil = now + pause }
+            } else if isProbing {
+                pause = min(pause * 2, Self.longestPause)
+                openUntil = now + pause
+                isProbing = false
+            }
         case .unknown:
             isProbing = false
         }

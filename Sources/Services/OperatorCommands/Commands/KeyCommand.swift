@@ -49,6 +49,7 @@ struct KeyCommand: AsyncParsableCommand {
             guard expiresInDays.map({ (1...36_500).contains($0) }) ?? true else {
                 throw ValidationError("days are 1 to 36500")
             }
+            guard network.allSatisfy(Self.isNetwork) else { throw ValidationError("a network is a CIDR block such as 10.0.0.0/8") }
             let expires = expiresInDays.map { Date(timeIntervalSinceNow: Double($0) * 86_400) }
             let made = try await Database.withClient { client in
                 guard try await AppStore(postgres: client).find(app) != nil else { throw ValidationError("no such app: \(app)") }
@@ -59,6 +60,14 @@ struct KeyCommand: AsyncParsableCommand {
             let key = made.text.withValue { $0 }
             if json { return try Output.json(Answer(key: key, record: made.record)) }
             print(key)
+        }
+
+        private static func isNetwork(_ text: String) -> Bool {
+            let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.count == 2, let bits = Int(parts[1]), bits >= 0 else { return false }
+            var address = in6_addr()
+            if inet_pton(AF_INET, String(parts[0]), &address) == 1 { return bits <= 32 }
+            return inet_pton(AF_INET6, String(parts[0]), &address) == 1 && bits <= 128
         }
     }
 

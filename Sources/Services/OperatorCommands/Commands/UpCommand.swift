@@ -58,8 +58,9 @@ struct UpCommand: AsyncParsableCommand {
     }
 
     private func makeFolders(_ folder: URL) throws {
-        for name in ["log", "run", "gateway"] {
-            try FileManager.default.createDirectory(at: folder.appending(path: name), withIntermediateDirectories: true)
+        for (name, mode) in [("log", 0o700), ("run", 0o755), ("gateway", 0o700)] {
+            try FileManager.default.createDirectory(
+                at: folder.appending(path: name), withIntermediateDirectories: true, attributes: [.posixPermissions: mode])
         }
     }
 

@@ -7,7 +7,7 @@ import ServiceLifecycle
 /// Waits until every process is ready, makes the first app and staff member, writes `connection.json` and prints it.
 struct AnnouncementStep: Service {
     let plan: ServerPlan
-    let publicPort: Int
+    let publicURL: String
     let superuserURL: Secret
     let state: URL
     let gate: StartGate
@@ -15,12 +15,12 @@ struct AnnouncementStep: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown { await gate.pass() }
         if Task.isShuttingDownGracefully || Task.isCancelled { return }
-        let connection = try await Database.withClient(url: superuserURL, makeConnection)
         for entry in plan.entries {
             try await Readiness.wait(for: entry.name, limit: .seconds(60)) {
                 await Health.isOK(entry.internalAddress + "/health/ready")
             }
         }
+        let connection = try await Database.withClient(url: superuserURL, makeConnection)
         try connection.write(to: state.appending(path: "connection.json"))
         try PrivateFile.write(Data("\(getpid())\n".utf8), to: state.appending(path: "run/ready"))
         announce(connection)
@@ -53,7 +53,7 @@ struct AnnouncementStep: Service {
     }
 
     private func setAddresses(_ connection: inout Connection) {
-        connection.url = "http://127.0.0.1:\(publicPort)"
+        connection.url = publicURL
         connection.databaseURL = superuserURL.withValue { $0 }
         connection.services = Dictionary(uniqueKeysWithValues: plan.entries.map { ($0.name, $0.address) })
         connection.internalServices = Dictionary(uniqueKeysWithValues: plan.entries.map { ($0.name, $0.internalAddress) })
@@ -85,6 +85,8 @@ struct AnnouncementStep: Service {
 
               curl -H 'X-Martlet-Secret: \(connection.secret)' \\
                    -d '{"title":"hello"}' \(connection.url)/api/\(connection.appKey)/storage/Notes
+              curl -H 'X-Martlet-Secret: \(connection.secret)' \\
+                   -d '{"title":"hello"}' \(connection.url)/api/\(connection.appKey)/storage/query/Notes
 
 
             """

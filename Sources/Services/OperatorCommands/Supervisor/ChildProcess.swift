@@ -54,30 +54,41 @@ final class ChildProcess: Service {
         let output = try logHandle()
         process.standardOutput = output
         process.standardError = output
-        let (ends, end) = AsyncStream.makeStream(of: Int32.self)
-        process.terminationHandler = {
-            end.yield($0.terminationStatus)
-            end.finish()
-        }
-        try process.run()
-        let pid = process.processIdentifier
-        try? Data("\(pid)\n".utf8).write(to: pidFile)
-        let stopSignal = stopSignal
         return await withGracefulShutdownHandler {
             await withTaskCancellationHandler {
-                for await status in ends { return status }
-                // The stream ends early when this task is cancelled; the process has had its signal then.
-                while process.isRunning { try? await Task.sleep(for: .milliseconds(20)) }
-                return process.terminationStatus
+                await end(of: process)
             } onCancel: {
-                kill(pid, stopSignal)
+                self.stop(process)
             }
         } onGracefulShutdown: {
-            kill(pid, stopSignal)
-            Task {
-                try? await Task.sleep(for: Self.stopGrace)
-                if process.isRunning { kill(pid, SIGKILL) }
+            self.stop(process)
+        }
+    }
+
+    /// Starts the process and returns its status when it has ended, or -1 when it could not be started.
+    private func end(of process: Process) async -> Int32 {
+        await withCheckedContinuation { continuation in
+            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+            do {
+                try process.run()
+            } catch {
+                process.terminationHandler = nil
+                logger.error("process not started", metadata: ["process.name": "\(name)", "error.cause": "\(error)"])
+                return continuation.resume(returning: -1)
             }
+            try? Data("\(process.processIdentifier)\n".utf8).write(to: pidFile)
+            // Shutdown may have come before there was anybody to signal.
+            if Task.isCancelled || Task.isShuttingDownGracefully { stop(process) }
+        }
+    }
+
+    private func stop(_ process: Process) {
+        guard process.isRunning else { return }
+        let pid = process.processIdentifier
+        kill(pid, stopSignal)
+        Task.detached {
+            try? await Task.sleep(for: Self.stopGrace)
+            if process.isRunning { kill(pid, SIGKILL) }
         }
     }
 
@@ -97,8 +108,9 @@ final class ChildProcess: Service {
         if !FileManager.default.fileExists(atPath: log.path) {
             _ = FileManager.default.createFile(atPath: log.path, contents: nil, attributes: [.posixPermissions: 0o600])
         }
-        let handle = try FileHandle(forWritingTo: log)
-        try handle.seekToEnd()
-        return handle
+        // Appending, so that the file can be cut off under the process (`LogRotation`).
+        let handle = open(log.path, O_WRONLY | O_APPEND | O_CLOEXEC)
+        guard handle >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+        return FileHandle(fileDescriptor: handle, closeOnDealloc: true)
     }
 }

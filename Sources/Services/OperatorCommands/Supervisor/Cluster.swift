@@ -21,8 +21,12 @@ struct Cluster: Sendable {
         let mark = String(Credential.hexDigest(of: state.path).prefix(12))
         let isReachable = getuid() != 0 || Self.postgresUserReaches(state)
         dataFolder = isReachable ? state.appending(path: "postgres") : URL(fileURLWithPath: "/var/lib/martlet/\(mark)")
-        // The path of a UNIX socket has at most 107 bytes.
-        socketFolder = URL(fileURLWithPath: "/tmp/martlet-\(mark)")
+        // The path of a UNIX socket has at most 107 bytes. Never in a folder where others may write.
+        let ownFolder = state.appending(path: "run/socket")
+        socketFolder =
+            getuid() == 0
+            ? URL(fileURLWithPath: "/run/martlet/\(mark)")
+            : ownFolder.path.utf8.count < 85 ? ownFolder : URL(fileURLWithPath: NSHomeDirectory() + "/.martlet-\(mark)")
     }
 
     /// `postgresql://…` over TCP, as superuser.
@@ -48,7 +52,7 @@ struct Cluster: Sendable {
         try run(
             asOwner([
                 binaries.appending(path: "initdb").path, "--pgdata", dataFolder.path, "--username", "postgres", "--pwfile",
-                passwordFile.path, "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C.UTF-8",
+                passwordFile.path, "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C.UTF-8", "--data-checksums",
             ]))
     }
 
@@ -58,6 +62,8 @@ struct Cluster: Sendable {
             binaries.appending(path: "postgres").path, "-D", dataFolder.path, "-k", socketFolder.path, "-p", String(port),
             "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200", "-c", "shared_buffers=256MB",
             "-c", "timezone=UTC", "-c", "log_min_error_statement=panic", "-c", "log_parameter_max_length_on_error=0",
+            // Without DETAIL, which quotes the values of a violated index.
+            "-c", "log_error_verbosity=terse",
         ])
     }
 
@@ -66,6 +72,10 @@ struct Cluster: Sendable {
     }
 
     private func makeFolder(_ folder: URL, mode: Int) throws {
+        // In two steps: what is made on the way gets the attributes too, and the user `postgres` must pass through.
+        let parent = folder.deletingLastPathComponent()
+        try FileManager.default.createDirectory(
+            at: parent, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o711])
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: mode])
         if getuid() == 0 { try run(["/bin/chown", "postgres", folder.path]) }

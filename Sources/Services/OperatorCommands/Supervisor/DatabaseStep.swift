@@ -9,6 +9,8 @@ struct DatabaseStep: Service {
     let superuserURL: Secret
     let makesDatabase: Bool
     let secrets: StoredSecrets
+    /// Service and the address it gets.
+    let serviceURLs: [(name: String, url: Secret)]
     let gate: StartGate
 
     func run() async throws {
@@ -23,6 +25,16 @@ struct DatabaseStep: Service {
             let passwords = secrets.servicePasswords.mapValues(Secret.init)
             _ = try await DatabaseSetup(client: client, passwords: passwords).run()
         }
+        for service in serviceURLs { try await checkRole(of: service.name, service.url) }
+    }
+
+    /// The walls between services and apps are worth nothing to a service that logs in as superuser.
+    private func checkRole(of service: String, _ url: Secret) async throws {
+        let isRight = try await Database.withClient(url: url) { client -> Bool in
+            try await client.query(
+                "SELECT rolname = \("martlet_" + service) AND NOT rolsuper FROM pg_roles WHERE rolname = current_user")[0].decode(0)
+        }
+        guard isRight else { throw UpError("\(service) would not log in as martlet_\(service)") }
     }
 
     private func makeDatabase() async throws {

@@ -26,11 +26,11 @@ struct LocalServer {
             secrets: secrets, inherited: environment
         ) { name in
             let (user, password) = ("martlet_" + name, secrets.servicePasswords[name] ?? "")
-            return cluster?.url(user: user, password: password)
-                ?? Self.url(superuserURL, user: user, password: password)
+            if let cluster { return cluster.url(user: user, password: password) }
+            return try Self.url(superuserURL, user: user, password: password)
         }
         let gate = StartGate()
-        var services: [any Service] = []
+        var services: [any Service] = [LogRotation(folder: state.appending(path: "log"))]
         if let cluster {
             try cluster.initialize()
             services.append(
@@ -38,7 +38,11 @@ struct LocalServer {
                     name: "postgres", command: cluster.command, environment: environment, state: state, logger: logger,
                     stopSignal: SIGINT))
         }
-        let setup = DatabaseStep(superuserURL: Secret(superuserURL), makesDatabase: cluster != nil, secrets: secrets, gate: gate)
+        let setup = DatabaseStep(
+            superuserURL: Secret(superuserURL), makesDatabase: cluster != nil, secrets: secrets,
+            serviceURLs: plan.entries.compactMap { entry in
+                entry.environment["MARTLET_DATABASE_URL"].map { (entry.name, Secret($0)) }
+            }, gate: gate)
         services.append(setup)
         for entry in plan.entries {
             let child = ChildProcess(
@@ -48,7 +52,7 @@ struct LocalServer {
         }
         services.append(
             AnnouncementStep(
-                plan: plan, publicPort: port, superuserURL: Secret(superuserURL), state: state, gate: gate))
+                plan: plan, publicURL: Self.publicURL(environment, port: port), superuserURL: Secret(superuserURL), state: state, gate: gate))
         self.services = services
     }
 
@@ -58,12 +62,29 @@ struct LocalServer {
         return port
     }
 
+    /// The address to call on this machine.
+    private static func publicURL(_ environment: [String: String], port: Int) -> String {
+        let scheme = environment["MARTLET_GATEWAY_TLS_CERTIFICATE"] == nil ? "http" : "https"
+        let host = environment["MARTLET_HOST"] ?? "127.0.0.1"
+        let isAny = host == "0.0.0.0" || host == "::"
+        return "\(scheme)://\(isAny ? "127.0.0.1" : host.contains(":") ? "[\(host)]" : host):\(port)"
+    }
+
     /// The same database as another user.
-    private static func url(_ url: String, user: String, password: String) -> String {
-        guard var parts = URLComponents(string: url) else { return url }
+    ///
+    /// - Throws: `UpError` unless the address is a URI whose user and password stand before the host: anywhere else they
+    ///   would still be the superuser's.
+    static func url(_ url: String, user: String, password: String) throws -> String {
+        let isURI = url.hasPrefix("postgresql://") || url.hasPrefix("postgres://")
+        guard isURI, var parts = URLComponents(string: url), parts.host != nil,
+            !(parts.queryItems ?? []).contains(where: { ["user", "password", "passfile", "service"].contains($0.name) })
+        else {
+            throw UpError("MARTLET_DATABASE_URL must read postgresql://user:password@host:port/database")
+        }
         parts.user = user
         parts.password = password
-        return parts.string ?? url
+        guard let result = parts.string else { throw UpError("MARTLET_DATABASE_URL is not a valid address") }
+        return result
     }
 }
 

@@ -20,7 +20,7 @@ struct ServerPlan: Sendable {
     /// - Parameter databaseURL: service name → the address of the database under the service's role.
     init(
         publicHost: String, publicPort: Int, state: URL, routes: URL, secrets: StoredSecrets,
-        inherited: [String: String], databaseURL: (String) -> String
+        inherited: [String: String], databaseURL: (String) throws -> String
     ) throws {
         let ports = try FreePort.find(2 * Self.serviceNames.count + 1)
         // What is Martlet's in the environment is for the supervisor; each process gets its own.
@@ -29,7 +29,7 @@ struct ServerPlan: Sendable {
         var entries: [Entry] = []
         for (index, name) in Self.serviceNames.enumerated() {
             var environment = base
-            environment["MARTLET_DATABASE_URL"] = databaseURL(name)
+            environment["MARTLET_DATABASE_URL"] = try databaseURL(name)
             entries.append(
                 Entry(name: name, port: ports[2 * index], internalPort: ports[2 * index + 1], environment: environment))
         }

@@ -1,6 +1,7 @@
 import Hummingbird
 import MartletAPI
 import MartletHTTP
+import MartletPostgres
 
 /// `POST /collections/{collection}/indexes` with `{"fields":["age","-name"],"name"?,"unique"?}`, 201; master key.
 ///
@@ -24,6 +25,9 @@ struct CreateIndex: Endpoint {
         let name = body.name ?? body.fields.joined(separator: "_")
         guard (1...128).contains(name.utf8.count) else {
             throw HTTPProblem(.invalidName, "An index's name has 1 to 128 bytes.", field: "name")
+        }
+        guard (body.fields + [name]).allSatisfy({ PostgresLiteral($0) != nil && !$0.contains("\"") }) else {
+            throw HTTPProblem(.invalidName, "Names in an index have no quote, backslash or control character.", field: "fields")
         }
         let index = IndexStore.Definition(name: name, fields: body.fields, unique: body.unique ?? false)
         try await indexes.create(index, on: collection, of: space)

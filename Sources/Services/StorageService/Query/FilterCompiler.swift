@@ -13,7 +13,7 @@ import MartletPostgres
 /// Every equality with a value other than null is served by the GIN index on `doc`.
 struct FilterCompiler {
     static let maximumDepth = 8
-    static let maximumConditions = 100
+    static let maximumConditions = 200
     static let maximumListed = 100
 
     private var conditions = 0
@@ -95,11 +95,12 @@ struct FilterCompiler {
             throw HTTPProblem(.limitExceeded, "\(name) takes at most \(Self.maximumListed) values.", field: target.name)
         }
         guard !values.isEmpty else { return "FALSE" }
-        return try count { "(\(try values.map(target.equality).joined(separator: " OR ")))" }
+        return try count(values.count) { "(\(try values.map(target.equality).joined(separator: " OR ")))" }
     }
 
-    private mutating func count(_ condition: () throws -> PostgresQuery) throws -> PostgresQuery {
-        conditions += 1
+    /// - Parameter number: how many comparisons the condition stands for.
+    private mutating func count(_ number: Int = 1, _ condition: () throws -> PostgresQuery) throws -> PostgresQuery {
+        conditions += number
         guard conditions <= Self.maximumConditions else {
             throw HTTPProblem(.limitExceeded, "A filter may have \(Self.maximumConditions) conditions.")
         }

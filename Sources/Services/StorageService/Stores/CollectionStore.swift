@@ -24,6 +24,7 @@ struct CollectionStore: Sendable {
     /// - Throws: `limit-exceeded` beyond `maximumCollections`.
     func create(_ collection: CollectionName, of space: AppSpace) async throws {
         let table = try space.table(collection)
+        let (key, search) = (try IndexName.make().identifier, try IndexName.make().identifier)
         try await spaces.prepare(space)
         try await postgres.withTransaction(role: space.role) { transaction in
             try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema), 0))")
@@ -36,7 +37,7 @@ struct CollectionStore: Sendable {
             try await transaction.execute(
                 """
                 CREATE TABLE \(table) (
-                    id text PRIMARY KEY,
+                    id text CONSTRAINT \(key) PRIMARY KEY,
                     created timestamptz(3) NOT NULL DEFAULT now(),
                     updated timestamptz(3) NOT NULL DEFAULT now(),
                     deleted timestamptz(3),
@@ -47,7 +48,7 @@ struct CollectionStore: Sendable {
                 """)
             // Without the list of pending entries, which every search would have to walk: after a bulk write it made
             // PostgreSQL prefer reading the whole table.
-            try await transaction.execute("CREATE INDEX ON \(table) USING gin (doc jsonb_path_ops) WITH (fastupdate = off)")
+            try await transaction.execute("CREATE INDEX \(search) ON \(table) USING gin (doc jsonb_path_ops) WITH (fastupdate = off)")
         }
     }
 

@@ -43,9 +43,8 @@ struct Document: Sendable {
     static func ids(ofEach body: ByteBuffer) throws -> [ObjectID?] {
         try body.withUnsafeReadableBytes { raw in
             try raw.withMemoryRebound(to: UInt8.self) { bytes in
-                let elements = try checked { () throws(JSONError) in try JSONText.elements(of: bytes) }
-                guard elements.count <= maximumBatch else {
-                    throw HTTPProblem(.limitExceeded, "At most \(maximumBatch) objects can be posted at once.")
+                let elements = try checked { () throws(JSONError) in
+                    try JSONText.elements(of: bytes, maximum: maximumBatch)
                 }
                 for members in elements {
                     guard let first = members.first, let last = members.last else { continue }
@@ -100,7 +99,7 @@ func checked<T>(_ body: () throws(JSONError) -> T) throws -> T {
             switch error.reason {
             case .syntax: .invalidJSON
             case .shape, .nulCharacter: .invalidBody
-            case .tooDeep, .numberTooLarge: .limitExceeded
+            case .tooDeep, .numberTooLarge, .tooMany: .limitExceeded
             }
         throw HTTPProblem(code, "The body is unacceptable: \(error).")
     }

@@ -6,8 +6,7 @@ import MartletPostgres
 
 /// Indexes that an app asked for, beside the one on every equality that each collection has.
 ///
-/// The index's comment holds what was asked, as JSON; its name in PostgreSQL is `i_` and random digits, since names
-/// there are shared by a whole schema.
+/// The index's comment holds what was asked, as JSON.
 struct IndexStore: Sendable {
     static let maximumIndexes = 20
     static let maximumFields = 4
@@ -30,9 +29,9 @@ struct IndexStore: Sendable {
     func create(_ index: Definition, on collection: CollectionName, of space: AppSpace) async throws {
         let table = try space.table(collection)
         let keys = try index.fields.map(Self.key).joined(separator: ", ")
-        let internalName = "i_" + UUID().uuidString.filter { $0 != "-" }.lowercased()
-        guard let identifier = PostgresIdentifier(internalName),
-            let qualified = PostgresIdentifier(schema: space.schema, name: internalName),
+        let internalName = IndexName.make()
+        let identifier = try internalName.identifier
+        guard let qualified = PostgresIdentifier(schema: space.schema, name: internalName.text),
             let comment = PostgresLiteral(try Self.comment(index))
         else { throw HTTPProblem(.invalidName) }
         let unique: PostgresQuery = index.unique ? "UNIQUE " : ""
@@ -48,6 +47,7 @@ struct IndexStore: Sendable {
                 guard existing.count < Self.maximumIndexes else {
                     throw HTTPProblem(.limitExceeded, "A collection may have \(Self.maximumIndexes) indexes.")
                 }
+                try await transaction.executeScript("SET LOCAL statement_timeout = '\(Self.buildTimeout.components.seconds)s'")
                 try await transaction.execute(
                     "CREATE \(unique)INDEX \(identifier) ON \(table) (\(keys))\(scope)", timeout: Self.buildTimeout)
                 try await transaction.execute("COMMENT ON INDEX \(qualified) IS \(comment)")
@@ -97,7 +97,7 @@ struct IndexStore: Sendable {
             SELECT i.relname::text, obj_description(i.oid, 'pg_class')
             FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid
             WHERE t.relname = \(collection.text) AND t.relnamespace = to_regnamespace(quote_ident(\(space.schema)))
-                AND i.relname ~ '^i_' AND obj_description(i.oid, 'pg_class') IS NOT NULL
+                AND obj_description(i.oid, 'pg_class') IS NOT NULL
             ORDER BY i.oid
             """)
         return try rows.map { row in

@@ -7,7 +7,9 @@ import NIOCore
 /// The objects of a collection. Every method is one SQL statement under the app's own role.
 struct ObjectStore: Sendable {
     /// A page's text beyond this is refused: it would have to be held whole, here and in PostgreSQL.
-    static let maximumPageSizeInBytes = 32 << 20
+    ///
+    /// The running size keeps rows beyond it out of the aggregate, so that PostgreSQL holds no more either.
+    static let maximumPageSizeInBytes = 16 << 20
 
     let postgres: PostgresClient
     let spaces: Spaces
@@ -62,6 +64,8 @@ struct ObjectStore: Sendable {
                 INSERT INTO \(table) AS stored (id, doc)
                 SELECT (\(ids))[position], value - \(SystemField.names)
                 FROM jsonb_array_elements(\(array)) WITH ORDINALITY AS element (value, position)
+                -- In one order, so that two posts of the same ids wait for each other and never in a circle.
+                ORDER BY (\(ids))[position]
                 ON CONFLICT (id) DO UPDATE SET
                     doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1
                 RETURNING stored.*)
@@ -80,11 +84,13 @@ struct ObjectStore: Sendable {
         let rows = try await reading(of: space) {
             """
             SELECT \(total),
-                CASE WHEN sum(octet_length(object)) > \(Self.maximumPageSizeInBytes) THEN NULL
-                ELSE coalesce(string_agg(object, ','), '') END
+                CASE WHEN max(size) > \(Self.maximumPageSizeInBytes) THEN NULL
+                ELSE coalesce(string_agg(object, ',') FILTER (WHERE size <= \(Self.maximumPageSizeInBytes)), '') END
             FROM (
-                SELECT \(Rendering.object(keys: query.keys)) AS object FROM \(table)
-                WHERE \(condition) ORDER BY \(query.order) LIMIT \(query.limit) OFFSET \(query.skip)) AS page
+                SELECT object, sum(octet_length(object)) OVER (ROWS UNBOUNDED PRECEDING) AS size
+                FROM (
+                    SELECT \(Rendering.object(keys: query.keys)) AS object FROM \(table)
+                    WHERE \(condition) ORDER BY \(query.order) LIMIT \(query.limit) OFFSET \(query.skip)) AS page) AS sized
             """
         }
         guard let rows, let row = rows.first else { return Page(count: 0, rows: nil) }
@@ -187,6 +193,7 @@ struct ObjectStore: Sendable {
         do {
             return try await postgres.query(statement)
         } catch let error as PostgresError {
+            if error.isMissingSpace { spaces.forget(space) }
             throw error.clientProblem ?? error
         }
     }
@@ -196,12 +203,16 @@ extension PostgresError {
     /// SQLSTATE 42P01: the collection was never written to, or was dropped.
     var isUndefinedTable: Bool { sqlState == "42P01" }
 
+    /// SQLSTATE 22023 or 3F000: the role or schema is gone, as after a restore from an older backup. A further try makes it.
+    var isMissingSpace: Bool { sqlState == "22023" || sqlState == "3F000" }
+
     /// What the client did that only PostgreSQL could notice.
     var clientProblem: (any Error)? {
         switch sqlState {
         case "23505": HTTPProblem(.conflict, "An object with these values of a unique index exists.", cause: description)
         case "54000", "54001": HTTPProblem(.limitExceeded, "The request is too large for the database.", cause: description)
         case "22P02", "22P05", "22003", "2200G": HTTPProblem(.invalidBody, "A value cannot be stored.", cause: description)
+        case "22023", "3F000": HTTPProblem(.unavailable, cause: description)
         default: nil
         }
     }

@@ -17,4 +17,9 @@ final class Spaces: Sendable {
         try await postgres.execute("SELECT storage.provision(\(space.appID), \(space.environment.rawValue))")
         _ = known.withLock { $0.insert(space) }
     }
+
+    /// Makes the next `prepare` ask the database again.
+    func forget(_ space: AppSpace) {
+        _ = known.withLock { $0.remove(space) }
+    }
 }

@@ -1,0 +1,23 @@
+import Foundation
+import MartletAPI
+import MartletHTTP
+import MartletPostgres
+
+/// Name of an index or constraint in PostgreSQL: `_` and random digits.
+///
+/// Tables and indexes share the names of a schema. A collection's name begins with a letter, so no collection can be made,
+/// read or renamed under the name of an index.
+struct IndexName: Sendable {
+    let text: String
+
+    static func make() -> IndexName {
+        IndexName(text: "_" + UUID().uuidString.filter { $0 != "-" }.lowercased())
+    }
+
+    var identifier: PostgresIdentifier {
+        get throws {
+            guard let identifier = PostgresIdentifier(text) else { throw HTTPProblem(.internalError) }
+            return identifier
+        }
+    }
+}

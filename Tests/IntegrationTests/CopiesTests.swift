@@ -1,0 +1,100 @@
+import Foundation
+import MartletAPI
+import Testing
+
+extension IntegrationTests {
+    @Suite(.localServer)
+    struct CopiesTests {
+        static let readers = 16
+
+        let server: LocalServer
+
+        init() throws { server = try .current }
+
+        @Test func `two copies of storage share the work, and the loss of one fails no read but those in flight`() async throws {
+            let second = try await start("storage", upstreams: [])
+            defer { second.stop() }
+            let first = try #require(server.connection.services["storage"])
+            let front = try await start("gateway", upstreams: [first, second.address])
+            defer { front.stop() }
+            var client = Client(server.connection)
+            client.url = front.address
+            #expect(try await client.post("storage/Copies", #"{"_id":"a"}"#).isSuccess)
+
+            let book = Book()
+            let reader = client
+            try await Load.run(Self.readers) { _, _ in
+                _ = await book.note { try await reader.get("storage/Copies/a") }
+            } during: {
+                try await Task.sleep(for: .seconds(1))
+                let firstInternal = try #require(server.connection.internalServices["storage"])
+                for address in [firstInternal, second.internalAddress] {
+                    #expect(try await requestCount(address) > 10, "both serve")
+                }
+                second.program.signal(SIGKILL)
+                try await Task.sleep(for: .seconds(3))
+            }
+            let entries = book.entries
+            print("copies: \(entries)")
+            #expect(entries.unclean == [] && entries.broken == [:])
+            #expect(entries.problems.values.reduce(0, +) <= Self.readers)
+        }
+
+        @Test func `a copy that stops by SIGTERM fails no request at all`() async throws {
+            let second = try await start("storage", upstreams: [])
+            defer { second.stop() }
+            let first = try #require(server.connection.services["storage"])
+            let front = try await start("gateway", upstreams: [first, second.address])
+            defer { front.stop() }
+            var client = Client(server.connection)
+            client.url = front.address
+            #expect(try await client.post("storage/Copies", #"{"_id":"a"}"#).isSuccess)
+            let book = Book()
+            let reader = client
+            try await Load.run(Self.readers) { _, _ in
+                _ = await book.note { try await reader.get("storage/Copies/a") }
+            } during: {
+                try await Task.sleep(for: .seconds(1))
+                second.program.signal(SIGTERM)
+                #expect(try await second.program.exitStatus() == 0)
+                try await Task.sleep(for: .seconds(1))
+            }
+            print("copies, drained: \(book.entries)")
+            #expect(book.entries.unclean == [] && book.entries.broken == [:] && book.entries.problems == [:])
+        }
+
+        private struct Copy {
+            var program: RunningProgram
+            var address: String
+            var internalAddress: String
+
+            func stop() { program.signal(SIGKILL) }
+        }
+
+        /// Starts one more of a process with the environment of the first, on ports of its own.
+        private func start(_ name: String, upstreams: [String]) async throws -> Copy {
+            var environment = try server.environment(of: name)
+            let (port, internalPort) = (try LocalServer.freePort(), try LocalServer.freePort())
+            environment["MARTLET_HTTP_PORT"] = String(port)
+            environment["MARTLET_INTERNAL_PORT"] = String(internalPort)
+            if !upstreams.isEmpty {
+                environment["MARTLET_UPSTREAM_STORAGE"] = upstreams.map { $0.replacing("http://", with: "") }.joined(separator: ",")
+                environment["MARTLET_STATE_DIRECTORY"] = server.state.appending(path: "gateway-\(port)").path
+            }
+            let log = server.state.appending(path: "log/\(name)-\(port).log")
+            let program = try RunningProgram.start([try Programs.path(name)], environment: environment, output: log, errors: log)
+            let copy = Copy(
+                program: program, address: "http://127.0.0.1:\(port)", internalAddress: "http://127.0.0.1:\(internalPort)")
+            try await eventually("the copy of \(name) is ready") {
+                (try? await Client.send("GET", copy.internalAddress + "/health/ready"))?.status == 200
+            }
+            return copy
+        }
+
+        private func requestCount(_ internalAddress: String) async throws -> Int {
+            let metrics = try await Client.send("GET", internalAddress + "/metrics").text
+            let lines = metrics.split(separator: "\n").filter { $0.hasPrefix("martlet_http_requests") && $0.contains(#"status="200""#) }
+            return lines.compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0) { $0 + Int($1) }
+        }
+    }
+}

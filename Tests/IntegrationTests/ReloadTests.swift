@@ -1,0 +1,42 @@
+import Foundation
+import MartletAPI
+import Testing
+
+extension IntegrationTests {
+    @Suite(.localServer)
+    struct ReloadTests {
+        let server: LocalServer
+        let connection: Connection
+
+        init() throws {
+            server = try .current
+            connection = server.connection
+        }
+
+        @Test func `SIGHUP brings new routes, and connections stay`() async throws {
+            let line = try RawConnection(port: server.port)
+            let headers = [HeaderName.secret: connection.secret]
+            let (old, new) = ("/api/\(connection.appKey)/storage/Notes", "/api/\(connection.appKey)/objects/Notes")
+            #expect(try line.status(of: old, headers) == 200)
+            #expect(try line.status(of: new, headers) == 404)
+
+            let text = try String(contentsOf: server.routes, encoding: .utf8)
+            try text.replacing("/storage/**\",\n      \"upstream", with: "/objects/**\",\n      \"upstream")
+                .write(to: server.routes, atomically: true, encoding: .utf8)
+            try server.signal("gateway", SIGHUP)
+            try await eventually("the new route is there", within: .seconds(15)) { try line.status(of: new, headers) == 200 }
+            #expect(try line.status(of: old, headers) == 404)
+
+            try "{".write(to: server.routes, atomically: true, encoding: .utf8)
+            try server.signal("gateway", SIGHUP)
+            try await eventually("the gateway complains", within: .seconds(15)) {
+                try server.lines(of: "gateway", containing: "could not be reloaded").count == 1
+            }
+            #expect(try line.status(of: new, headers) == 200, "the routes it had stay")
+
+            try text.write(to: server.routes, atomically: true, encoding: .utf8)
+            try server.signal("gateway", SIGHUP)
+            try await eventually("the old route is back", within: .seconds(15)) { try line.status(of: old, headers) == 200 }
+        }
+    }
+}

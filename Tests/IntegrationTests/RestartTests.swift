@@ -1,0 +1,63 @@
+import Foundation
+import MartletAPI
+import Testing
+
+extension IntegrationTests {
+    /// Processes are taken away under load: no acknowledged write is lost, errors are clean, and all recovers alone.
+    @Suite(.localServer)
+    struct RestartTests {
+        static let writers = 16
+
+        struct Drill: Sendable, CustomTestStringConvertible {
+            var process: String
+            var signal: Int32 = SIGKILL
+            /// Whether clients may see 502, 503 or 504.
+            var mayFail = false
+            /// Whether clients may see their connection refused or broken.
+            var mayBreak = false
+
+            var testDescription: String { "\(process) by \(signal == SIGKILL ? "SIGKILL" : "SIGTERM")" }
+        }
+
+        static let drills = [
+            Drill(process: "gateway", mayBreak: true),
+            Drill(process: "gateway", signal: SIGTERM, mayBreak: true),
+            Drill(process: "storage", mayFail: true),
+            Drill(process: "storage", signal: SIGTERM, mayFail: true),
+            Drill(process: "auth"),
+            Drill(process: "config"),
+            Drill(process: "analytics"),
+            Drill(process: "notifications"),
+            Drill(process: "postgres", mayFail: true),
+            Drill(process: "postgres", signal: SIGINT, mayFail: true),
+        ]
+
+        @Test(arguments: drills)
+        func `a process ended twice under load loses no acknowledged write`(_ drill: Drill) async throws {
+            let server = try LocalServer.current
+            let client = Client(server.connection)
+            let collection = "Drill-\(drill.process)-\(drill.signal)"
+            let book = Book()
+            try await Load.run(Self.writers) { number, round in
+                await book.write(to: collection, as: client, number: number, round: round)
+            } during: {
+                for _ in 0..<2 {
+                    try await Task.sleep(for: .seconds(1))
+                    try await server.restart(drill.process, by: drill.signal)
+                }
+                try await Task.sleep(for: .seconds(1))
+            }
+            let entries = book.entries
+            print("drill \(drill.testDescription): \(entries)")
+            #expect(entries.unclean == [])
+            #expect(drill.mayFail || entries.problems == [:])
+            #expect(drill.mayBreak || entries.broken == [:])
+
+            let stored = try await client.allIDs(of: collection)
+            #expect(stored.count == Set(stored).count, "each once")
+            #expect(Set(stored) == entries.acknowledged)
+            for _ in 0..<Self.writers { #expect(try await client.get("storage/\(collection)?limit=1").status == 200) }
+            try await eventually("every process is ready") { await server.isEverythingReady() }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import Foundation
+import MartletAPI
+import Testing
+
+extension IntegrationTests {
+    /// Every server of these tests is searched for secrets when it has stopped; this one logs all that it can.
+    struct SecrecyTests {
+        @Test func `no log holds a credential or a password, whatever is logged and whatever goes wrong`() async throws {
+            try await LocalServer.with(environment: ["MARTLET_LOG_LEVEL": "trace"]) { server in
+                let (client, master) = (Client(server.connection), Client.master(server.connection))
+                let connection = server.connection
+                _ = try await server.makeKey("secret")
+                for client in [client, master, client.adding(HeaderName.environment, "test")] {
+                    _ = try await client.post("storage/Notes", #"{"_id":"a"}"#)
+                    _ = try await client.post("storage/query/Notes", #"{"a":{"$regexx":1}}"#)
+                    _ = try await client.get("collections")
+                    _ = try await client.get("nowhere")
+                    _ = try await client.get("storage/a%2fb")
+                }
+                // Keys where they do not belong.
+                for path in ["/\(connection.appKey)", "/api/\(connection.secret)/storage/Notes", "/?secret=\(connection.secret)"] {
+                    _ = try await Client.send("GET", connection.url + path, headers: ["authorization": "Bearer \(connection.evaluationKey)"])
+                }
+                _ = try await client.get("storage/\(connection.secret)?nonsense=\(connection.masterKey)")
+                let storage = try #require(connection.services["storage"])
+                _ = try await Client.send(
+                    "GET", "\(storage)/collections?key=\(connection.secret)", headers: [HeaderName.principal: connection.masterKey])
+                for name in ["storage", "auth", "gateway"] { try await server.restart(name) }
+                try await server.withoutSupervisor {
+                    try server.signal("postgres", SIGKILL)
+                    for _ in 0..<3 { _ = try await client.post("storage/Notes", #"{"_id":"a"}"#) }
+                }
+                try await eventually("all is well again", within: .seconds(60)) {
+                    try await client.get("storage/Notes/a").status == 200
+                }
+                for name in LocalServer.processNames {
+                    #expect(try !server.lines(of: name, containing: "started").isEmpty, "\(name) logs")
+                }
+            }
+        }
+    }
+}
