@@ -35,4 +35,13 @@ import Testing
         }
         #expect(breaker.allowsRequest(at: now))
     }
+
+    @Test func `Failures of requests that were under way when it opened do not lengthen the pause`() {
+        var breaker = Breaker()
+        let now = NIODeadline.uptimeNanoseconds(0)
+        for _ in 0..<Breaker.threshold + 10 { breaker.begin(at: now) }
+        for _ in 0..<Breaker.threshold + 10 { breaker.end(.failure, at: now) }
+        #expect(!breaker.allowsRequest(at: now))
+        #expect(breaker.allowsRequest(at: now + Breaker.firstPause))
+    }
 }

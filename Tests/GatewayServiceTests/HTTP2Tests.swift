@@ -6,6 +6,8 @@ import NIOPosix
 import Synchronization
 import Testing
 
+@testable import GatewayService
+
 @Suite struct HTTP2Tests {
     static let good: [(String, String)] = [
         (":method", "GET"), (":scheme", "http"), (":path", "/api/mk_live_A/storage/Notes?x=1"), (":authority", "gw"), ("x-martlet-secret", "ms_A"),
@@ -102,6 +104,22 @@ import Testing
             }
             let isClosed = await eventually { !client.isActive }
             #expect(isClosed)
+        }
+    }
+
+    @Test func `A client that has left is forgotten, and draining does not wait for it`() async throws {
+        try await withGateway { test in
+            let client = try await HTTP2Client.connect(test.port)
+            let answer = try await client.ask(HPACKHeaders(Self.good), body: nil)
+            #expect(answer.status == 200)
+            let isBusy = await !test.gateway.isIdle
+            #expect(isBusy)
+            await client.close()
+            let isIdle = await eventually { await test.gateway.isIdle }
+            #expect(isIdle)
+            await test.shutDown()
+            let isDown = await eventually(within: .seconds(2)) { test.gateway.boundPort == nil }
+            #expect(isDown)
         }
     }
 

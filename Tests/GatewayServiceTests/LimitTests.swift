@@ -1,10 +1,12 @@
 import Foundation
+import NIOCore
 import NIOHTTP1
+import Synchronization
 import Testing
 
 @testable import GatewayService
 
-@Suite struct LimitTests {
+@Suite(.serialized) struct LimitTests {
     @Test func `Heads and bodies beyond their limits are refused with the right status`() async throws {
         try await withGateway { test in
             let long = String(repeating: "a", count: 20_000)
@@ -96,4 +98,88 @@ import Testing
             #expect(isAborted)
         }
     }
+
+    @Test func `A client that does not read its answers is not read from, and gets all of them later`() async throws {
+        try await withGateway { test in
+            let count = 30_000
+            let client = try await test.connect(reading: false)
+            try await client.underlying.setOption(.socketOption(.so_sndbuf), value: 32 * 1024).get()
+            try await client.underlying.setOption(.socketOption(.so_rcvbuf), value: 32 * 1024).get()
+            let request = "GET /x HTTP/1.1\r\nHost: gw\r\n"
+            let requests = String(repeating: request + "\r\n", count: count - 1) + request + "Connection: close\r\n\r\n"
+            let sending: EventLoopFuture<Void> = client.underlying.writeAndFlush(ByteBuffer(string: requests))
+            let sent = Outcome()
+            sending.whenComplete { _ in sent.isThere.withLock { $0 = true } }
+            let isSwallowed = await eventually(within: .seconds(5)) { sent.isThere.withLock { $0 } }
+            #expect(!isSwallowed)
+            client.startReading()
+            try await sending.get()
+            await client.waitForClose(within: .seconds(60))
+            // Each answer is one JSON object.
+            let answers = client.text.utf8.count { $0 == UInt8(ascii: "{") }
+            #expect(answers == count)
+        }
+    }
+
+    @Test func `One address cannot hold more than its share of requests under way`() async throws {
+        try await withGateway(configure: { $0.eventLoopThreads = 1; $0.limits.maximumRequestsPerAddress = 4 }) { test in
+            let uploads = try await startUploads(4, test)
+            let refused = try await test.exchange(TestGateway.request("x", ["Connection: close"], key: "mk_live_B", secret: "ms_B"))
+            #expect(refused.status == 429 && refused.text.contains("retry-after: 1"), "\(refused.text)")
+            #expect(test.upstream.arrivals.count == 4)
+            for upload in uploads { await upload.close() }
+            let isOpen = await eventually { (try? await test.ask("x").status) == 200 }
+            #expect(isOpen)
+        }
+    }
+
+    @Test func `One credential cannot hold more than its share of requests under way`() async throws {
+        try await withGateway(configure: { $0.eventLoopThreads = 1; $0.limits.maximumRequestsPerCredential = 2 }) { test in
+            let uploads = try await startUploads(2, test)
+            let refused = try await test.ask("x")
+            #expect(refused.status == 429 && refused.text.contains("retry-after: 1"), "\(refused.text)")
+            let other = try await test.exchange(TestGateway.request("x", ["Connection: close"], key: "mk_live_B", secret: "ms_B"))
+            #expect(other.status == 200)
+            for upload in uploads { await upload.close() }
+            let isOpen = await eventually { (try? await test.ask("x").status) == 200 }
+            #expect(isOpen)
+        }
+    }
+
+    /// Requests that have sent one byte of their body.
+    private func startUploads(_ count: Int, _ test: TestGateway) async throws -> [RawClient] {
+        var uploads: [RawClient] = []
+        for _ in 0..<count {
+            let upload = try await test.connect()
+            try await upload.send(TestGateway.request("sink", ["Content-Length: 100"], method: "POST") + "a")
+            uploads.append(upload)
+        }
+        await eventually { test.upstream.arrivals.count == count }
+        return uploads
+    }
+
+    @Test func `A body that only drips in is cut off with 408, one that keeps the pace is not`() async throws {
+        try await withGateway(configure: { $0.timeouts.bodyGrace = .milliseconds(500) }) { test in
+            let dripping = try await test.connect()
+            let steady = try await test.connect()
+            try await dripping.send(TestGateway.request("sink", ["Content-Length: 1000"], method: "POST"))
+            try await steady.send(TestGateway.request("sink", ["Content-Length: 15000"], method: "POST"))
+            for _ in 0..<15 {
+                try? await dripping.send("a")
+                try await steady.send([UInt8](repeating: 0x61, count: 1000))
+                try await Task.sleep(for: .milliseconds(100))
+            }
+            await dripping.waitForClose()
+            await steady.wait(for: "15000")
+            #expect(dripping.status == 408, "\(dripping.text)")
+            #expect(steady.status == 200 && steady.body == "15000", "\(steady.text)")
+            let isAborted = await eventually { test.upstream.arrivals.contains { $0.isAborted } }
+            #expect(isAborted)
+            await steady.close()
+        }
+    }
+}
+
+private final class Outcome: Sendable {
+    let isThere = Mutex(false)
 }

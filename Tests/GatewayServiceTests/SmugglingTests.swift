@@ -89,6 +89,7 @@ import Testing
         "/api/mk_live_A/storage/..%2Fcollections", "/api/mk_live_A/storage/a%5Cb", "/api/mk_live_A/storage/a\\b", "/api/mk_live_A/storage/%00", "/api/mk_live_A/storage/a%0d%0aX",
         "/api/mk_live_A/storage/%zz", "/api/mk_live_A/storage/%2", "/api/mk_live_A/storage/%", "/api/mk_live_A/storage/x#y", "/api/mk_live_A/storage/é",
         "/api/mk_live_A/storage/<x>", "/api/mk_live_A/storage/x?a=%zz", "/api/mk_live_A/storage/x?a#b", "/api/mk_live_A/storage/\u{7f}",
+        "/api/mk_live_A/storage/x?keys=%00", "/api/mk_live_A/storage/x?a=%0D%0aX", "/api/mk_live_A/storage/x?%1f", "/api/mk_live_A/storage/x?a=b%7F",
     ].map { Case($0, target($0)) }
 
     static let chunked = head + "Transfer-Encoding: chunked\r\n\r\n"

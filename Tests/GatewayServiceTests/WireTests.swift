@@ -68,4 +68,11 @@ import Testing
         #expect(areHexadecimal)
         #expect(RequestID.made(0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210).text == "0123456789abcdeffedcba9876543210")
     }
+
+    @Test(arguments: ["127.0.0.1", "::1"])
+    func `Addresses are written as in the configuration`(_ host: String) throws {
+        let text = try SocketAddress(ipAddress: host, port: 81).hostAndPort
+        #expect(text == (host == "::1" ? "[::1]:81" : "127.0.0.1:81"))
+        #expect(try HostAndPort(text).host == host)
+    }
 }

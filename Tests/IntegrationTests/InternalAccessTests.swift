@@ -46,7 +46,7 @@ extension IntegrationTests {
             ]
             for header in headers {
                 let reply = try await Client.send("GET", address, headers: header.map { [HeaderName.principal: $0] } ?? [:])
-                #expect(reply.isProblem(.unauthorized), "\(header ?? "no header"): \(reply)")
+                #expect(reply.isRefusal(.unauthorized), "\(header ?? "no header"): \(reply)")
             }
         }
 
@@ -55,7 +55,7 @@ extension IntegrationTests {
             let header = try signed(for: connection.appId, by: try internalSecret(), at: Date())
             for (method, path) in [("GET", "/internal/keyring"), ("POST", "/internal/credentials/used")] {
                 let reply = try await Client.send(method, address + path, headers: [HeaderName.principal: header], method == "POST" ? "{}" : nil)
-                #expect(reply.isProblem(.forbidden), "\(path) \(reply)")
+                #expect(reply.isRefusal(.forbidden), "\(path) \(reply)")
             }
         }
 

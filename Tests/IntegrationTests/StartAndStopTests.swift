@@ -17,7 +17,8 @@ extension IntegrationTests {
                 #expect(found["config.version"] == "null" && found["translation.version"] == "null")
 
                 let before = server.connection
-                try await server.stop()
+                // A fraction of a second; the gateway's long poll at auth, which lasts 20 s, must not be waited for.
+                try await server.stop(limit: .seconds(15))
                 await #expect(throws: (any Error).self, "nobody listens") { try await client.get("storage/Notes") }
                 try await server.startAgain()
                 #expect(server.connection.secret == before.secret && server.connection.staffPassword == before.staffPassword)
@@ -43,7 +44,6 @@ extension IntegrationTests {
                 let services = object?["services"] as? [String: String]
                 #expect(Set(services?.keys.map(\.self) ?? []) == Set(LocalServer.processNames))
                 for (name, address) in services ?? [:] where name != "gateway" {
-                    // Its own address: a service, which wants the gateway's word.
                     let reply = try await Client.send("GET", address + "/health/ready")
                     #expect(reply.status == 200, "\(name) at \(address)")
                 }

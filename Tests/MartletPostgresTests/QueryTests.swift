@@ -127,6 +127,17 @@ import Testing
         }
     }
 
+    @Test(arguments: [(16, 0, 1), (17, 0, 0), (1, 2100, 0)])
+    func `Statements of many parameters or much text are not prepared`(binds: Int, padding: Int, prepared: Int) async throws {
+        try await withClient({ $0.maximumConnections = 1 }) { client async throws in
+            let query = PostgresQuery(unescaped: "SELECT /* wide \(String(repeating: "x", count: padding)) */ ")
+                + (0..<binds).map { "\($0)" as PostgresQuery }.joined(separator: " + ")
+            for _ in 0..<2 { #expect(try await client.query(query)[0].decode(0, as: Int.self) == (0..<binds).reduce(0, +)) }
+            let find: PostgresQuery = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE 'SELECT /* wide%'"
+            #expect(try await client.query(find)[0].decode(0, as: Int.self) == prepared)
+        }
+    }
+
     @Test func `A changed table and vanished statements are prepared anew`() async throws {
         try await withClient({ $0.maximumConnections = 1 }) { client async throws in
             try await client.execute("CREATE TABLE t (x int)")

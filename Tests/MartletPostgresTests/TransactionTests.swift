@@ -106,6 +106,31 @@ import Testing
         }
     }
 
+    @Test func `A longer time-out holds in a transaction, for its statement`() async throws {
+        // PostgreSQL's own limit, without the margin of five seconds that the client adds.
+        try await withClient({
+            $0.maximumConnections = 1
+            $0.queryTimeout = .milliseconds(300)
+            $0.sessionSettings["statement_timeout"] = "300"
+        }) { client async throws in
+            try await client.withTransaction { transaction in
+                try await transaction.execute("SELECT pg_sleep(0.7)", timeout: .seconds(5))
+                try await transaction.executeScript("SELECT 1; SELECT pg_sleep(0.7)", timeout: .seconds(5))
+                try await transaction.execute("SELECT pg_sleep(0.7)", timeout: .seconds(5))
+                let limit = try await transaction.query("SHOW statement_timeout")
+                #expect(try limit[0].decode(0, as: String.self) == "300ms")
+            }
+            try await client.withTransaction { transaction in
+                try await transaction.execute("SAVEPOINT s")
+                #expect(await postgresError { try await transaction.execute("SELECT 1/0", timeout: .seconds(5)) }?.sqlState == "22012")
+                try await transaction.execute("ROLLBACK TO s")
+                let limit = try await transaction.query("SHOW statement_timeout")
+                #expect(try limit[0].decode(0, as: String.self) == "300ms")
+            }
+            #expect(try await client.query("SHOW statement_timeout")[0].decode(0, as: String.self) == "300ms")
+        }
+    }
+
     @Test func `More transactions than connections take turns, with queries in between`() async throws {
         try await withTable { client async throws in
             try await withThrowingTaskGroup(of: Void.self) { group in

@@ -42,7 +42,7 @@ import Testing
         (#"{"fields":"a"}"#, .invalidBody, "fields"), (#"{"fields":["a"],"unique":"yes"}"#, .invalidBody, "unique"),
         (#"{"fields":["a"],"name":""}"#, .invalidName, "name"), (#"{"fields":["a"],"name":"\#(String(repeating: "n", count: 129))"}"#, .invalidName, "name"),
         (#"{"fields":["a..b"]}"#, .invalidFilter, "a..b"), (#"{"fields":["$a"]}"#, .invalidFilter, "$a"), (#"{"fields":[""]}"#, .invalidName, nil), (#"{"fields":["a\"b"]}"#, .invalidName, nil),
-        (#"{"fields":["-"]}"#, .invalidFilter, ""), (#"{"fields":["a\\b"]}"#, .invalidFilter, nil), ("", .invalidJSON, nil), ("[]", .invalidBody, nil),
+        (#"{"fields":["-"]}"#, .invalidFilter, ""), (#"{"fields":["a\\b"]}"#, .invalidName, "fields"), ("", .invalidJSON, nil), ("[]", .invalidBody, nil),
     ] as [(String, ErrorCode, String?)]) func `what cannot be an index makes none`(_ body: String, _ code: ErrorCode, _ field: String?) async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/all/Note", #"[{"n":1},{"n":1}]"#)

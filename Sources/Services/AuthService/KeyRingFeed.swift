@@ -39,7 +39,7 @@ public final class KeyRingFeed: Service {
         }
     }
 
-    /// A ring of another version than `version`, or nil when none came in time.
+    /// A ring of another version than `version`, or nil when none came in time or before shutdown, which would wait for it.
     ///
     /// Another, not only a higher one: after a restore from a backup the versions start again from an older one.
     func ring(after version: Int64, wait: Duration) async -> KeyRing? {
@@ -50,7 +50,7 @@ public final class KeyRingFeed: Service {
             await withTaskGroup(of: KeyRing?.self) { group in
                 group.addTask {
                     for await _ in changes {
-                        if let ring = self.current, ring.version > version { return ring }
+                        if let ring = self.current, ring.version != version { return ring }
                     }
                     return nil
                 }

@@ -180,7 +180,8 @@ public final class Gateway: Service {
         state.withLock { $0.port = nil }
     }
 
-    private var isIdle: Bool {
+    /// Whether no client is connected.
+    var isIdle: Bool {
         get async {
             for worker in workers where (try? await worker.eventLoop.submit({ worker.isIdle }).get()) == false { return false }
             return true

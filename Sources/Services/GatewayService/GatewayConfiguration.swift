@@ -77,6 +77,14 @@ public struct GatewayConfiguration: Sendable {
         public var maximumStreamsPerConnection = 100
         /// Connections to one upstream address from one event loop, beyond it 503.
         public var maximumUpstreamConnections = 512
+        /// Requests under way from one client address (IPv6: a /64) on one event loop, beyond it 429. Streams and WebSockets
+        /// count. Far below `maximumUpstreamConnections`, or one client could keep an upstream from all others.
+        public var maximumRequestsPerAddress = 128
+        /// Requests under way with one credential on one event loop, beyond it 429. Below `maximumUpstreamConnections` too.
+        public var maximumRequestsPerCredential = 256
+        /// What a request body on a route without streaming must keep up on average after `Timeouts.bodyGrace`, beyond it
+        /// 408; 0: no limit.
+        public var minimumBodyBytesPerSecond = 1024
 
         public init() {}
     }
@@ -88,6 +96,8 @@ public struct GatewayConfiguration: Sendable {
         public var idle: Duration = .seconds(75)
         /// For a connection to an upstream.
         public var connect: Duration = .seconds(2)
+        /// Until `Limits.minimumBodyBytesPerSecond` holds.
+        public var bodyGrace: Duration = .seconds(10)
         /// For an upstream's response head on a route that does not say, beyond it 504.
         public var responseHead: Duration = .seconds(30)
         /// For answers under way when the gateway is told to stop.

@@ -9,6 +9,7 @@ final class Worker: @unchecked Sendable {
     let upstreams: [Upstream]
     let metrics: WorkerMetrics
     let answers = Answers()
+    var inFlight: InFlightLimits
     /// Replaced on reload; requests under way keep the route they were matched to.
     var routes: RouteTable
     private(set) var isDraining = false
@@ -31,6 +32,7 @@ final class Worker: @unchecked Sendable {
         self.eventLoop = eventLoop
         self.settings = settings
         self.routes = routes
+        inFlight = InFlightLimits(settings.limits)
         gatekeeper = Gatekeeper(signer: settings.signer, masterKeyNetworks: settings.masterKeyNetworks)
         upstreams = settings.upstreamNames.map { Upstream(name: $0, eventLoop: eventLoop, settings: settings) }
         requestLines = settings.logsRequests ? settings.requestLines.map { RequestLines($0) } : nil

@@ -41,7 +41,10 @@ extension PostgresClient {
             throw MigrationError.invalidSchema(schema)
         }
         return try await withTransaction { transaction in
+            // Another process may be at it for longer than a lock is otherwise waited for.
+            try await transaction.execute("SET LOCAL lock_timeout = 0")
             try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended('martlet.migrate', 0))")
+            try await transaction.execute("SET LOCAL lock_timeout TO DEFAULT")
             try await transaction.execute("CREATE SCHEMA IF NOT EXISTS \(name)")
             try await transaction.execute(
                 """

@@ -3,17 +3,24 @@ public struct PostgresConfiguration: Sendable {
     /// A libpq URI or `key=value` string. Secret.
     let connectionString: String
 
-    /// Connections for queries; `listen` takes one more. Transactions hold all but one of them at most.
+    /// Connections for queries; `listen` takes one more. Transactions hold all but one of them at most, and so do the statements of one
+    /// role: one whose statements all wait for a lock does not stop the others. With one connection there is no such protection.
     public var maximumConnections = 4
 
     /// Statements sent on one connection and not yet answered.
     public var maximumPipelineDepth = 128
+
+    /// A statement that has run for longer gets no others sent behind it. Those sent before wait with it.
+    public var maximumHeadAge: Duration = .milliseconds(100)
 
     /// Queries not yet sent. Further ones fail at once with `.overloaded`.
     public var maximumWaitingQueries = 20_000
 
     /// From the call to the answer. PostgreSQL itself gives up 5 seconds later, should the client be gone.
     public var queryTimeout: Duration = .seconds(30)
+
+    /// How long a statement waits for each lock, then `lock_not_available` (55P03). Zero is no limit; whole milliseconds, rounded up.
+    public var lockTimeout: Duration = .seconds(5)
 
     /// For one attempt to connect, including TLS and authentication.
     public var connectTimeout: Duration = .seconds(5)
@@ -24,7 +31,7 @@ public struct PostgresConfiguration: Sendable {
     /// Prepared statements per connection; the one unused for longest makes room.
     public var preparedStatementCacheSize = 256
 
-    /// PostgreSQL settings of every connection. Keys must be plain setting names.
+    /// PostgreSQL settings of every connection; they win over the settings made of the limits above. Keys must be plain setting names.
     public var sessionSettings: [String: String] = ["TimeZone": "UTC"]
 
     /// Shown in `pg_stat_activity`.

@@ -11,7 +11,8 @@ public struct PostgresQuery: Sendable {
     /// a role of its own.
     public var role: PostgresIdentifier?
 
-    /// Whether the statement is prepared once per connection. Turn off for text that is rarely the same twice.
+    /// Whether the statement is prepared once per connection. Turn off for text that is rarely the same twice. Statements of more than
+    /// 16 parameters or 2,048 bytes are not prepared in any case: they mostly take their shape from a client.
     public var isPrepared = true
 
     /// The statement with nothing where its parameters go; `binds` knows the places.
@@ -35,6 +36,9 @@ public struct PostgresQuery: Sendable {
     }
 
     public var isEmpty: Bool { text.isEmpty && binds.isEmpty }
+
+    /// Whether the text is likely to come again, so that clients cannot empty the cache with shapes of their choice.
+    var isWorthPreparing: Bool { isPrepared && binds.count <= 16 && text.utf8.count <= 2048 }
 
     /// The statement as PostgreSQL gets it, with `$1`, `$2` … in place of the values.
     public var sql: String {

@@ -13,7 +13,8 @@ public struct PostgresTransaction: Sendable {
         self.start = start
     }
 
-    /// Runs one statement. After a failure PostgreSQL refuses all further ones (25P02), unless rolled back to a savepoint.
+    /// Runs one statement. A `timeout` above the configuration's sets `statement_timeout` for it, back to the session's afterwards. After a
+    /// failure PostgreSQL refuses all further ones (25P02), unless rolled back to a savepoint.
     public func query(_ query: PostgresQuery, timeout: Duration? = nil) async throws -> PostgresRows {
         let request = Request(.query, query, timeout: client.nanoseconds(timeout), lease: lease, begin: progress.begins() ? start : nil)
         return try await client.rows(request)
@@ -28,8 +29,12 @@ public struct PostgresTransaction: Sendable {
     /// Runs SQL of any number of statements, such as a migration file, by the simple protocol. Without parameters.
     public func executeScript(_ sql: String, timeout: Duration? = nil) async throws {
         if progress.begins() { try await control("SELECT", begin: start) }
-        let request = Request(.script, PostgresQuery(unescaped: sql), timeout: client.nanoseconds(timeout), lease: lease)
-        _ = try await client.rows(request)
+        let nanoseconds = client.nanoseconds(timeout)
+        let isLong = nanoseconds > client.nanoseconds(nil)
+        if isLong { try await control("SET LOCAL statement_timeout = \(Engine.statementTimeoutInMilliseconds(nanoseconds))") }
+        _ = try await client.rows(Request(.script, PostgresQuery(unescaped: sql), timeout: nanoseconds, lease: lease))
+        // After a failure the setting goes with what is rolled back.
+        if isLong { try await control("SET LOCAL statement_timeout TO DEFAULT") }
     }
 
     /// Ends the transaction; a transaction in which a statement failed cannot be committed.

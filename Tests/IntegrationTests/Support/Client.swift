@@ -104,6 +104,11 @@ struct Reply: Sendable, CustomStringConvertible {
             && problem.requestId != nil && problem.requestId == header(HeaderName.requestID)
     }
 
+    /// Whether a service says `code` to one who asks it directly: requests get their name from the gateway.
+    func isRefusal(_ code: ErrorCode) -> Bool {
+        status == code.status && header("content-type") == Problem.contentType && string("code") == code.rawValue
+    }
+
     func isProblem(_ code: ErrorCode) -> Bool {
         isProblem && string("code") == code.rawValue
     }

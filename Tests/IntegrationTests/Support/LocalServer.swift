@@ -76,9 +76,9 @@ final class LocalServer: Sendable {
     }
 
     /// Stops it as `deploy/down` does.
-    func stop() async throws {
+    func stop(limit: Duration = .seconds(70)) async throws {
         supervisor.signal(SIGTERM)
-        let status = try await supervisor.exitStatus(limit: .seconds(70))
+        let status = try await supervisor.exitStatus(limit: limit)
         guard status == 0 else { throw Trouble("martlet up ended with status \(status)") }
     }
 
@@ -88,6 +88,8 @@ final class LocalServer: Sendable {
 
     private static func launch(_ folder: URL, port: Int, environment: [String: String]) throws -> RunningProgram {
         let state = folder.appending(path: "state").path
+        // What a killed supervisor left.
+        try? FileManager.default.removeItem(atPath: state + "/run/ready")
         let command = [
             try Programs.path("martlet"), "up", "--state", state, "--programs", Programs.folder.path, "--routes",
             folder.appending(path: "routes.json").path,

@@ -21,10 +21,10 @@ final class RawConnection {
 
     deinit { close(descriptor) }
 
-    /// Asks on this connection and reads the whole answer, which must have a Content-Length.
-    func status(of path: String, _ headers: [String: String]) throws -> Int {
+    /// Sends a head on this connection and reads the whole answer, which must have a Content-Length.
+    func status(of path: String, _ headers: [String: String], method: String = "GET") throws -> Int {
         let lines = headers.map { "\($0.key): \($0.value)\r\n" }.joined()
-        let request = Array("GET \(path) HTTP/1.1\r\nhost: localhost\r\n\(lines)\r\n".utf8)
+        let request = Array("\(method) \(path) HTTP/1.1\r\nhost: localhost\r\n\(lines)\r\n".utf8)
         guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
             throw Trouble("the connection was dropped")
         }

@@ -24,7 +24,8 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
     private var deadline: NIODeadline
     private var writer = HTTP1ResponseWriter()
 
-    private static let maximumPendingBytes = 64 * 1024
+    /// How much is read ahead of what can be processed; a whole head fits.
+    private let maximumPendingBytes: Int
     private static let lingerTime = TimeAmount.seconds(2)
 
     private enum Phase {
@@ -44,6 +45,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         self.client = client
         self.worker = worker
         parser = RequestParser(limits: worker.settings.parserLimits)
+        maximumPendingBytes = max(64 * 1024, worker.settings.limits.maximumHeaderBytes + 1)
         deadline = worker.now + worker.settings.headerTimeout
     }
 
@@ -85,11 +87,14 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if isPassive { return context.fireChannelWritabilityChanged() }
-        if context.channel.isWritable { exchange?.clientBecameWritable() }
+        guard context.channel.isWritable else { return }
+        exchange?.clientBecameWritable()
+        if case .head = phase, pending.readableBytes > 0 { deadline = worker.now + worker.settings.idleTimeout }
+        process()
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case ChannelEvent.inputClosed? = event as? ChannelEvent { closeInput() }
+        if !isPassive, case ChannelEvent.inputClosed? = event as? ChannelEvent { closeInput() }
         context.fireUserInboundEventTriggered(event)
     }
 
@@ -120,7 +125,8 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
     private func step() -> Bool {
         switch phase {
         case .head:
-            return pending.readableBytes > 0 && readHead()
+            // A client that does not read its answers gets no more of them.
+            return pending.readableBytes > 0 && isWritable && readHead()
         case .body(let decoder):
             return readBody(decoder)
         case .tunnel:
@@ -202,10 +208,11 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
 
     /// Nobody can take more for now.
     private var holdsReads: Bool {
-        if pending.readableBytes >= Self.maximumPendingBytes { return true }
+        if pending.readableBytes >= maximumPendingBytes { return true }
         switch phase {
+        case .head, .responding: return !isWritable
         case .body, .tunnel: return exchange?.wantsBody == false
-        case .head, .responding, .discarding, .passive, .closed: return false
+        case .discarding, .passive, .closed: return false
         }
     }
 
@@ -222,6 +229,8 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         switch phase {
         case .responding: break
         case .tunnel: exchange?.clientClosedOutput()
+        // It may be reading still: it gets what was written.
+        case .head where !isWritable: linger()
         case .head, .body, .discarding, .passive, .closed: abort()
         }
     }
@@ -333,7 +342,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         switch phase {
         case .head:
             guard now > deadline else { return }
-            if parser.isFresh, pending.readableBytes == 0 { abort() } else { refuse(Refusal(.requestTimeout)) }
+            if !isWritable || parser.isFresh && pending.readableBytes == 0 { abort() } else { refuse(Refusal(.requestTimeout)) }
         case .body, .responding:
             guard let exchange else { return }
             if inputIsClosed, exchange.isStalled(for: worker.settings.halfClosedTimeout, at: now) { abort() }

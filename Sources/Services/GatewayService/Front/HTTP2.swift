@@ -57,11 +57,13 @@ enum HTTP2 {
     private static let windowBytes = 256 * 1024
 }
 
-/// Lets a worker reach an HTTP/2 connection, and closes it on errors.
-final class HTTP2ConnectionHandler: ChannelInboundHandler {
+/// Lets a worker reach an HTTP/2 connection, closes it on errors, and reads nothing while the client does not read.
+final class HTTP2ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTP2Frame
+    typealias OutboundIn = HTTP2Frame
 
     private let worker: Worker
+    private var hasHeldRead = false
 
     init(worker: Worker) {
         self.worker = worker
@@ -74,6 +76,25 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         worker.remove(context.channel)
         context.fireChannelInactive()
+    }
+
+    /// Stream windows do not bound answers that are headers only.
+    func read(context: ChannelHandlerContext) {
+        if context.channel.isWritable { context.read() } else { hasHeldRead = true }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if hasHeldRead, context.channel.isWritable {
+            hasHeldRead = false
+            context.read()
+        }
+        context.fireChannelWritabilityChanged()
+    }
+
+    /// HTTP/2 knows no half-closed connections: without its input it is at its end.
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case ChannelEvent.inputClosed? = event as? ChannelEvent { context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

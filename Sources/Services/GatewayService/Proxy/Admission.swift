@@ -6,12 +6,15 @@ struct Admission {
     let match: RouteTable.Match
     let grant: Grant?
     let isUpgrade: Bool
+    /// What counts as the client for limits; nil when it has no IP address.
+    let address: IPAddress?
 
     /// Checks in the order that costs the attacker most and us least: address, route, length, credentials, rate.
     init(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ client: ClientConnection, _ worker: Worker) throws(Refusal) {
         let address = client.address(head, bytes, worker.settings)
-        if let buckets = worker.settings.addressBuckets, let address {
-            try Self.take(buckets, address.bucket, worker)
+        self.address = address?.bucket
+        if let buckets = worker.settings.addressBuckets, let name = self.address {
+            try Self.take(buckets, name, worker)
         }
         match = try worker.routes.match(head.path, method: head.method, in: bytes)
         if let length = head.contentLength, length > match.route.maximumBodyBytes { throw Refusal(.payloadTooLarge) }

@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import NIOCore
 
 /// One request on its way through: from the client's head to the last byte of the answer.
@@ -40,6 +41,9 @@ final class Exchange {
     private var headDeadline = NIODeadline.distantFuture
     private var lastProgress: NIODeadline
     private var needsFlush = false
+    private var slot: InFlightLimits.Slot?
+    /// When the upstream began to take the body, later by the time it took none.
+    private var bodyStarted = NIODeadline.distantFuture
 
     private static let maximumAttempts = 3
 
@@ -83,6 +87,7 @@ final class Exchange {
             let admission = try Admission(head, bytes, front.client, worker)
             route = admission.match.route
             grant = admission.grant
+            slot = try worker.inFlight.enter(address: admission.address, credential: admission.grant?.principal.credentialID)
             isUpgrade = admission.isUpgrade
             bodyFraming = head.isChunked ? .chunked : head.hasBody ? .length : .none
             requestHead = worker.takeBuffer()
@@ -197,7 +202,7 @@ final class Exchange {
         upstream = nil
         switch phase {
         case .sending where failure == .closed && wasReused && canRetry:
-            // The upstream closed an idle connection just as the request was written: it never took the request.
+            // Most likely the upstream closed an idle connection just as the request was written, but it may have died over it.
             backend.end(.unknown, at: worker.now)
             self.backend = nil
             mayReuse = false
@@ -229,6 +234,8 @@ final class Exchange {
             } else if !requestEnded, now > lastProgress + worker.settings.idleTimeout {
                 let upstreamIsStuck = upstream?.isWritable == false
                 refuse(Refusal(upstreamIsStuck ? .upstreamTimeout : .requestTimeout), closing: true)
+            } else if !requestEnded {
+                checkBodyRate(now)
             }
         case .answering:
             let isStuck = route?.isStreaming != true || front?.isWritable == false
@@ -236,6 +243,15 @@ final class Exchange {
         case .checking, .connecting, .tunnel, .ended:
             break
         }
+    }
+
+    /// A body that only drips in would keep an upstream connection from others.
+    private func checkBodyRate(_ now: NIODeadline) {
+        guard let route, !route.isStreaming else { return }
+        if upstream?.isWritable == false { bodyStarted = bodyStarted + Worker.tickLength }
+        let due = now - bodyStarted - worker.settings.bodyGrace
+        let dueBytes = Double(due.nanoseconds) / 1e9 * Double(worker.settings.limits.minimumBodyBytesPerSecond)
+        if Double(bytesIn) < dueBytes { refuse(Refusal(.requestTimeout), closing: true) }
     }
 
     /// Whether no byte moved either way for as long as `time`.
@@ -291,13 +307,14 @@ final class Exchange {
         if requestEnded {
             headDeadline = worker.now + (route?.headTimeout ?? .seconds(30))
         } else {
+            bodyStarted = worker.now
             front?.readyForBody()
         }
     }
 
-    /// Nothing of a body was sent and sending the head again does no harm.
+    /// Nothing of a body was sent, and it does no harm when the upstream gets the head twice.
     private var canRetry: Bool {
-        method.isIdempotent && bodyFraming == .none && bytesIn == 0 && tried.count < Self.maximumAttempts
+        method.isSafe && bodyFraming == .none && bytesIn == 0 && tried.count < Self.maximumAttempts
     }
 
     /// Answers with a problem; when an answer has begun already, all that is left is to break off.
@@ -320,6 +337,8 @@ final class Exchange {
         backend?.end(outcome, at: worker.now)
         upstream?.end(reusable: reusable)
         upstream = nil
+        if let slot { worker.inFlight.leave(slot) }
+        slot = nil
         if requestHead.capacity > 0 {
             worker.giveBack(requestHead)
             requestHead = ByteBuffer()

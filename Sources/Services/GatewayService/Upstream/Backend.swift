@@ -20,7 +20,7 @@ final class Backend {
 
     init(_ address: SocketAddress, eventLoop: any EventLoop, settings: Settings) {
         self.address = address
-        self.name = "\(address.ipAddress ?? "?"):\(address.port ?? 0)"
+        self.name = address.hostAndPort
         self.eventLoop = eventLoop
         self.settings = settings
     }

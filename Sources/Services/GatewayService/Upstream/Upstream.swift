@@ -58,3 +58,11 @@ struct UpstreamAddress: Sendable, Equatable {
     var address: SocketAddress
     var isHealthy: Bool
 }
+
+extension SocketAddress {
+    /// As in the configuration, `10.0.0.1:80` or `[::1]:80`; for logs.
+    var hostAndPort: String {
+        let host = ipAddress ?? "?"
+        return "\(host.contains(":") ? "[\(host)]" : host):\(port ?? 0)"
+    }
+}

@@ -98,7 +98,7 @@ struct UpstreamMonitor: Sendable {
                 guard old?.isHealthy ?? true != address.isHealthy else { continue }
                 logger.warning(
                     address.isHealthy ? "An upstream is healthy again." : "An upstream is not healthy.",
-                    metadata: ["upstream": "\(name)", "upstream.address": "\(address.address)"])
+                    metadata: ["upstream": "\(name)", "upstream.address": "\(address.address.hostAndPort)"])
             }
         }
     }

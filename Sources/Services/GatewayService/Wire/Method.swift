@@ -13,11 +13,11 @@ enum Method: UInt8, CaseIterable {
         self = method
     }
 
-    /// Safe to send again when nothing of the answer came (RFC 9110 §9.2.2).
-    var isIdempotent: Bool {
+    /// Changes nothing, however often it is done (RFC 9110 §9.2.1).
+    var isSafe: Bool {
         switch self {
-        case .get, .head, .put, .delete, .options: true
-        case .post, .patch, .connect, .trace: false
+        case .get, .head, .options, .trace: true
+        case .post, .put, .patch, .delete, .connect: false
         }
     }
 

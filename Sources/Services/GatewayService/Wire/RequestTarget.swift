@@ -3,7 +3,8 @@ import MartletAPI
 /// The rules for request targets: origin form only, and a path that every reader understands alike.
 ///
 /// Refused are: the absolute and authority forms, empty segments, `.` and `..` segments also when percent-encoded or
-/// followed by `;`, encoded slashes, backslashes and control bytes, raw bytes outside RFC 3986, broken escapes.
+/// followed by `;`, encoded slashes and backslashes, raw bytes outside RFC 3986; and in path and query alike encoded control
+/// bytes and broken escapes.
 /// Whatever passes needs no normalising, so the route chosen here is the one every later reader sees.
 enum RequestTarget {
     static func split(_ bytes: UnsafeRawBufferPointer, _ target: Span) throws(Refusal) -> (path: Span, query: Span) {
@@ -30,7 +31,7 @@ enum RequestTarget {
             if byte == UInt8(ascii: "?") { break }
             if byte == UInt8(ascii: "%") {
                 guard let escaped = escape(bytes, index, range.upperBound) else { throw invalidEscape }
-                guard escaped >= 0x20, escaped != 0x7f, escaped != UInt8(ascii: "/"), escaped != UInt8(ascii: "\\") else {
+                guard !isControl(escaped), escaped != UInt8(ascii: "/"), escaped != UInt8(ascii: "\\") else {
                     throw Refusal(.invalidPath, "The path must not contain encoded slashes, backslashes or control characters.")
                 }
                 // Neither a separator nor anything but a dot matters below.
@@ -61,7 +62,10 @@ enum RequestTarget {
         var index = range.lowerBound
         while index < range.upperBound {
             if bytes[index] == UInt8(ascii: "%") {
-                guard escape(bytes, index, range.upperBound) != nil else { throw invalidEscape }
+                guard let escaped = escape(bytes, index, range.upperBound) else { throw invalidEscape }
+                guard !isControl(escaped) else {
+                    throw Refusal(.invalidParameter, "The query must not contain encoded control characters.")
+                }
                 index += 3
             } else {
                 guard ByteSet.query.contains(bytes[index]) else {
@@ -71,6 +75,8 @@ enum RequestTarget {
             }
         }
     }
+
+    private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7f }
 
     /// The byte that the escape at `index` stands for.
     private static func escape(_ bytes: UnsafeRawBufferPointer, _ index: Int, _ end: Int) -> UInt8? {

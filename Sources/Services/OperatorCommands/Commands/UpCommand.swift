@@ -58,6 +58,9 @@ struct UpCommand: AsyncParsableCommand {
     }
 
     private func makeFolders(_ folder: URL) throws {
+        // First and open: with the mode of `log` the user `postgres` could not pass through to its data.
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
         for (name, mode) in [("log", 0o700), ("run", 0o755), ("gateway", 0o700)] {
             try FileManager.default.createDirectory(
                 at: folder.appending(path: name), withIntermediateDirectories: true, attributes: [.posixPermissions: mode])

@@ -13,10 +13,14 @@ import MartletPostgres
 /// Every equality with a value other than null is served by the GIN index on `doc`.
 struct FilterCompiler {
     static let maximumDepth = 8
-    static let maximumConditions = 200
+    static let maximumConditions = 100
     static let maximumListed = 100
 
+    /// Of all `$in` and `$nin` together: each is a search of the index.
+    static let maximumListedInAll = 300
+
     private var conditions = 0
+    private var listed = 0
 
     /// - Throws: `invalid-filter`, `unknown-operator`, `limit-exceeded`, each naming the field.
     static func condition(_ filter: JSONValue) throws -> PostgresQuery {
@@ -95,12 +99,15 @@ struct FilterCompiler {
             throw HTTPProblem(.limitExceeded, "\(name) takes at most \(Self.maximumListed) values.", field: target.name)
         }
         guard !values.isEmpty else { return "FALSE" }
-        return try count(values.count) { "(\(try values.map(target.equality).joined(separator: " OR ")))" }
+        listed += values.count
+        guard listed <= Self.maximumListedInAll else {
+            throw HTTPProblem(.limitExceeded, "All lists of a filter together have at most \(Self.maximumListedInAll) values.")
+        }
+        return try count { "(\(try values.map(target.equality).joined(separator: " OR ")))" }
     }
 
-    /// - Parameter number: how many comparisons the condition stands for.
-    private mutating func count(_ number: Int = 1, _ condition: () throws -> PostgresQuery) throws -> PostgresQuery {
-        conditions += number
+    private mutating func count(_ condition: () throws -> PostgresQuery) throws -> PostgresQuery {
+        conditions += 1
         guard conditions <= Self.maximumConditions else {
             throw HTTPProblem(.limitExceeded, "A filter may have \(Self.maximumConditions) conditions.")
         }

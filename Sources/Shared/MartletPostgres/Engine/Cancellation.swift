@@ -60,10 +60,12 @@ extension Connection {
         guard let cancel = PQgetCancel(pointer) else { return false }
         let ticket = CancellationTicket(pointer: cancel)
         cancellation.didStart(now: now)
-        return startThread("pg-cancel") {
+        let isStarted = startThread("pg-cancel") {
             ticket.use()
             done()
         }
+        if !isStarted { PQfreeCancel(cancel) }
+        return isStarted
     }
 }
 

@@ -7,6 +7,8 @@ final class Connection {
     let id: Int
     let socket: Int32
     private(set) var inFlight = FIFO<Segment>()
+    /// Since when what is at the head has been there.
+    var headSince: Nanoseconds = 0
     var roles = RoleTracker()
     var statements: StatementCache
 
@@ -44,6 +46,9 @@ final class Connection {
     func isShared(depth: Int) -> Bool {
         lease == nil && reservation == nil && !cancellation.isRunning && inFlight.count < depth
     }
+
+    /// Whether what is at the head was there at `time` already: it may wait for a lock, and whatever is sent now waits with it.
+    func isSlow(since time: Nanoseconds) -> Bool { !inFlight.isEmpty && headSince < time }
 
     /// Whether it takes a statement of its lease holder.
     func isOpenToHolder(depth: Int) -> Bool {
@@ -97,6 +102,15 @@ extension Connection {
     }
 
     private func sendPrefix(_ request: Request, _ segment: inout Segment) -> Bool {
+        guard sendRoleOrBegin(request, &segment) else { return false }
+        if let setting = request.setting {
+            guard sendCommand(setting) else { return false }
+            segment.steps.append(.setting)
+        }
+        return true
+    }
+
+    private func sendRoleOrBegin(_ request: Request, _ segment: inout Segment) -> Bool {
         if let begin = request.begin {
             guard sendCommand(begin.sql) else { return false }
             segment.steps.append(.begin)
@@ -114,8 +128,9 @@ extension Connection {
 
     private func sendStatement(_ request: Request, _ segment: inout Segment, _ parameters: ParameterBuffer) -> Bool {
         let query = request.query
-        let known = query.isPrepared ? statements.find(query) : nil
-        guard query.isPrepared, known?.isConfirmed != false else { return sendUnprepared(query, &segment, parameters) }
+        let isPrepared = query.isWorthPreparing
+        let known = isPrepared ? statements.find(query) : nil
+        guard isPrepared, known?.isConfirmed != false else { return sendUnprepared(query, &segment, parameters) }
         segment.statement = known
         if known == nil, !sendPrepare(query, &segment, parameters) { return false }
         segment.steps.append(.statement)

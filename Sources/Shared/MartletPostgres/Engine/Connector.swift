@@ -76,11 +76,16 @@ struct ConnectionOptions {
         let defaults = [
             "application_name": configuration.applicationName, "keepalives_idle": "30", "keepalives_interval": "10",
             "keepalives_count": "3",
+            // Kerberos is not looked for, unless asked: it costs a round trip and loads libraries that keep global state.
+            "gssencmode": "disable",
         ]
         values.merge(defaults) { own, _ in own }
         var settings = configuration.sessionSettings
-        let backstop = configuration.queryTimeout.nanoseconds / 1_000_000 + Engine.statementTimeoutMarginInMilliseconds
-        settings["statement_timeout"] = settings["statement_timeout"] ?? String(min(backstop, Int64(Int32.max)))
+        let limits = [
+            "statement_timeout": String(Engine.statementTimeoutInMilliseconds(configuration.queryTimeout.nanoseconds)),
+            "lock_timeout": String(Self.milliseconds(configuration.lockTimeout)),
+        ]
+        settings.merge(limits) { own, _ in own }
         let added = settings.sorted { $0.key < $1.key }.map { "-c \(Self.escape($0.key))=\(Self.escape($0.value))" }
         values["options"] = ([values["options"]].compactMap { $0 } + added).joined(separator: " ")
     }
@@ -92,6 +97,11 @@ struct ConnectionOptions {
         let keywords: [UnsafePointer<CChar>?] = pairs.map { UnsafePointer($0.0) } + [nil]
         let contents: [UnsafePointer<CChar>?] = pairs.map { UnsafePointer($0.1) } + [nil]
         return PQconnectStartParams(keywords, contents, 0)
+    }
+
+    /// At least one, unless it is zero, which PostgreSQL takes for no limit.
+    private static func milliseconds(_ duration: Duration) -> Int64 {
+        min((duration.nanoseconds + 999_999) / 1_000_000, Int64(Int32.max))
     }
 
     /// The server splits `options` at white space; a backslash keeps the next character.

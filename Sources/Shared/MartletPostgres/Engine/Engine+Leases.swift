@@ -4,8 +4,13 @@ extension Engine {
     /// runs one.
     private var maximumLeases: Int { max(1, configuration.maximumConnections - 1) }
 
+    func grantReservations() {
+        for connection in connections where connection.reservation != nil {
+            if connection.isIdle { grantReservation(connection) } else if connection.isSlow(since: slowSince) { withdrawReservation(connection) }
+        }
+    }
+
     func grantLeases() {
-        for connection in connections where connection.reservation != nil && connection.isIdle { grantReservation(connection) }
         var used = connections.count { $0.lease != nil || $0.reservation != nil }
         while used < maximumLeases, let request = waitingForLease.first() {
             let free = connections.filter { $0.isShared(depth: .max) }
@@ -13,7 +18,7 @@ extension Engine {
                 waitingForLease.removeFirst()
                 grant(idle, to: request)
             } else if connections.count == configuration.maximumConnections,
-                let soonest = free.min(by: { $0.inFlight.count < $1.inFlight.count })
+                let soonest = free.filter({ !$0.isSlow(since: slowSince) }).min(by: { $0.inFlight.count < $1.inFlight.count })
             {
                 waitingForLease.removeFirst()
                 soonest.reservation = request
@@ -29,6 +34,13 @@ extension Engine {
         connection.lease = nil
         for request in connection.held.removeAll() { complete(request, .failure(.lost(mayHaveExecuted: false))) }
         if !isReusable || !connection.isIdle { lose(connection, nil) }
+    }
+
+    /// The transaction would wait for what takes long: another connection may be free before.
+    private func withdrawReservation(_ connection: Connection) {
+        guard let request = connection.reservation else { return }
+        connection.reservation = nil
+        if !request.isDone { waitingForLease.prepend(request) }
     }
 
     private func grantReservation(_ connection: Connection) {

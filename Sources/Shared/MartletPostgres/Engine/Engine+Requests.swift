@@ -45,26 +45,49 @@ extension Engine {
     }
 
     func didGiveUpWaiting(_ request: Request) {
-        if case .lease = request.work { waitingForLease.didGiveUp() } else { waiting.didGiveUp() }
+        if case .lease = request.work { waitingForLease.didGiveUp() } else { waiting.didGiveUp(request) }
     }
 
-    /// Hands out waiting requests for as long as connections take them.
+    /// Hands out waiting requests for as long as connections take them. Statements go first: where both compete for the last connection
+    /// that gets on, they and transactions then alternate.
     func dispatch() {
-        grantLeases()
+        grantReservations()
         for connection in connections { sendHeld(connection) }
-        while let request = waiting.first() {
-            guard let connection = leastLoaded(for: request) else { break }
-            waiting.removeFirst()
-            send(request, on: connection)
-        }
+        sendWaiting()
+        grantLeases()
         connectIfWanted()
         reconnectListenerIfWanted()
     }
 
-    /// Fewest statements in flight first; a switch of roles counts as two.
-    private func leastLoaded(for request: Request) -> Connection? {
+    /// The roles take turns; one that may use no further connection waits, and the others go on.
+    private func sendWaiting() {
+        var stuck: [Tenant] = []
+        while !waiting.isEmpty, connections.contains(where: isOpen), let (tenant, request) = waiting.next() {
+            if let connection = leastLoaded(for: request, of: tenant) {
+                waiting.take(from: tenant)
+                send(request, on: connection)
+            } else {
+                stuck.append(tenant)
+            }
+        }
+        waiting.returnTurns(of: stuck)
+    }
+
+    /// Whether a connection takes statements: never behind one that takes long, with which they would be stuck and could not be called
+    /// back.
+    private func isOpen(_ connection: Connection) -> Bool {
+        connection.isShared(depth: configuration.maximumPipelineDepth) && !connection.isSlow(since: slowSince)
+    }
+
+    /// Heads that have been there since before are slow.
+    var slowSince: Nanoseconds { now - configuration.maximumHeadAge.nanoseconds }
+
+    /// Fewest statements in flight first; a switch of roles counts as two. No role is on all connections at once, so that one whose
+    /// statements all wait for a lock leaves a connection to the others.
+    private func leastLoaded(for request: Request, of tenant: Tenant) -> Connection? {
+        let limit = max(1, configuration.maximumConnections - 1)
         var best: (connection: Connection, load: Int)?
-        for connection in connections where connection.isShared(depth: configuration.maximumPipelineDepth) {
+        for connection in connections where isOpen(connection) && tenant.mayUse(connection.id, limit: limit) {
             let load = connection.inFlight.count + (connection.needsRoleSwitch(for: request) ? 2 : 0)
             if load < best?.load ?? .max { best = (connection, load) }
         }
@@ -87,9 +110,11 @@ extension Engine {
 
     func send(_ request: Request, on connection: Connection) {
         if let refusal = refusal(request) { return complete(request, .failure(refusal)) }
+        if connection.isIdle { connection.headSince = now }
+        request.tenant?.didSend(on: connection.id)
         if case .script = request.work {
             if !connection.sendScript(request) { refuse(request, on: connection) }
-        } else if request.timeout > configuration.queryTimeout.nanoseconds, request.lease == nil {
+        } else if request.timeout > configuration.queryTimeout.nanoseconds {
             sendWithLongTimeout(request, on: connection)
         } else if !connection.send(request, parameters: parameters) {
             refuse(request, on: connection)
@@ -98,21 +123,29 @@ extension Engine {
     }
 
     /// PostgreSQL's own time-out is widened for the one statement, in segments around it: statements such as `CREATE INDEX
-    /// CONCURRENTLY` must be alone in theirs.
+    /// CONCURRENTLY` must be alone in theirs. In a transaction, which may begin with it, that is done in its segment.
     private func sendWithLongTimeout(_ request: Request, on connection: Connection) {
-        let milliseconds = min(request.timeout / 1_000_000 + Self.statementTimeoutMarginInMilliseconds, Int64(Int32.max))
-        let before = setting("SET statement_timeout = \(milliseconds)", of: request)
-        let after = setting("RESET statement_timeout", of: request)
-        guard connection.send(before, parameters: parameters), connection.send(request, parameters: parameters),
-            connection.send(after, parameters: parameters)
-        else { return refuse(request, on: connection) }
+        let milliseconds = Self.statementTimeoutInMilliseconds(request.timeout)
+        let isSent: Bool
+        if request.lease != nil {
+            request.setting = "SET LOCAL statement_timeout = \(milliseconds)"
+            isSent =
+                connection.send(request, parameters: parameters)
+                && connection.send(setting("SET LOCAL statement_timeout TO DEFAULT", of: request), parameters: parameters)
+        } else {
+            isSent =
+                connection.send(setting("SET statement_timeout = \(milliseconds)", of: request), parameters: parameters)
+                && connection.send(request, parameters: parameters)
+                && connection.send(setting("RESET statement_timeout", of: request), parameters: parameters)
+        }
+        if !isSent { refuse(request, on: connection) }
     }
 
     private func setting(_ sql: String, of request: Request) -> Request {
         var query = PostgresQuery(unescaped: sql)
         query.isPrepared = false
         query.role = request.query.role
-        return Request(.internalStatement, query, timeout: request.timeout + Self.internalStatementTimeout)
+        return Request(.internalStatement, query, timeout: request.timeout + Self.internalStatementTimeout, lease: request.lease)
     }
 
     private func refusal(_ request: Request) -> PostgresError? {
@@ -125,6 +158,7 @@ extension Engine {
 
     /// libpq did not take the request. Without a sync it cannot have been executed, so it may go elsewhere.
     private func refuse(_ request: Request, on connection: Connection) {
+        request.tenant?.forget(connection: connection.id)
         if !request.isSent {
             if request.lease == nil, request.retries <= configuration.maximumConnections {
                 request.retries += 1
@@ -154,6 +188,8 @@ extension Engine {
 
     private func handle(_ answer: Connection.Answer, of connection: Connection) {
         let request = answer.segment.request
+        connection.headSince = now
+        request.tenant?.didAnswer(on: connection.id)
         if let next = connection.inFlight.first?.request, next.isDone { connection.cancellation.schedule(now: now) }
         switch request.work {
         case .listen(let channel): return didListen(channel, answer.failure, on: connection)

@@ -7,7 +7,11 @@ extension Engine {
             next = min(next, attempt.notBefore)
         }
         if let timer = listener.timer { next = min(next, timer) }
-        for connection in connections { if let timer = connection.cancellation.timer { next = min(next, timer) } }
+        for connection in connections {
+            if let timer = connection.cancellation.timer { next = min(next, timer) }
+            // A reservation is withdrawn when the head turns out slow.
+            if connection.reservation != nil { next = min(next, connection.headSince + configuration.maximumHeadAge.nanoseconds + 1) }
+        }
         return next == .max ? nil : max(0, next - now)
     }
 

@@ -12,6 +12,11 @@ final class Engine {
     static let drainMargin: Nanoseconds = 5_000_000_000
     static let internalStatementTimeout: Nanoseconds = 30_000_000_000
 
+    /// What PostgreSQL itself allows a statement whose answer is waited for as long as `timeout`.
+    static func statementTimeoutInMilliseconds(_ timeout: Nanoseconds) -> Int64 {
+        min(timeout / 1_000_000 + statementTimeoutMarginInMilliseconds, Int64(Int32.max))
+    }
+
     let configuration: PostgresConfiguration
     let mailbox: Mailbox
     let logger: Logger
@@ -23,7 +28,7 @@ final class Engine {
     var now = monotonicNow()
 
     var connections: [Connection] = []
-    var waiting = RequestQueue()
+    var waiting = TenantQueues()
     var waitingForLease = RequestQueue()
     /// When the next request may have to be given up.
     var sweepAt = Nanoseconds.max
@@ -113,7 +118,8 @@ final class Engine {
             default: break
             }
         }
-        for queue in [waiting, waitingForLease] { queue.forEach { complete($0, .failure(.closed)) } }
+        waiting.forEach { complete($0, .failure(.closed)) }
+        waitingForLease.forEach { complete($0, .failure(.closed)) }
         listener.finish()
         for connection in connections { lose(connection, nil) }
         mailbox.liveConnections.store(0, ordering: .releasing)
@@ -191,6 +197,7 @@ extension Engine {
             var error = farewell?.code == .protocolViolation ? farewell ?? .lost(mayHaveExecuted: true) : .lost(mayHaveExecuted: true)
             error.mayHaveExecuted = true
             if place == 0 { error.sqlState = farewell?.sqlState }
+            segment.request.tenant?.forget(connection: connection.id)
             complete(segment.request, .failure(error))
         }
     }

@@ -42,6 +42,10 @@ final class Request: @unchecked Sendable {
     var isQueued = false
     /// Handed to libpq.
     var isSent = false
+    /// Whose it is, if it is for any connection.
+    var tenant: Tenant?
+    /// A setting for the rest of the transaction, sent in front of the statement in its segment.
+    var setting: String?
     /// How often it was sent again, after a stale statement or a cancellation meant for a neighbour.
     var retries = 0
 

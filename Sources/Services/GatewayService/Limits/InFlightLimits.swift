@@ -1,0 +1,45 @@
+import MartletAPI
+
+/// Requests under way by client address and by credential, so that no single one takes all connections to an upstream.
+///
+/// One per event loop.
+struct InFlightLimits {
+    /// What one request counts as; to be given back once.
+    struct Slot {
+        fileprivate let address: IPAddress?
+        fileprivate let credential: String?
+    }
+
+    private let perAddress: Int
+    private let perCredential: Int
+    private var addresses: [IPAddress: Int] = [:]
+    private var credentials: [String: Int] = [:]
+
+    init(_ limits: GatewayConfiguration.Limits) {
+        perAddress = limits.maximumRequestsPerAddress
+        perCredential = limits.maximumRequestsPerCredential
+    }
+
+    /// Counts a request in, unless its address or its credential has too many under way.
+    mutating func enter(address: IPAddress?, credential: String?) throws(Refusal) -> Slot {
+        if let address, addresses[address, default: 0] >= perAddress { throw Self.refusal }
+        if let credential, credentials[credential, default: 0] >= perCredential { throw Self.refusal }
+        if let address { addresses[address, default: 0] += 1 }
+        if let credential { credentials[credential, default: 0] += 1 }
+        return Slot(address: address, credential: credential)
+    }
+
+    mutating func leave(_ slot: Slot) {
+        if let address = slot.address { Self.lower(&addresses, address) }
+        if let credential = slot.credential { Self.lower(&credentials, credential) }
+    }
+
+    private static func lower<Name>(_ counts: inout [Name: Int], _ name: Name) {
+        guard let count = counts[name] else { return }
+        counts[name] = count > 1 ? count - 1 : nil
+    }
+
+    private static var refusal: Refusal {
+        Refusal(.tooManyRequests, "Too many requests are under way; wait until some are answered.", retryAfter: 1)
+    }
+}

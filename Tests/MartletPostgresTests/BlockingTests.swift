@@ -1,0 +1,140 @@
+import MartletCore
+import MartletPostgres
+import MartletTesting
+import Synchronization
+import Testing
+
+/// One role's statements wait for a lock; nobody else does.
+@Suite struct BlockingTests {
+    private final class Counter: Sendable {
+        let value = Atomic<Int>(0)
+    }
+
+    private struct Roles {
+        let client: PostgresClient
+        let a: PostgresIdentifier
+        let b: PostgresIdentifier
+    }
+
+    /// Runs `body` while another client holds a lock on the table `t`, which `body` gives back by the closure it gets.
+    private func withLockedTable(
+        _ configure: (inout PostgresConfiguration) -> Void = { _ in }, _ body: (Roles, _ release: () async throws -> Void) async throws -> Void
+    ) async throws {
+        var configuration = try await PostgresServer.shared().makeDatabase()
+        let plain = configuration
+        configure(&configuration)
+        try await withClient(plain) { locker async throws in
+            let suffix = UInt32.random(in: 0 ... .max)
+            let a = try #require(PostgresIdentifier("blocked_\(suffix)")), b = try #require(PostgresIdentifier("free_\(suffix)"))
+            try await locker.execute("CREATE TABLE t (x int)")
+            try await locker.execute("CREATE TABLE u (x int)")
+            for role in [a, b] {
+                try await locker.execute("CREATE ROLE \(role)")
+                try await locker.execute("GRANT ALL ON t, u TO \(role)")
+            }
+            let (locked, didLock) = AsyncStream.makeStream(of: Void.self)
+            let (wanted, release) = AsyncStream.makeStream(of: Void.self)
+            let holder = Task {
+                try await locker.withTransaction { transaction in
+                    try await transaction.execute("LOCK TABLE t IN ACCESS EXCLUSIVE MODE")
+                    didLock.finish()
+                    for await _ in wanted {}
+                }
+            }
+            for await _ in locked {}
+            try await withClient(configuration) { client async throws in
+                try await body(Roles(client: client, a: a, b: b)) {
+                    release.finish()
+                    try await holder.value
+                }
+            }
+            release.finish()
+            try await holder.value
+        }
+    }
+
+    private func under(_ role: PostgresIdentifier?, _ query: PostgresQuery) -> PostgresQuery {
+        var query = query
+        query.role = role
+        return query
+    }
+
+    @Test func `Statements that wait for a lock do not stop those of other roles`() async throws {
+        try await withLockedTable { roles, release async throws in
+            let client = roles.client
+            // The connections are up, and the roles known.
+            for role in [roles.a, roles.b, nil] { try await client.execute(under(role, "SELECT x FROM u")) }
+            let answered = Counter()
+            let inserts = (0..<50).map { number in
+                Task {
+                    try await client.execute(under(roles.a, "INSERT INTO t VALUES (\(number))"))
+                    answered.value.add(1, ordering: .relaxed)
+                }
+            }
+            try await Task.sleep(for: .milliseconds(300))
+            let start = ContinuousClock.now
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<100 {
+                    let query: PostgresQuery = "SELECT x FROM u WHERE x = \(number)"
+                    group.addTask { try await client.execute(under(number % 2 == 0 ? roles.b : nil, query)) }
+                }
+                // A transaction finds a connection, too.
+                group.addTask {
+                    let count = try await client.withTransaction(role: roles.b) { try await $0.execute("INSERT INTO u VALUES (1)") }
+                    #expect(count == 1)
+                }
+                try await group.waitForAll()
+            }
+            #expect(ContinuousClock.now - start < .seconds(2))
+            #expect(answered.value.load(ordering: .relaxed) == 0)
+            try await release()
+            for insert in inserts { try await insert.value }
+            #expect(try await client.query("SELECT count(*) FROM t")[0].decode(0, as: Int.self) == 50)
+        }
+    }
+
+    @Test func `Behind a statement that takes long nothing is sent while another connection is free`() async throws {
+        try await withClient({ $0.maximumConnections = 3 }) { client async throws in
+            _ = try await client.query("SELECT 1")
+            let sleeper = Task { try await client.query("SELECT pg_sleep(3)") }
+            try await Task.sleep(for: .milliseconds(200))
+            let start = ContinuousClock.now
+            for number in 0..<100 { _ = try await client.query("SELECT \(number)") }
+            #expect(ContinuousClock.now - start < .seconds(2))
+            _ = try await sleeper.value
+        }
+    }
+
+    @Test func `A lock is waited for as long as configured`() async throws {
+        try await withLockedTable({ $0.lockTimeout = .milliseconds(300) }) { roles, release async throws in
+            let start = ContinuousClock.now
+            let error = await postgresError { try await roles.client.execute("INSERT INTO t VALUES (1)") }
+            #expect(error?.sqlState == "55P03")
+            #expect(error?.condition == .unavailable)
+            #expect((.milliseconds(300) ... .seconds(3)).contains(ContinuousClock.now - start))
+            #expect(try await roles.client.query("SHOW lock_timeout")[0].decode(0, as: String.self) == "300ms")
+            try await release()
+            #expect(try await roles.client.execute("INSERT INTO t VALUES (1)") == 1)
+        }
+    }
+
+    @Test(arguments: [
+        (Duration.zero, [:], "0"), (.seconds(5), [:], "5s"), (.microseconds(1), [:], "1ms"), (.seconds(5), ["lock_timeout": "7s"], "7s"),
+    ])
+    func `The session's lock_timeout`(limit: Duration, settings: [String: String], expected: String) async throws {
+        try await withClient({ $0.lockTimeout = limit; $0.sessionSettings = settings }) { client async throws in
+            #expect(try await client.query("SHOW lock_timeout")[0].decode(0, as: String.self) == expected)
+        }
+    }
+
+    @Test(arguments: [
+        ("55P03", DependencyCondition.unavailable), ("40001", .unavailable), ("40P01", .unavailable), ("57014", .timeout),
+        ("53300", .unavailable), ("57P01", .unavailable), ("23505", .fault),
+    ])
+    func `What a server's error means to others`(sqlState: String, condition: DependencyCondition) async throws {
+        try await withClient { client async throws in
+            let raise = PostgresQuery(unescaped: "DO $$ BEGIN RAISE 'x' USING ERRCODE = '\(sqlState)'; END $$")
+            #expect(await postgresError { try await client.query(raise) }?.condition == condition)
+        }
+    }
+}
