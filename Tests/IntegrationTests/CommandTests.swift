@@ -17,7 +17,9 @@ extension IntegrationTests {
                     try server.signal("postgres", SIGKILL)
                     let worse = try await Programs.run("martlet", ["doctor", "--state", server.state.path])
                     #expect(worse.status == 1 && worse.output.contains("WRONG the database answers"), "\(worse)")
-                    for text in [server.connection.databaseURL, server.connection.secret] { #expect(!worse.output.contains(text)) }
+                    for text in [server.connection.databaseURL, server.connection.secret] {
+                        #expect(!worse.output.contains(text))
+                    }
                 }
             }
         }
@@ -27,7 +29,9 @@ extension IntegrationTests {
             let name = try await postgres.makeDatabaseNamed()
             let url = "postgresql://\(postgres.user):\(postgres.password)@127.0.0.1:\(postgres.port)/\(name)"
             let first = try await Programs.run("martlet", ["migrate"], environment: ["MARTLET_DATABASE_URL": url])
-            #expect(first.status == 0 && first.output.contains("applied auth") && first.output.contains("applied storage"), "\(first)")
+            #expect(
+                first.status == 0 && first.output.contains("applied auth") && first.output.contains("applied storage"),
+                "\(first)")
             let second = try await Programs.run("martlet", ["migrate"], environment: ["MARTLET_DATABASE_URL": url])
             #expect(second.status == 0 && second.output == "up to date\n", "\(second)")
             try await postgres.stop()
@@ -60,7 +64,9 @@ extension IntegrationTests {
                 names: "MARTLET_INTERNAL_SECRET"),
             Wrong(what: "a port that is no number", environment: ["MARTLET_HTTP_PORT": "x"], names: "MARTLET_HTTP_PORT"),
             Wrong(what: "a port out of range", environment: ["MARTLET_HTTP_PORT": "65536"], names: "MARTLET_HTTP_PORT"),
-            Wrong(what: "an internal port out of range", environment: ["MARTLET_INTERNAL_PORT": "-1"], names: "MARTLET_INTERNAL_PORT"),
+            Wrong(
+                what: "an internal port out of range", environment: ["MARTLET_INTERNAL_PORT": "-1"],
+                names: "MARTLET_INTERNAL_PORT"),
             Wrong(what: "a log level that is none", environment: ["MARTLET_LOG_LEVEL": "loud"], names: "MARTLET_LOG_LEVEL"),
             Wrong(
                 programs: ["auth", "storage", "config", "analytics", "notifications"], what: "no database",
@@ -68,21 +74,26 @@ extension IntegrationTests {
             Wrong(
                 programs: ["storage"], what: "no connections", environment: ["MARTLET_DATABASE_CONNECTIONS": "0"],
                 names: "MARTLET_DATABASE_CONNECTIONS"),
-            Wrong(programs: ["gateway"], what: "no address of auth", environment: ["MARTLET_KEYRING_URL": nil], names: "MARTLET_KEYRING_URL"),
+            Wrong(
+                programs: ["gateway"], what: "no address of auth", environment: ["MARTLET_KEYRING_URL": nil],
+                names: "MARTLET_KEYRING_URL"),
             Wrong(
                 programs: ["gateway"], what: "a routes file that is not there",
                 environment: ["MARTLET_ROUTES_FILE": "/nowhere/routes.json"], names: "/nowhere/routes.json"),
             Wrong(
-                programs: ["gateway"], what: "a routes file that is no JSON", environment: ["MARTLET_ROUTES_FILE": "/etc/passwd"],
+                programs: ["gateway"], what: "a routes file that is no JSON",
+                environment: ["MARTLET_ROUTES_FILE": "/etc/passwd"],
                 names: "/etc/passwd"),
             Wrong(
                 programs: ["gateway"], what: "a route to a service without an address",
                 environment: ["MARTLET_UPSTREAM_STORAGE": nil], names: "storage"),
             Wrong(
-                programs: ["gateway"], what: "an upstream that is no address", environment: ["MARTLET_UPSTREAM_STORAGE": "no port"],
+                programs: ["gateway"], what: "an upstream that is no address",
+                environment: ["MARTLET_UPSTREAM_STORAGE": "no port"],
                 names: "no port"),
             Wrong(
-                programs: ["gateway"], what: "a certificate without its key", environment: ["MARTLET_TLS_CERTIFICATE": "/nowhere.pem"],
+                programs: ["gateway"], what: "a certificate without its key",
+                environment: ["MARTLET_TLS_CERTIFICATE": "/nowhere.pem"],
                 names: "MARTLET_TLS_KEY"),
             Wrong(
                 programs: ["gateway"], what: "a network that is none", environment: ["MARTLET_TRUSTED_PROXIES": "nonsense"],
@@ -90,7 +101,9 @@ extension IntegrationTests {
         ]
 
         @Test(arguments: wrong)
-        func `a program with a wrong configuration ends with status 1 and one line that names the key`(_ wrong: Wrong) async throws {
+        func `a program with a wrong configuration ends with status 1 and one line that names the key`(_ wrong: Wrong)
+            async throws
+        {
             let folder = try TemporaryFolder.make()
             defer { TemporaryFolder.remove(folder) }
             for program in wrong.programs {

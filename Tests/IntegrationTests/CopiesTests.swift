@@ -11,7 +11,8 @@ extension IntegrationTests {
 
         init() throws { server = try .current }
 
-        @Test func `two copies of storage share the work, and the loss of one fails no read but those in flight`() async throws {
+        @Test func `two copies of storage share the work, and the loss of one fails no read but those in flight`() async throws
+        {
             let second = try await start("storage", upstreams: [])
             defer { second.stop() }
             let first = try #require(server.connection.services["storage"])
@@ -78,11 +79,13 @@ extension IntegrationTests {
             environment["MARTLET_HTTP_PORT"] = String(port)
             environment["MARTLET_INTERNAL_PORT"] = String(internalPort)
             if !upstreams.isEmpty {
-                environment["MARTLET_UPSTREAM_STORAGE"] = upstreams.map { $0.replacing("http://", with: "") }.joined(separator: ",")
+                environment["MARTLET_UPSTREAM_STORAGE"] = upstreams.map { $0.replacing("http://", with: "") }.joined(
+                    separator: ",")
                 environment["MARTLET_STATE_DIRECTORY"] = server.state.appending(path: "gateway-\(port)").path
             }
             let log = server.state.appending(path: "log/\(name)-\(port).log")
-            let program = try RunningProgram.start([try Programs.path(name)], environment: environment, output: log, errors: log)
+            let program = try RunningProgram.start(
+                [try Programs.path(name)], environment: environment, output: log, errors: log)
             let copy = Copy(
                 program: program, address: "http://127.0.0.1:\(port)", internalAddress: "http://127.0.0.1:\(internalPort)")
             try await eventually("the copy of \(name) is ready") {
@@ -93,7 +96,9 @@ extension IntegrationTests {
 
         private func requestCount(_ internalAddress: String) async throws -> Int {
             let metrics = try await Client.send("GET", internalAddress + "/metrics").text
-            let lines = metrics.split(separator: "\n").filter { $0.hasPrefix("martlet_http_requests") && $0.contains(#"status="200""#) }
+            let lines = metrics.split(separator: "\n").filter {
+                $0.hasPrefix("martlet_http_requests") && $0.contains(#"status="200""#)
+            }
             return lines.compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0) { $0 + Int($1) }
         }
     }

@@ -54,13 +54,15 @@ extension IntegrationTests {
             let address = try #require(connection.services["auth"])
             let header = try signed(for: connection.appId, by: try internalSecret(), at: Date())
             for (method, path) in [("GET", "/internal/keyring"), ("POST", "/internal/credentials/used")] {
-                let reply = try await Client.send(method, address + path, headers: [HeaderName.principal: header], method == "POST" ? "{}" : nil)
+                let reply = try await Client.send(
+                    method, address + path, headers: [HeaderName.principal: header], method == "POST" ? "{}" : nil)
                 #expect(reply.isRefusal(.forbidden), "\(path) \(reply)")
             }
         }
 
         @Test(arguments: [
-            "/", "/metrics", "/health/live", "/health/ready", "/internal/keyring", "/internal/credentials/used", "/storage/Notes",
+            "/", "/metrics", "/health/live", "/health/ready", "/internal/keyring", "/internal/credentials/used",
+            "/storage/Notes",
             "/collections", "/admin",
         ])
         func `the public port has nothing at`(path: String) async throws {

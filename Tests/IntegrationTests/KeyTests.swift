@@ -96,7 +96,9 @@ extension IntegrationTests {
         }
 
         @Test func `a secret rotates without an outage`() async throws {
-            let (old, new) = (try await server.makeKey("secret", "--label", "old"), try await server.makeKey("secret", "--label", "new"))
+            let (old, new) = (
+                try await server.makeKey("secret", "--label", "old"), try await server.makeKey("secret", "--label", "new")
+            )
             let (before, after) = (client.adding(HeaderName.secret, old.key), client.adding(HeaderName.secret, new.key))
             try await waitUntilOpen(before)
             try await waitUntilOpen(after)
@@ -170,7 +172,9 @@ extension IntegrationTests {
 
         /// Two seconds is the promise; the limit is generous because the machine may be busy.
         private func waitUntilOpen(_ client: Client) async throws {
-            try await eventually("the new credential opens", within: .seconds(15)) { try await client.get("storage/Any").status == 200 }
+            try await eventually("the new credential opens", within: .seconds(15)) {
+                try await client.get("storage/Any").status == 200
+            }
         }
 
         private func waitUntilRefused(_ client: Client) async throws {

@@ -70,7 +70,9 @@ extension IntegrationTests {
             let reply = try await silent
             #expect(reply.isProblem(.unavailable) || reply.isProblem(.upstreamTimeout), "\(reply)")
             for process in family { kill(process, SIGCONT) }
-            try await eventually("it is used again", within: .seconds(60)) { try await client.get("storage/Outage/c").status == 200 }
+            try await eventually("it is used again", within: .seconds(60)) {
+                try await client.get("storage/Outage/c").status == 200
+            }
         }
 
         private func postgresProcesses() throws -> [pid_t] {

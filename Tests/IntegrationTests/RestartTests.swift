@@ -16,7 +16,9 @@ extension IntegrationTests {
             /// Whether clients may see their connection refused or broken.
             var mayBreak = false
 
-            var testDescription: String { "\(process) by \(signal == SIGKILL ? "SIGKILL" : "SIGTERM")" }
+            var testDescription: String {
+                "\(process) by " + (signal == SIGKILL ? "SIGKILL" : signal == SIGINT ? "SIGINT" : "SIGTERM")
+            }
         }
 
         static let drills = [

@@ -18,13 +18,17 @@ extension IntegrationTests {
                     _ = try await client.get("storage/a%2fb")
                 }
                 // Keys where they do not belong.
-                for path in ["/\(connection.appKey)", "/api/\(connection.secret)/storage/Notes", "/?secret=\(connection.secret)"] {
-                    _ = try await Client.send("GET", connection.url + path, headers: ["authorization": "Bearer \(connection.evaluationKey)"])
+                for path in [
+                    "/\(connection.appKey)", "/api/\(connection.secret)/storage/Notes", "/?secret=\(connection.secret)",
+                ] {
+                    _ = try await Client.send(
+                        "GET", connection.url + path, headers: ["authorization": "Bearer \(connection.evaluationKey)"])
                 }
                 _ = try await client.get("storage/\(connection.secret)?nonsense=\(connection.masterKey)")
                 let storage = try #require(connection.services["storage"])
                 _ = try await Client.send(
-                    "GET", "\(storage)/collections?key=\(connection.secret)", headers: [HeaderName.principal: connection.masterKey])
+                    "GET", "\(storage)/collections?key=\(connection.secret)",
+                    headers: [HeaderName.principal: connection.masterKey])
                 for name in ["storage", "auth", "gateway"] { try await server.restart(name) }
                 try await server.withoutSupervisor {
                     try server.signal("postgres", SIGKILL)

@@ -58,7 +58,8 @@ extension IntegrationTests {
         @Test func `a second server over the same state is refused in one sentence`() async throws {
             try await LocalServer.with { server in
                 let second = try await Programs.run(
-                    "martlet", ["up", "--state", server.state.path, "--programs", Programs.folder.path, "--routes", server.routes.path],
+                    "martlet",
+                    ["up", "--state", server.state.path, "--programs", Programs.folder.path, "--routes", server.routes.path],
                     environment: ["MARTLET_PORT": String(try LocalServer.freePort())])
                 #expect(second.status == 1)
                 #expect(second.output == "")

@@ -48,6 +48,10 @@ extension GatewayConfiguration {
         limits.maximumURIBytes = try settings.integer("limit.uri.bytes", default: limits.maximumURIBytes, in: 256...1 << 16)
         limits.maximumBodyBytes = Int64(
             try settings.integer("limit.body.bytes", default: Int(limits.maximumBodyBytes), in: 0...1 << 40))
+        limits.maximumRequestsPerAddress = try settings.integer(
+            "limit.address.inflight", default: limits.maximumRequestsPerAddress, in: 1...100_000)
+        limits.maximumRequestsPerCredential = try settings.integer(
+            "limit.key.inflight", default: limits.maximumRequestsPerCredential, in: 1...100_000)
         limits.maximumConnections = try settings.integer("limit.connections", default: limits.maximumConnections, in: 1...1_000_000)
     }
 

@@ -23,7 +23,9 @@ extension LocalServer {
         let result = try await martlet("app", "create", "--name", name, "--json")
         try #require(result.status == 0, "\(result.errors)")
         let app = try JSONDecoder().decode(MadeApp.self, from: Data(result.output.utf8))
-        for text in [app.appKey, app.secret, app.masterKey, app.testAppKey, app.ingestKey, app.evaluationKey] { note(secret: text) }
+        for text in [app.appKey, app.secret, app.masterKey, app.testAppKey, app.ingestKey, app.evaluationKey] {
+            note(secret: text)
+        }
         return app
     }
 

@@ -7,7 +7,8 @@ import Synchronization
 enum Load {
     /// Repeats `act` in `count` tasks while `body` runs; each gets its number and the round, and ends its round.
     static func run(
-        _ count: Int, _ act: @escaping @Sendable (_ client: Int, _ round: Int) async -> Void, during body: () async throws -> Void
+        _ count: Int, _ act: @escaping @Sendable (_ client: Int, _ round: Int) async -> Void,
+        during body: () async throws -> Void
     ) async throws {
         let end = End()
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -300,7 +300,8 @@ enum Repository {
 struct LocalServerTrait: SuiteTrait, TestScoping {
     var environment: [String: String] = [:]
 
-    func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void) async throws {
+    func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void) async throws
+    {
         try await LocalServer.with(environment: environment) { server in
             try await LocalServer.$held.withValue(server) { try await function() }
         }

@@ -14,7 +14,9 @@ final class RawConnection {
         address.sin_port = UInt16(port).bigEndian
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
         let status = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
         }
         guard status == 0 else { throw Trouble("no connection to port \(port)") }
     }
@@ -37,7 +39,8 @@ final class RawConnection {
             let parts = received.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2 else { continue }
             let length = parts[0].split(separator: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }
-            guard let length, let expected = Int(length.drop { $0 != ":" }.dropFirst().trimmingCharacters(in: .whitespaces)) else {
+            guard let length, let expected = Int(length.drop { $0 != ":" }.dropFirst().trimmingCharacters(in: .whitespaces))
+            else {
                 throw Trouble("no length in: \(parts[0])")
             }
             if parts[1].utf8.count == expected { return Int(received.dropFirst(9).prefix(3)) ?? 0 }

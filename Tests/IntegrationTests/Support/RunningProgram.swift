@@ -58,7 +58,9 @@ struct RunningProgram: Sendable {
 
     /// False also for a zombie: in a container without an init nobody buries the orphans.
     static func isRunning(_ pid: pid_t) -> Bool {
-        guard kill(pid, 0) == 0, let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return false }
+        guard kill(pid, 0) == 0, let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else {
+            return false
+        }
         return !text.contains(") Z ")
     }
 }
@@ -119,7 +121,8 @@ enum TemporaryFolder {
     static func make() throws -> URL {
         // Short, for the path of a UNIX socket; open to the user `postgres`, who has to pass through.
         let folder = URL(fileURLWithPath: "/tmp/mit-\(getpid())-\(UInt32.random(in: 0 ... .max))")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
         return folder
     }
 
