@@ -2,6 +2,7 @@ import Logging
 import MartletPostgres
 import MartletTesting
 import ServiceLifecycle
+import Synchronization
 import Testing
 
 /// Each with a server of its own, to be killed.
@@ -9,11 +10,15 @@ import Testing
     @Test func `A server killed under load gives clean errors, and service returns by itself`() async throws {
         let server = try await PostgresServer.start()
         try await withClient(server.configuration()) { client async throws in
+            let answered = Count()
             let load = (0..<64).map { _ in
                 Task {
                     var codes: Set<String> = []
                     for _ in 0..<10_000 where !Task.isCancelled {
-                        do { _ = try await client.query("SELECT pg_sleep(0.001)") } catch let error as PostgresError {
+                        do {
+                            _ = try await client.query("SELECT pg_sleep(0.001)")
+                            answered.increment()
+                        } catch let error as PostgresError {
                             codes.insert(error.code.description)
                             if error.code == .connectionLost { #expect(error.mayHaveExecuted) }
                         }
@@ -21,8 +26,7 @@ import Testing
                     return codes
                 }
             }
-            try await Task.sleep(for: .milliseconds(300))
-            try await eventually("ready") { client.isReady }
+            try await eventually("under load") { client.isReady && answered.value > 200 }
             try await server.kill()
             try await eventually("not ready") { !client.isReady }
             try await server.start()
@@ -103,4 +107,10 @@ import Testing
         #expect(await postgresError { try await client.query("SELECT 1") }?.code == .closed)
         #expect(!client.isReady)
     }
+}
+
+private final class Count: Sendable {
+    private let number = Atomic<Int>(0)
+    var value: Int { number.load(ordering: .relaxed) }
+    func increment() { number.wrappingAdd(1, ordering: .relaxed) }
 }

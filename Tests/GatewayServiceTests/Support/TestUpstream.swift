@@ -4,7 +4,7 @@ import NIOPosix
 import Synchronization
 
 /// An HTTP server in process that records what arrives and behaves as the path asks:
-/// `echo`, `sink`, `big`, `slow`, `never`, `events`, `close`, `half`, `status/N`; anything else answers 200 with its name.
+/// `echo`, `sink`, `page`, `big`, `slow`, `never`, `events`, `close`, `half`, `status/N`; anything else answers 200 with its name.
 final class TestUpstream: Sendable {
     struct Arrival: Sendable {
         var head: HTTPRequestHead
@@ -135,6 +135,7 @@ private final class UpstreamHandler: ChannelInboundHandler {
         case "ready": respond(context, upstream.isHealthy ? .ok : .serviceUnavailable, "")
         case "echo": respond(context, .ok, String(buffer: body))
         case "sink": respond(context, .ok, "\(bodyCount)")
+        case "page": respond(context, .ok, String(repeating: "x", count: 65_536))
         case "never": break
         case "slow":
             context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(600)) { self.respond(context, .ok, "slow") }

@@ -6,6 +6,9 @@ import Synchronization
 /// A process that is kept running: started again when it ends, after 0.2 s at first and 5 s at most, until shutdown.
 final class ChildProcess: Service {
     private static let stopGrace: Duration = .seconds(30)
+    /// One start at a time: Foundation learns of a process's end when its side of a socket closes, and a sibling started at
+    /// the same moment could inherit that side and keep it open.
+    private static let start = Mutex<Void>(())
 
     let name: String
     private let command: [String]
@@ -70,7 +73,7 @@ final class ChildProcess: Service {
         await withCheckedContinuation { continuation in
             process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
             do {
-                try process.run()
+                try Self.start.withLock { _ in try process.run() }
             } catch {
                 process.terminationHandler = nil
                 logger.error("process not started", metadata: ["process.name": "\(name)", "error.cause": "\(error)"])
