@@ -1,7 +1,6 @@
 import Foundation
 import NIOCore
 import NIOHTTP1
-import Synchronization
 import Testing
 
 @testable import GatewayService
@@ -177,8 +176,4 @@ import Testing
             await steady.close()
         }
     }
-}
-
-private final class Outcome: Sendable {
-    let isThere = Mutex(false)
 }

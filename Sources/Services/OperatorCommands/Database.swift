@@ -10,7 +10,10 @@ enum Database {
         url: Secret? = nil, _ body: (PostgresClient) async throws -> T
     ) async throws -> T {
         let url = try url ?? environmentURL()
-        let configuration = PostgresConfiguration(url: url, applicationName: "martlet", maximumConnections: 1)
+        var configuration = PostgresConfiguration(url: url, applicationName: "martlet", maximumConnections: 1)
+        // One lost answer of a name server costs 5 s, and an operator would rather wait than call again.
+        configuration.connectTimeout = .seconds(12)
+        configuration.waitForConnectionTimeout = .seconds(15)
         let client = PostgresClient(configuration: configuration, logger: Logger(label: "martlet") { _ in SwiftLogNoOpLogHandler() })
         do {
             let result = try await body(client)
