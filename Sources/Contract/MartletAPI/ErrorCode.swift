@@ -34,6 +34,7 @@ public struct ErrorCode: Sendable, Hashable {
     public static let methodNotAllowed = ErrorCode("method-not-allowed", 405, "The method is not allowed here")
     public static let requestTimeout = ErrorCode("request-timeout", 408, "The request did not arrive in time")
     public static let conflict = ErrorCode("conflict", 409, "The request conflicts with what is stored")
+    public static let preconditionFailed = ErrorCode("precondition-failed", 412, "The object is not as the request demands")
     public static let payloadTooLarge = ErrorCode("payload-too-large", 413, "The body is too large")
     public static let uriTooLong = ErrorCode("uri-too-long", 414, "The address is too long")
     public static let unsupportedMediaType = ErrorCode("unsupported-media-type", 415, "The media type is not accepted")
@@ -53,7 +54,8 @@ public struct ErrorCode: Sendable, Hashable {
     public static let all: [ErrorCode] = [
         malformedRequest, invalidPath, invalidParameter, invalidJSON, invalidBody, invalidName, invalidID, invalidFilter,
         unknownOperator, limitExceeded, unauthorized, forbidden, notFound, objectNotFound, collectionNotFound,
-        indexNotFound, methodNotAllowed, requestTimeout, conflict, payloadTooLarge, uriTooLong, unsupportedMediaType,
+        indexNotFound, methodNotAllowed, requestTimeout, conflict, preconditionFailed,
+        payloadTooLarge, uriTooLong, unsupportedMediaType,
         expectationFailed, tooManyRequests, headersTooLarge, internalError, notImplemented, upstreamFailed,
         unavailable, upstreamTimeout, versionNotSupported,
     ]

@@ -6,5 +6,6 @@ extension StorageService {
     /// The compiler plug-in puts `_` for the leading digit of a file's name: `001_…` is `_01_…`.
     public static let migrations: [Migration] = [
         Migration(number: 1, name: "provision", sql: PackageResources._01_provision_sql),
+        Migration(number: 2, name: "space", sql: PackageResources._02_space_sql),
     ]
 }

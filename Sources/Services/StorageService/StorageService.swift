@@ -14,6 +14,8 @@ public struct StorageService: ServiceDefinition {
     let objects: ObjectStore
     let collections: CollectionStore
     let indexes: IndexStore
+    let rights: RightsStore
+    let signal = ChangeSignal()
 
     public init(settings: Settings, logger: Logger) throws {
         let configuration = PostgresConfiguration(
@@ -26,11 +28,13 @@ public struct StorageService: ServiceDefinition {
         let spaces = Spaces(postgres: postgres)
         self.postgres = postgres
         self.collections = CollectionStore(postgres: postgres, spaces: spaces)
-        self.objects = ObjectStore(postgres: postgres, spaces: spaces, collections: collections)
+        self.rights = RightsStore(postgres: postgres, spaces: spaces)
+        self.objects = ObjectStore(
+            postgres: postgres, spaces: spaces, collections: collections, rights: rights, signal: signal)
         self.indexes = IndexStore(postgres: postgres, spaces: spaces)
     }
 
-    public var background: [any Service] { [postgres] }
+    public var background: [any Service] { [postgres, RightsWatch(rights: rights, postgres: postgres)] }
 
     public func isReady() async -> Bool { postgres.isReady }
 }

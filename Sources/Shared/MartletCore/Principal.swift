@@ -21,13 +21,18 @@ public struct Principal: Codable, Sendable, Hashable {
     public var environment: AppEnvironment
     /// Id of the credential that opened the door; the process name for `.service`.
     public var credentialID: String
+    /// The app's end user who is asking, or whom its server asks for; nil: nobody in particular.
+    public var userID: String?
 
-    public init(kind: Kind, appID: String, appNumber: Int, environment: AppEnvironment, credentialID: String) {
+    public init(
+        kind: Kind, appID: String, appNumber: Int, environment: AppEnvironment, credentialID: String, userID: String? = nil
+    ) {
         self.kind = kind
         self.appID = appID
         self.appNumber = appNumber
         self.environment = environment
         self.credentialID = credentialID
+        self.userID = userID
     }
 
     public static func service(_ name: String) -> Principal {

@@ -85,14 +85,3 @@ public struct Answer: Sendable, CustomStringConvertible {
 
     public var description: String { "\(status) \(text.prefix(2_000))" }
 }
-
-extension JSONValue {
-    /// A member by name, or an element by number; nil where there is none.
-    public subscript(name: some StringProtocol) -> JSONValue? {
-        switch self {
-        case .object(let members): members.first { $0.name == name }?.value
-        case .array(let elements): Int(name).flatMap { elements.indices.contains($0) ? elements[$0] : nil }
-        default: nil
-        }
-    }
-}

@@ -47,7 +47,7 @@ struct StorageApp: Sendable {
             let name: String = try row.decode(0)
             let table = try #require(PostgresIdentifier(schema: schema, name: name))
             var query: PostgresQuery = """
-                SELECT coalesce(string_agg(t::text, '|' ORDER BY id), '')
+                SELECT coalesce(string_agg(t::text, '|' ORDER BY t::text), '')
                     || (SELECT string_agg(indexdef, '|' ORDER BY indexdef) FROM pg_indexes
                         WHERE schemaname = \(schema) AND tablename = \(name))
                 FROM \(table) AS t

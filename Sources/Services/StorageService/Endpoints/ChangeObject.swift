@@ -2,16 +2,22 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `PATCH /storage/{collection}/{id}`: sets the top-level fields in the body and leaves the others; null is stored as null.
+/// `PATCH /storage/{collection}/{id}`: sets the fields in the body, carries out its operations and leaves the other fields.
+///
+/// `If-Match` holds it back when the object has another entity tag, 412. Answers the object as it is stored.
 struct ChangeObject: Endpoint {
     let objects: ObjectStore
+    let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
-        let (collection, id) = (try context.collection, try context.objectID)
-        let document = try Document(try await request.wholeBody(upTo: Document.maximumSizeInBytes), replacing: id)
-        let rows = try await objects.change(id, by: document, in: collection, of: context.space)
-        guard let rows, !rows.isEmpty else { throw HTTPProblem(.objectNotFound) }
-        return .object(rows)
+        let (scope, id) = (try await context.scope(rights), try context.objectID)
+        let precondition = try Precondition(request)
+        let body = try await request.wholeBody(upTo: Document.maximumSizeInBytes)
+        let document = try Document(body, replacing: id, allowingOperations: true)
+        guard let written = try await objects.change(id, by: document, if: precondition, in: scope) else {
+            throw HTTPProblem(.objectNotFound)
+        }
+        return try .object(written)
     }
 }

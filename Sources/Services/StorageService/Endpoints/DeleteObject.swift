@@ -2,13 +2,15 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `DELETE /storage/{collection}/{id}`: deletes the object for good, 204.
+/// `DELETE /storage/{collection}/{id}`: deletes the object for good, 204. `If-Match` as in `ReplaceObject`.
 struct DeleteObject: Endpoint {
     let objects: ObjectStore
+    let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
-        guard try await objects.delete(context.objectID, in: context.collection, of: context.space) else {
+        let (scope, id) = (try await context.scope(rights), try context.objectID)
+        guard try await objects.delete(id, if: try Precondition(request), in: scope) else {
             throw HTTPProblem(.objectNotFound)
         }
         return Response(status: .noContent)

@@ -28,8 +28,11 @@ enum Envelope {
 }
 
 extension Response {
-    /// One object, from the single cell that holds its text.
-    static func object(_ rows: PostgresRows, status: HTTPResponse.Status = .ok) -> Response {
-        .json(rows[0].withBytes(0) { ByteBuffer(bytes: $0 ?? UnsafeRawBufferPointer(start: nil, count: 0)) }, status: status)
+    /// One object, with its entity tag.
+    static func object(_ written: ObjectStore.Written, status: HTTPResponse.Status = .ok) throws -> Response {
+        let body = written.rows[0].withBytes(0) { ByteBuffer(bytes: $0 ?? UnsafeRawBufferPointer(start: nil, count: 0)) }
+        var response = Response.json(body, status: status)
+        response.headers[.eTag] = try written.entityTag.header
+        return response
     }
 }

@@ -6,12 +6,14 @@ import MartletHTTP
 /// Answers the envelope of A2; a collection that was never written to is empty.
 struct ListObjects: Endpoint {
     let objects: ObjectStore
+    let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        var query = try ListQuery(request.uri.queryParameters)
+        let scope = try await context.scope(rights)
+        var query = try ListQuery(request.uri.queryParameters, in: scope)
         if let skip = context.parameters.get("id"), let limit = context.parameters.get("limit") {
             try query.setPage(skip: skip, limit: limit)
         }
-        return Envelope.response(try await objects.list(query, in: context.collection, of: context.space))
+        return Envelope.response(try await objects.list(query, in: scope))
     }
 }

@@ -33,6 +33,12 @@ extension ServiceContext {
         get throws { try AppSpace(master) }
     }
 
+    /// The collection in the path, with the rights of whoever asks.
+    func scope(_ rights: RightsStore) async throws -> QueryScope {
+        let (collection, space) = (try collection, try space)
+        return QueryScope(space: space, collection: collection, rights: try await rights.rights(of: try principal, in: space))
+    }
+
     /// One part of the path without its percent-encoding, which the router leaves in; empty when that is not text.
     func component(_ name: String) -> String {
         parameters.get(name)?.removingPercentEncoding ?? ""

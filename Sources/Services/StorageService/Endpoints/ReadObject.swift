@@ -1,18 +1,24 @@
+import HTTPTypes
 import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /storage/{collection}/{id}?keys=&deleted=`
+/// `GET /storage/{collection}/{id}?keys=&deleted=`; 304 when `If-None-Match` names its entity tag.
 struct ReadObject: Endpoint {
     let objects: ObjectStore
+    let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters(["keys", "deleted"])
-        let query = try ListQuery(request.uri.queryParameters)
-        let rows = try await objects.find(
-            context.objectID, keys: query.keys, includingDeleted: query.includesDeleted, in: context.collection,
-            of: context.space)
-        guard let rows, !rows.isEmpty else { throw HTTPProblem(.objectNotFound) }
-        return .object(rows)
+        let (scope, id) = (try await context.scope(rights), try context.objectID)
+        let query = try ListQuery(request.uri.queryParameters, in: scope)
+        guard let found = try await objects.find(id, keys: query.keys, includingDeleted: query.includesDeleted, in: scope) else {
+            throw HTTPProblem(.objectNotFound)
+        }
+        let tag = try found.entityTag
+        if let known = request.headers[.ifNoneMatch], try EntityTag.list(known)?.contains(tag) ?? true {
+            return Response(status: .notModified, headers: [.eTag: tag.header])
+        }
+        return try .object(found)
     }
 }

@@ -2,14 +2,17 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `POST /storage/remove/{collection}/{id}`: marks the object removed; `deleted=true` still reads it.
+/// `POST /storage/remove/{collection}/{id}`: marks the object removed; `deleted=true` still reads it. `If-Match` as in `ReplaceObject`.
 struct RemoveObject: Endpoint {
     let objects: ObjectStore
+    let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
-        let rows = try await objects.remove(context.objectID, in: context.collection, of: context.space)
-        guard let rows, !rows.isEmpty else { throw HTTPProblem(.objectNotFound) }
-        return .object(rows)
+        let (scope, id) = (try await context.scope(rights), try context.objectID)
+        guard let removed = try await objects.remove(id, if: try Precondition(request), in: scope) else {
+            throw HTTPProblem(.objectNotFound)
+        }
+        return try .object(removed)
     }
 }

@@ -2,16 +2,22 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `PUT /storage/{collection}/{id}`: the body takes the place of the stored document.
+/// `PUT /storage/{collection}/{id}`: the body takes the place of the stored document; fields hidden from the asker stay.
+///
+/// `If-Match` holds it back when the object has another entity tag, 412. Answers the object as it is stored.
 struct ReplaceObject: Endpoint {
     let objects: ObjectStore
+    let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
-        let (collection, id) = (try context.collection, try context.objectID)
-        let document = try Document(try await request.wholeBody(upTo: Document.maximumSizeInBytes), replacing: id)
-        let rows = try await objects.replace(id, with: document, in: collection, of: context.space)
-        guard let rows, !rows.isEmpty else { throw HTTPProblem(.objectNotFound) }
-        return .object(rows)
+        let (scope, id) = (try await context.scope(rights), try context.objectID)
+        let precondition = try Precondition(request)
+        let body = try await request.wholeBody(upTo: Document.maximumSizeInBytes)
+        let document = try Document(body, replacing: id)
+        guard let written = try await objects.replace(id, with: document, if: precondition, in: scope) else {
+            throw HTTPProblem(.objectNotFound)
+        }
+        return try .object(written)
     }
 }

@@ -28,4 +28,10 @@ struct AppSpace: Sendable, Hashable {
         guard let table = PostgresIdentifier(schema: schema, name: collection.text) else { throw HTTPProblem(.invalidName) }
         return table
     }
+
+    /// A table of the space's own; these begin with `_`, so that no collection can meet them.
+    func own(_ table: StaticString) throws -> PostgresIdentifier {
+        guard let table = PostgresIdentifier(schema: schema, name: table.description) else { throw HTTPProblem(.internalError) }
+        return table
+    }
 }

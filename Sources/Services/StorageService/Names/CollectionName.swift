@@ -7,16 +7,23 @@ import MartletPostgres
 /// It is the table's name too. Tables of our own begin with `_`, so no collection can meet them.
 public struct CollectionName: Sendable, Hashable {
     /// Words that stand where a collection's name does in the routes.
-    private static let reserved: Set<String> = ["all", "query", "remove"]
+    private static let reserved: Set<String> = ["all", "query", "remove", "aggregate", "distinct", "batch"]
 
     public let text: String
 
     /// - Throws: `invalid-name`.
     public init(_ text: String) throws {
+        try self.init(text, isReference: false)
+    }
+
+    /// - Parameter isReference: also names with `_` in front, which other systems give to collections of their own (`_User`).
+    /// - Throws: `invalid-name`.
+    init(_ text: String, isReference: Bool) throws {
         let isWellFormed = text.utf8.enumerated().allSatisfy { index, byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"): index > 0
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): index > 0
+            case UInt8(ascii: "_"): index > 0 || isReference
             default: false
             }
         }

@@ -7,7 +7,7 @@ import MartletPostgres
 ///
 /// At most 8 parts of 1 to 128 bytes; no part may begin with `$` or hold control characters or backslashes.
 struct FieldPath: Sendable, Hashable {
-    private static let maximumParts = 8
+    static let maximumParts = 8
 
     let parts: [String]
     private let literals: [PostgresLiteral]

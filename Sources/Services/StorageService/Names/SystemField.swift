@@ -7,6 +7,8 @@ enum SystemField: String, CaseIterable {
     case updated
     case deleted
     case version = "_version"
+    case readers = "_readers"
+    case writers = "_writers"
 
     var column: PostgresQuery {
         switch self {
@@ -15,6 +17,8 @@ enum SystemField: String, CaseIterable {
         case .updated: "updated"
         case .deleted: "deleted"
         case .version: "version"
+        case .readers: "readers"
+        case .writers: "writers"
         }
     }
 

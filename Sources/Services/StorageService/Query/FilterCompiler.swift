@@ -19,12 +19,13 @@ struct FilterCompiler {
     /// Of all `$in` and `$nin` together: each is a search of the index.
     static let maximumListedInAll = 300
 
+    private let access: Access
     private var conditions = 0
     private var listed = 0
 
-    /// - Throws: `invalid-filter`, `unknown-operator`, `limit-exceeded`, each naming the field.
-    static func condition(_ filter: JSONValue) throws -> PostgresQuery {
-        var compiler = FilterCompiler()
+    /// - Throws: `invalid-filter`, `unknown-operator`, `limit-exceeded`, `forbidden` for a hidden field, each naming the field.
+    static func condition(_ filter: JSONValue, in scope: QueryScope) throws -> PostgresQuery {
+        var compiler = FilterCompiler(access: scope.access)
         return try compiler.compile(filter, depth: 0)
     }
 
@@ -51,6 +52,7 @@ struct FilterCompiler {
         }
         guard !name.hasPrefix("$") else { throw Self.unknown(name) }
         let target = try Target(name)
+        try access.check(target)
         guard case .object(let operators) = value, operators.contains(where: { $0.name.hasPrefix("$") }) else {
             return try count { try target.equality(value) }
         }

@@ -23,15 +23,15 @@ struct ListQuery: Sendable {
     var wantsTotal = false
     var includesDeleted = false
 
-    /// - Throws: `invalid-parameter` naming the parameter.
-    init(_ parameters: Parameters) throws {
+    /// - Throws: `invalid-parameter` naming the parameter, `forbidden` naming a hidden field.
+    init(_ parameters: Parameters, in scope: QueryScope) throws {
         for name in parameters.map(\.key) where !Self.known.contains(name) {
             throw HTTPProblem(.invalidParameter, "This query parameter is not known.", field: String(name))
         }
         if let text = parameters["skip"] { skip = try Self.integer(text, "skip", in: 0...Self.maximumSkip) }
         if let text = parameters["limit"] { limit = try Self.integer(text, "limit", in: 0...Self.maximumLimit) }
         if let text = parameters["keys"] { keys = try Self.keys(text) }
-        if let text = parameters["order"] { order = try Self.order(text) }
+        if let text = parameters["order"] { order = try Self.order(text, scope.access) }
         if let text = parameters["count"] { wantsTotal = try Self.flag(text, "count") }
         if let text = parameters["deleted"] { includesDeleted = try Self.flag(text, "deleted") }
     }
@@ -67,7 +67,7 @@ struct ListQuery: Sendable {
     }
 
     /// `name,-age`; `id` follows so that pages never overlap.
-    private static func order(_ text: Substring) throws -> PostgresQuery {
+    private static func order(_ text: Substring, _ access: Access) throws -> PostgresQuery {
         let names = text.split(separator: ",", omittingEmptySubsequences: false)
         guard names.count <= maximumOrderKeys else {
             throw HTTPProblem(.invalidParameter, "At most \(maximumOrderKeys) fields can be ordered by.", field: "order")
@@ -79,6 +79,7 @@ struct ListQuery: Sendable {
             } catch {
                 throw HTTPProblem(.invalidParameter, "This is not a field's name or dotted path.", field: "order")
             }
+            try access.check(target)
             return name.hasPrefix("-") ? "\(target.expression) DESC" : target.expression
         }
         order.append("id")

@@ -66,7 +66,7 @@ enum Target {
     ///
     /// Containment in it is what the GIN index answers. A match of SQL/JSON path (`@@`) is found by the same index, but
     /// PostgreSQL 15 then takes 6 µs to check each row again, where containment takes 0.5 µs.
-    private static func document(_ path: FieldPath, _ value: JSONValue) -> PostgresJSON {
+    static func document(_ path: FieldPath, _ value: JSONValue) -> PostgresJSON {
         PostgresJSON(path.parts.reversed().reduce(value) { .object([.init($1, $0)]) }.text)
     }
 
@@ -76,15 +76,9 @@ enum Target {
         case (.version, .number(let literal)):
             if let version = Int(literal) { return "\(version)" }
         case (.created, .string(let text)), (.updated, .string(let text)), (.deleted, .string(let text)):
-            if let date = Self.date(text) { return "\(date)" }
+            if let date = Timestamps.date(text) { return "\(date)" }
         default: break
         }
         throw HTTPProblem(.invalidFilter, "The value's type does not fit the field.", field: name)
-    }
-
-    /// RFC 3339, with or without fractions of a second.
-    private static func date(_ text: String) -> Date? {
-        (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
-            ?? (try? Date(text, strategy: .iso8601))
     }
 }

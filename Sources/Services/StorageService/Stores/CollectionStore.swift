@@ -29,7 +29,10 @@ struct CollectionStore: Sendable {
         try await postgres.withTransaction(role: space.role) { transaction in
             try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema), 0))")
             let rows = try await transaction.query(
-                "SELECT count(*), count(*) FILTER (WHERE tablename = \(collection.text)) FROM pg_tables WHERE schemaname = \(space.schema)")
+                """
+                SELECT count(*), count(*) FILTER (WHERE tablename = \(collection.text)) FROM pg_tables
+                WHERE schemaname = \(space.schema) AND tablename !~ '^_'
+                """)
             guard try rows[0].decode(1, as: Int.self) == 0 else { return }
             guard try rows[0].decode(0, as: Int.self) < Self.maximumCollections else {
                 throw HTTPProblem(.limitExceeded, "An app may have \(Self.maximumCollections) collections.", field: "collection")
@@ -46,6 +49,8 @@ struct CollectionStore: Sendable {
                     writers text[],
                     doc jsonb NOT NULL CHECK (jsonb_typeof(doc) = 'object'))
                 """)
+            try await transaction.execute(
+                "INSERT INTO \(try space.own("_collections")) (name) VALUES (\(collection.text)) ON CONFLICT DO NOTHING")
             // Without the list of pending entries, which every search would have to walk: after a bulk write it made
             // PostgreSQL prefer reading the whole table.
             try await transaction.execute("CREATE INDEX \(search) ON \(table) USING gin (doc jsonb_path_ops) WITH (fastupdate = off)")

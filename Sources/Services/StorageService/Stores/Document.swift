@@ -1,91 +1,216 @@
+import Foundation
 import MartletAPI
 import MartletCore
 import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// An object as a client sent it: checked JSON text, never decoded, and the id in it if there is one.
+/// An object as a client sent it: checked JSON text, and what of it the server must know.
+///
+/// Only a text that has typed values or operations in it is decoded.
 struct Document: Sendable {
     static let maximumSizeInBytes = 1 << 20
     static let maximumBatch = 1_000
     static let maximumBatchSizeInBytes = 16 << 20
 
     let json: PostgresJSON
+    /// The `_id` in the body.
     let id: ObjectID?
     /// Whether names of ours stand in the text and have to be taken out of what is stored.
     let hasSystemFields: Bool
+    let readers: Listing
+    let writers: Listing
+    /// Top-level field → type.
+    let fields: [String: String]
+    /// Atomic operations and dotted keys, which `change` carries out one by one; nil: the text only has values to set.
+    let operations: Operations?
 
-    /// - Throws: `invalid-json`, `invalid-body`, `invalid-name`, `invalid-id`.
-    init(_ body: ByteBuffer) throws {
-        let (id, hasSystemFields) = try body.withUnsafeReadableBytes { raw in
-            try raw.withMemoryRebound(to: UInt8.self) { bytes in
-                try Self.inspect(try checked { () throws(JSONError) in try JSONText.members(of: bytes) }, bytes)
-            }
+    /// A list of readers or writers as a body has it.
+    enum Listing: Sendable, Equatable {
+        case absent
+        /// null: everyone.
+        case everyone
+        case names([String])
+
+        var names: [String]? { if case .names(let names) = self { names } else { nil } }
+    }
+
+    /// - Throws: `invalid-json`, `invalid-body`, `invalid-name`, `invalid-id`, `limit-exceeded`.
+    init(_ body: ByteBuffer, allowingOperations: Bool = false) throws {
+        let bytes = Array(body.readableBytesView)
+        let members = try bytes.withUnsafeBufferPointer { bytes in
+            try checked { () throws(JSONError) in try JSONText.members(of: bytes) }
         }
-        self.id = id
-        self.hasSystemFields = hasSystemFields
-        self.json = PostgresJSON(Array(body.readableBytesView))
+        let needsDecoding = bytes.mayHaveTypes || bytes.mayHaveOperations || members.contains { $0.name.contains(".") }
+        guard needsDecoding else {
+            let facts = try Facts(members, bytes)
+            self.init(bytes, facts, operations: nil)
+            return
+        }
+        let value = try checked { () throws(JSONError) in try JSONValue(parsing: bytes) }
+        let operations = try Operations(value)
+        guard operations == nil || allowingOperations else {
+            throw HTTPProblem(.invalidBody, "Operations and dotted names are for POST of one object and PATCH.")
+        }
+        let normalized = try operations?.normalized ?? TypedValue.normalized(document: value)
+        let text = Array(normalized.text.utf8)
+        let facts = try text.withUnsafeBufferPointer { text in
+            try Facts(try checked { () throws(JSONError) in try JSONText.members(of: text) }, Array(text), areNamesPaths: operations != nil)
+        }
+        self.init(text, facts, operations: operations)
+    }
+
+    private init(_ bytes: [UInt8], _ facts: Facts, operations: Operations?) {
+        json = PostgresJSON(bytes)
+        id = facts.id
+        hasSystemFields = facts.hasSystemFields
+        readers = facts.readers
+        writers = facts.writers
+        fields = facts.fields
+        self.operations = operations
     }
 
     /// A document for the object `id`, which the body may name too.
     ///
     /// - Throws: as `init`, and `invalid-id` when the body names another.
-    init(_ body: ByteBuffer, replacing id: ObjectID) throws {
-        self = try Document(body)
+    init(_ body: ByteBuffer, replacing id: ObjectID, allowingOperations: Bool = false) throws {
+        self = try Document(body, allowingOperations: allowingOperations)
         guard self.id == nil || self.id == id else {
             throw HTTPProblem(.invalidID, "The body's _id is not the address's.", field: "_id")
         }
     }
 
-    /// Ids of a bulk post's objects, in order; nil where one is to be made.
-    ///
-    /// - Throws: as `init`, and `limit-exceeded`.
-    static func ids(ofEach body: ByteBuffer) throws -> [ObjectID?] {
-        try body.withUnsafeReadableBytes { raw in
-            try raw.withMemoryRebound(to: UInt8.self) { bytes in
-                let elements = try checked { () throws(JSONError) in
-                    try JSONText.elements(of: bytes, maximum: maximumBatch)
+    /// What the document is bound as, without names of ours.
+    var stored: PostgresQuery { hasSystemFields ? "(\(json) - \(SystemField.names))" : "\(json)" }
+}
+
+/// The objects of a bulk post.
+struct Documents: Sendable {
+    /// The array's text.
+    let json: PostgresJSON
+    /// In order; nil where an id is to be made.
+    let ids: [ObjectID?]
+    /// Top-level field → types, of all.
+    let fields: [String: Set<String>]
+
+    /// - Throws: as `Document`, and `limit-exceeded` beyond `Document.maximumBatch`.
+    init(_ body: ByteBuffer) throws {
+        var bytes = Array(body.readableBytesView)
+        if bytes.mayHaveTypes || bytes.mayHaveOperations {
+            let value = try checked { () throws(JSONError) in try JSONValue(parsing: bytes) }
+            if case .array(let objects) = value {
+                guard try objects.allSatisfy({ try Operations($0) == nil }) else {
+                    throw HTTPProblem(.invalidBody, "Operations are for POST of one object and PATCH.")
                 }
-                for members in elements {
-                    guard let first = members.first, let last = members.last else { continue }
-                    guard last.value.upperBound - first.value.lowerBound <= maximumSizeInBytes else {
-                        throw HTTPProblem(.payloadTooLarge, "An object may have at most \(maximumSizeInBytes) bytes.")
-                    }
-                }
-                return try elements.map { try inspect($0, bytes).id }
+                bytes = Array(JSONValue.array(try objects.map(TypedValue.normalized(document:))).text.utf8)
             }
         }
+        var ids: [ObjectID?] = []
+        var fields: [String: Set<String>] = [:]
+        let elements = try bytes.withUnsafeBufferPointer { bytes in
+            try checked { () throws(JSONError) in try JSONText.elements(of: bytes, maximum: Document.maximumBatch) }
+        }
+        for members in elements {
+            if let first = members.first, let last = members.last,
+                last.value.upperBound - first.value.lowerBound > Document.maximumSizeInBytes
+            {
+                throw HTTPProblem(.payloadTooLarge, "An object may have at most \(Document.maximumSizeInBytes) bytes.")
+            }
+            let facts = try Facts(members, bytes)
+            ids.append(facts.id)
+            for (name, type) in facts.fields { fields[name, default: []].insert(type) }
+        }
+        self.json = PostgresJSON(bytes)
+        self.ids = ids
+        self.fields = fields
     }
+}
 
-    private static func inspect(
-        _ members: [JSONText.Member], _ bytes: UnsafeBufferPointer<UInt8>
-    ) throws -> (id: ObjectID?, hasSystemFields: Bool) {
-        var id: ObjectID?
-        var hasSystemFields = false
+/// What the outermost level of an object's text tells.
+private struct Facts {
+    var id: ObjectID?
+    var hasSystemFields = false
+    var readers = Document.Listing.absent
+    var writers = Document.Listing.absent
+    var fields: [String: String] = [:]
+
+    init(_ members: [JSONText.Member], _ bytes: [UInt8], areNamesPaths: Bool = false) throws {
         for member in members {
-            if member.name == SystemField.id.rawValue {
+            guard let field = SystemField(rawValue: member.name) else {
+                try Self.check(name: member.name, isPath: areNamesPaths)
+                let name = areNamesPaths ? String(member.name.prefix { $0 != "." }) : member.name
+                let type = name == member.name ? Self.type(bytes[member.value]) : "Object"
+                if let type { fields[name] = type }
+                continue
+            }
+            hasSystemFields = true
+            switch field {
+            case .id:
                 guard id == nil, case .string(let text) = try? JSONValue(parsing: bytes[member.value]) else {
                     throw HTTPProblem(.invalidID, "_id is a string, once.", field: "_id")
                 }
                 id = try ObjectID(text)
-            }
-            if SystemField.names.contains(member.name) {
-                hasSystemFields = true
-            } else {
-                try check(name: member.name)
+            case .readers: readers = try Self.listing(bytes[member.value], field.rawValue)
+            case .writers: writers = try Self.listing(bytes[member.value], field.rawValue)
+            case .created, .updated, .deleted, .version: break
             }
         }
-        return (id, hasSystemFields)
     }
 
     /// Names a filter could not reach, or that are kept for the server.
-    private static func check(name: String) throws {
-        guard !name.isEmpty, name.utf8.count <= 128, !name.hasPrefix("$"), !name.hasPrefix("_"), !name.contains("."),
-            PostgresLiteral(name) != nil
-        else {
+    private static func check(name: String, isPath: Bool) throws {
+        let parts = isPath ? name.split(separator: ".", omittingEmptySubsequences: false) : [name[...]]
+        let isWellFormed = parts.count <= FieldPath.maximumParts && parts.allSatisfy { part in
+            !part.isEmpty && part.utf8.count <= 128 && !part.hasPrefix("$") && !part.contains(".")
+        }
+        guard isWellFormed, !name.hasPrefix("_"), PostgresLiteral(name) != nil else {
             throw HTTPProblem(
                 .invalidName, "A field's name has 1 to 128 bytes, no dot, backslash or control character, and no $ or _ in front.",
                 field: String(name.prefix(128)))
+        }
+    }
+
+    private static func listing(_ bytes: ArraySlice<UInt8>, _ field: String) throws -> Document.Listing {
+        switch try? JSONValue(parsing: bytes) {
+        case .null: return .everyone
+        case .array(let elements):
+            let names = elements.compactMap { if case .string(let name) = $0 { name } else { nil } }
+            if names.count == elements.count { return .names(try Grantee.checked(names, field: field)) }
+        default: break
+        }
+        throw HTTPProblem(.invalidBody, "It is a list of names, or null for everyone.", field: field)
+    }
+
+    private static func type(_ bytes: ArraySlice<UInt8>) -> String? {
+        switch bytes.first {
+        case UInt8(ascii: "\""): "String"
+        case UInt8(ascii: "["): "Array"
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): "Boolean"
+        case UInt8(ascii: "n"): nil
+        case UInt8(ascii: "{"):
+            Array(bytes).mayHaveTypes || Array(bytes).mayHaveOperations
+                ? (try? JSONValue(parsing: bytes)).flatMap(FieldType.name) : "Object"
+        default: "Number"
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Whether `"__type"` stands in the text. One spelled with escapes is data like any other.
+    fileprivate var mayHaveTypes: Bool { has("\"__type\"") }
+    fileprivate var mayHaveOperations: Bool { has("\"__op\"") }
+
+    private func has(_ word: StaticString) -> Bool {
+        withUnsafeBytes { text in
+            var start = 0
+            // Names with two underscores are rare, so nearly always one pass of memchr is all.
+            while start < text.count, let found = memchr(text.baseAddress! + start, Int32(UInt8(ascii: "_")), text.count - start) {
+                let position = text.baseAddress!.distance(to: UnsafeRawPointer(found))
+                let fits = position > 0 && position - 1 + word.utf8CodeUnitCount <= text.count
+                if fits, memcmp(text.baseAddress! + position - 1, word.utf8Start, word.utf8CodeUnitCount) == 0 { return true }
+                start = position + 1
+            }
+            return false
         }
     }
 }

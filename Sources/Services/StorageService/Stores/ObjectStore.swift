@@ -2,9 +2,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 import MartletPostgres
-import NIOCore
 
-/// The objects of a collection. Every method is one SQL statement under the app's own role.
+/// The objects of a collection. Every method is one SQL statement under the app's own role, which writes the change log too.
 struct ObjectStore: Sendable {
     /// A page's text beyond this is refused: it would have to be held whole, here and in PostgreSQL.
     ///
@@ -14,6 +13,25 @@ struct ObjectStore: Sendable {
     let postgres: PostgresClient
     let spaces: Spaces
     let collections: CollectionStore
+    let rights: RightsStore
+    let signal: ChangeSignal
+    /// Where statements run instead of on their own, for a batch that is all or nothing.
+    private var transaction: PostgresTransaction?
+
+    init(postgres: PostgresClient, spaces: Spaces, collections: CollectionStore, rights: RightsStore, signal: ChangeSignal) {
+        self.postgres = postgres
+        self.spaces = spaces
+        self.collections = collections
+        self.rights = rights
+        self.signal = signal
+    }
+
+    /// The same store in a transaction, whose role must be the space's. Collections are not made in it: make them before.
+    func within(_ transaction: PostgresTransaction) -> ObjectStore {
+        var store = self
+        store.transaction = transaction
+        return store
+    }
 
     struct Page: Sendable {
         /// Number of objects in `rows`, or of all matches when the query wanted the total.
@@ -22,66 +40,29 @@ struct ObjectStore: Sendable {
         var rows: PostgresRows?
     }
 
+    /// What became of one object.
     struct Written: Sendable {
-        /// One cell: the object's JSON text.
+        /// Cell 0 is the object's JSON text, cell 1 its entity tag.
         var rows: PostgresRows
-        var isNew: Bool
+        var isNew = false
+
+        var entityTag: EntityTag { get throws { EntityTag(text: try rows[0].decode(1)) } }
     }
 
-    /// Stores an object. With an id that exists, that object is replaced, and brought back if it was removed.
-    func create(_ document: Document, in collection: CollectionName, of space: AppSpace) async throws -> Written {
-        let table = try space.table(collection)
-        let text = document.hasSystemFields ? "\(document.json) - \(SystemField.names)" : "\(document.json)" as PostgresQuery
-        let rows = try await writing(to: collection, of: space) {
-            guard let id = document.id else {
-                return """
-                    INSERT INTO \(table) (id, doc) VALUES (\(ObjectID.make().text), \(text))
-                    RETURNING \(Rendering.object()), TRUE
-                    """
-            }
-            return """
-                INSERT INTO \(table) AS stored (id, doc) VALUES (\(id.text), \(text))
-                ON CONFLICT (id) DO UPDATE SET
-                    doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1
-                RETURNING \(Rendering.object()), stored.xmax = 0
-                """
-        }
-        return Written(rows: rows, isNew: try rows[0].decode(1, as: Bool.self))
-    }
-
-    /// Stores every object of a JSON array or, on any error, none. Ids as in `create`.
-    func createAll(
-        _ array: PostgresJSON, ids: [ObjectID?], in collection: CollectionName, of space: AppSpace
-    ) async throws -> Page {
-        let table = try space.table(collection)
-        let ids = ids.map { ($0 ?? ObjectID.make()).text }
-        guard Set(ids).count == ids.count else {
-            throw HTTPProblem(.invalidBody, "One id stands on two objects.", field: "_id")
-        }
-        let rows = try await writing(to: collection, of: space) {
-            """
-            WITH written AS (
-                INSERT INTO \(table) AS stored (id, doc)
-                SELECT (\(ids))[position], value - \(SystemField.names)
-                FROM jsonb_array_elements(\(array)) WITH ORDINALITY AS element (value, position)
-                -- In one order, so that two posts of the same ids wait for each other and never in a circle.
-                ORDER BY (\(ids))[position]
-                ON CONFLICT (id) DO UPDATE SET
-                    doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1
-                RETURNING stored.*)
-            SELECT count(*), string_agg(\(Rendering.object()), ',' ORDER BY array_position(\(ids), id)) FROM written
-            """
-        }
-        return Page(count: try rows[0].decode(0, as: Int.self), rows: rows)
-    }
+    // MARK: Reading
 
     /// A page of objects. A collection that does not exist is empty.
-    func list(_ query: ListQuery, in collection: CollectionName, of space: AppSpace) async throws -> Page {
-        let table = try space.table(collection)
-        let condition = Self.condition(query)
-        let total: PostgresQuery =
-            query.wantsTotal ? "(SELECT count(*) FROM \(table) WHERE \(condition))" : "count(*)"
-        let rows = try await reading(of: space) {
+    ///
+    /// - Throws: `forbidden`.
+    func list(_ query: ListQuery, in scope: QueryScope) async throws -> Page {
+        let access = scope.access
+        try access.require(.find)
+        if query.wantsTotal { try access.require(.count) }
+        let table = try scope.table
+        let condition = Self.condition(query, access.readable(for: .find))
+        let counted = Self.condition(query, access.readable(for: .count))
+        let total: PostgresQuery = query.wantsTotal ? "(SELECT count(*) FROM \(table) WHERE \(counted))" : "count(*)"
+        let rows = try await reading(of: scope) {
             """
             SELECT \(total),
                 CASE WHEN max(size) > \(Self.maximumPageSizeInBytes) THEN NULL
@@ -89,7 +70,7 @@ struct ObjectStore: Sendable {
             FROM (
                 SELECT object, sum(octet_length(object)) OVER (ROWS UNBOUNDED PRECEDING) AS size
                 FROM (
-                    SELECT \(Rendering.object(keys: query.keys)) AS object FROM \(table)
+                    SELECT \(Rendering.object(access, keys: query.keys)) AS object FROM \(table)
                     WHERE \(condition) ORDER BY \(query.order) LIMIT \(query.limit) OFFSET \(query.skip)) AS page) AS sized
             """
         }
@@ -102,88 +83,382 @@ struct ObjectStore: Sendable {
         return Page(count: try row.decode(0, as: Int.self), rows: rows)
     }
 
-    /// One cell, the object's JSON text; no row when there is no such object.
-    func find(
-        _ id: ObjectID, keys: [String]?, includingDeleted: Bool, in collection: CollectionName, of space: AppSpace
-    ) async throws -> PostgresRows? {
-        let table = try space.table(collection)
-        return try await reading(of: space) {
+    /// Nil when there is no such object.
+    ///
+    /// - Throws: `forbidden`.
+    func find(_ id: ObjectID, keys: [String]?, includingDeleted: Bool, in scope: QueryScope) async throws -> Written? {
+        let access = scope.access
+        try access.require(.get)
+        let table = try scope.table
+        let conditions = [includingDeleted ? nil : "deleted IS NULL", access.readable(for: .get)].compactMap(\.self)
+        let rows = try await reading(of: scope) {
             """
-            SELECT \(Rendering.object(keys: keys)) FROM \(table)
-            WHERE id = \(id.text)\(includingDeleted ? "" : " AND deleted IS NULL" as PostgresQuery)
-            """
-        }
-    }
-
-    /// Puts a new document in place of a stored object's; no row when there is no such object.
-    func replace(_ id: ObjectID, with document: Document, in collection: CollectionName, of space: AppSpace) async throws
-        -> PostgresRows?
-    {
-        let table = try space.table(collection)
-        return try await reading(of: space) {
-            """
-            UPDATE \(table) SET doc = \(document.json) - \(SystemField.names), updated = now(), version = version + 1
-            WHERE id = \(id.text) AND deleted IS NULL RETURNING \(Rendering.object())
+            SELECT \(Rendering.object(access, keys: keys)), \(Rendering.entityTag) FROM \(table)
+            WHERE \((["id = \(id.text)"] + conditions).joined(separator: " AND "))
             """
         }
+        return rows.flatMap { $0.isEmpty ? nil : Written(rows: $0) }
     }
 
-    /// Sets the fields that `document` has and leaves the others; no row when there is no such object.
-    func change(_ id: ObjectID, by document: Document, in collection: CollectionName, of space: AppSpace) async throws
-        -> PostgresRows?
-    {
-        let table = try space.table(collection)
-        return try await reading(of: space) {
+    // MARK: Writing
+
+    /// Stores an object. With an id that exists, that object is replaced, and brought back if it was removed.
+    ///
+    /// - Throws: `forbidden`, `conflict` when the id belongs to an object that is not the asker's to change,
+    ///   `precondition-failed` when it exists and `mustBeNew`.
+    func create(_ document: Document, mustBeNew: Bool = false, in scope: QueryScope) async throws -> Written {
+        let access = scope.access
+        try access.require(.create)
+        try await checkFields(document.fields.keys, scope)
+        let written =
+            if let id = document.id {
+                try await put(id, document, mustBeNew: mustBeNew, in: scope)
+            } else {
+                try await insert(document, in: scope)
+            }
+        try await learn(document.fields.mapValues { [$0] }, scope)
+        return written
+    }
+
+    /// Stores every object of a JSON array or, on any error, none. Ids as in `create`.
+    func createAll(_ documents: Documents, in scope: QueryScope) async throws -> Page {
+        let access = scope.access
+        try access.require(.create)
+        try await checkFields(documents.fields.keys, scope)
+        let table = try scope.table
+        let ids = documents.ids.map { ($0 ?? ObjectID.make()).text }
+        guard Set(ids).count == ids.count else {
+            throw HTTPProblem(.invalidBody, "One id stands on two objects.", field: "_id")
+        }
+        let given = documents.ids.compactMap { $0?.text }
+        let (readers, writers) = (access.defaultReaders, access.defaultWriters)
+        let rows = try await writing(to: scope) {
             """
-            UPDATE \(table) SET doc = doc || (\(document.json) - \(SystemField.names)), updated = now(), version = version + 1
-            WHERE id = \(id.text) AND deleted IS NULL RETURNING \(Rendering.object())
+            WITH item AS (
+                SELECT (\(ids))[position] AS id, value FROM jsonb_array_elements(\(documents.json)) WITH ORDINALITY AS element (value, position)),
+            -- In one order, so that two posts of the same ids wait for each other and never in a circle.
+            old AS MATERIALIZED (
+                SELECT id, deleted, \(Self.before), \(access.writable(for: .update) ?? "TRUE") AS may
+                FROM \(table) WHERE id = ANY (\(given)) ORDER BY id FOR UPDATE),
+            upserted AS (
+                INSERT INTO \(table) AS stored (id, doc, readers, writers)
+                SELECT item.id, value - \(SystemField.names),
+                    \(Self.listing("_readers", kept: "before_readers", default: readers)),
+                    \(Self.listing("_writers", kept: "before_writers", default: writers))
+                FROM item LEFT JOIN old ON old.id = item.id ORDER BY item.id
+                ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1,
+                    readers = excluded.readers, writers = excluded.writers
+                RETURNING stored.*, stored.xmax = 0 AS is_new),
+            written AS (
+                SELECT u.*, \(Self.kind), \(Self.beforeNames) FROM upserted AS u LEFT JOIN old USING (id)
+                WHERE (coalesce(may, TRUE) OR storage.fail('MT409', 'id'))
+                    AND (u.is_new OR old.id IS NOT NULL OR storage.fail('40001', 'id'))\(Self.creatable(access))),
+            \(try ChangeLog.append(in: scope))
+            SELECT count(*), string_agg(\(Rendering.object(access)), ',' ORDER BY array_position(\(ids), id)) FROM written
             """
         }
+        try await learn(documents.fields, scope)
+        return Page(count: try rows[0].decode(0, as: Int.self), rows: rows)
     }
 
-    /// Marks an object removed; it can still be read with `deleted=true`. No row when there is no such object.
-    func remove(_ id: ObjectID, in collection: CollectionName, of space: AppSpace) async throws -> PostgresRows? {
-        let table = try space.table(collection)
-        return try await reading(of: space) {
+    /// Puts a new document in place of a stored object's; nil when there is no such object. Fields hidden from the asker stay.
+    ///
+    /// - Throws: `forbidden`, `precondition-failed`.
+    func replace(_ id: ObjectID, with document: Document, if precondition: Precondition?, in scope: QueryScope) async throws -> Written? {
+        let document = document
+        let access = scope.access
+        try access.require(.update)
+        try await checkFields(document.fields.keys, scope)
+        let kept = access.kept(of: "old.doc").map { kept -> PostgresQuery in "\(kept) || \(document.stored)" }
+        let written = try await update(id, doc: kept ?? document.stored, document, if: precondition, in: scope)
+        if written != nil { try await learn(document.fields.mapValues { [$0] }, scope) }
+        return written
+    }
+
+    /// Sets the fields that `document` has, carries out its operations, and leaves the other fields; nil when there is no such object.
+    ///
+    /// - Throws: `forbidden`, `precondition-failed`, `invalid-body` when a stored value does not allow an operation.
+    func change(_ id: ObjectID, by document: Document, if precondition: Precondition?, in scope: QueryScope) async throws -> Written? {
+        let access = scope.access
+        try access.require(.update)
+        try await checkFields(document.fields.keys, scope)
+        let doc: PostgresQuery =
+            document.operations == nil
+            ? "old.doc || \(document.stored)" : "storage.apply(old.doc, \(document.stored), FALSE)"
+        let written = try await update(id, doc: doc, document, if: precondition, in: scope)
+        if written != nil { try await learn(document.fields.mapValues { [$0] }, scope) }
+        return written
+    }
+
+    /// Marks an object removed; it can still be read with `deleted=true`. Nil when there is no such object.
+    ///
+    /// - Throws: `forbidden`, `precondition-failed`.
+    func remove(_ id: ObjectID, if precondition: Precondition?, in scope: QueryScope) async throws -> Written? {
+        let access = scope.access
+        try access.require(.delete)
+        let table = try scope.table
+        let rows = try await reading(of: scope) {
             """
-            UPDATE \(table) SET deleted = now(), updated = now(), version = version + 1
-            WHERE id = \(id.text) AND deleted IS NULL RETURNING \(Rendering.object())
+            WITH \(try Self.old(id, scope, .delete)),
+            changed AS (
+                UPDATE \(table) AS stored SET deleted = now(), updated = now(), version = stored.version + 1
+                FROM old WHERE stored.id = old.id\(Self.precondition(precondition))
+                RETURNING stored.*, \(Self.beforeNames)),
+            written AS (SELECT *, 'd' AS kind FROM changed),
+            \(try ChangeLog.append(in: scope))
+            SELECT \(Rendering.object(access)), \(Rendering.entityTag), written.id IS NOT NULL
+            FROM (SELECT id AS old_id FROM old) AS target LEFT JOIN written ON TRUE
             """
         }
+        return try changed(rows, scope)
     }
 
-    /// Deletes an object for good, removed or not; false when there was none.
-    func delete(_ id: ObjectID, in collection: CollectionName, of space: AppSpace) async throws -> Bool {
-        let table = try space.table(collection)
-        let rows = try await reading(of: space) { "DELETE FROM \(table) WHERE id = \(id.text)" }
-        return (rows?.affectedRows ?? 0) > 0
+    /// Deletes an object for good, removed or not, and its relations; false when there was none.
+    ///
+    /// - Throws: `forbidden`, `precondition-failed`.
+    func delete(_ id: ObjectID, if precondition: Precondition?, in scope: QueryScope) async throws -> Bool {
+        let access = scope.access
+        try access.require(.delete)
+        let (table, relations) = (try scope.table, try scope.space.own("_relations"))
+        let rows = try await reading(of: scope) {
+            """
+            WITH \(try Self.old(id, scope, .delete, includingRemoved: true)),
+            gone AS (
+                DELETE FROM \(table) AS stored USING old WHERE stored.id = old.id\(Self.precondition(precondition))
+                RETURNING stored.*, \(Self.beforeNames)),
+            -- Those who follow saw a removed one go when it was removed.
+            written AS (SELECT *, 'd' AS kind FROM gone WHERE deleted IS NULL),
+            unrelated AS (
+                DELETE FROM \(relations) AS r USING gone
+                WHERE (r.collection = \(scope.collection.text) AND r.owner = gone.id)
+                    OR (r.related_collection = \(scope.collection.text) AND r.related = gone.id)),
+            \(try ChangeLog.append(in: scope))
+            SELECT NULL::text, NULL::text, gone.id IS NOT NULL FROM old LEFT JOIN gone ON TRUE
+            """
+        }
+        return try changed(rows, scope) != nil
     }
 
-    private static func condition(_ query: ListQuery) -> PostgresQuery {
-        let parts = [query.includesDeleted ? nil : "deleted IS NULL" as PostgresQuery, query.condition].compactMap(\.self)
+    // MARK: Statements
+
+    private func insert(_ document: Document, in scope: QueryScope) async throws -> Written {
+        let access = scope.access
+        let table = try scope.table
+        let readers = document.readers == .absent ? access.defaultReaders : document.readers.names
+        let writers = document.writers == .absent ? access.defaultWriters : document.writers.names
+        let rows = try await writing(to: scope) {
+            """
+            WITH inserted AS (
+                INSERT INTO \(table) (id, doc, readers, writers)
+                VALUES (\(ObjectID.make().text), \(Self.initial(document)), \(readers), \(writers)) RETURNING *),
+            written AS (SELECT *, 'c' AS kind, \(Self.noBefore) FROM inserted WHERE TRUE\(Self.creatable(access))),
+            \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
+            SELECT \(Rendering.object(access)), \(Rendering.entityTag) FROM written
+            """
+        }
+        return Written(rows: rows, isNew: true)
+    }
+
+    private func put(_ id: ObjectID, _ document: Document, mustBeNew: Bool, in scope: QueryScope) async throws -> Written {
+        let access = scope.access
+        let table = try scope.table
+        let readers = Self.listing(document.readers, kept: "before_readers", default: access.defaultReaders)
+        let writers = Self.listing(document.writers, kept: "before_writers", default: access.defaultWriters)
+        let kept = access.kept(of: "coalesce((SELECT doc FROM old WHERE deleted IS NULL), '{}')").map { "\($0) || " as PostgresQuery }
+        let rows = try await writing(to: scope) {
+            """
+            WITH old AS MATERIALIZED (
+                SELECT id, doc, deleted, \(Self.before), \(access.writable(for: .update) ?? "TRUE") AS may
+                FROM \(table) WHERE id = \(id.text) FOR UPDATE),
+            upserted AS (
+                INSERT INTO \(table) AS stored (id, doc, readers, writers)
+                SELECT \(id.text), \(kept ?? "")\(Self.initial(document)), \(readers), \(writers)
+                WHERE NOT EXISTS (SELECT FROM old WHERE NOT may\(mustBeNew ? " OR deleted IS NULL" as PostgresQuery : ""))
+                ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1,
+                    readers = excluded.readers, writers = excluded.writers
+                RETURNING stored.*, stored.xmax = 0 AS is_new),
+            written AS (
+                SELECT u.*, \(Self.kind), \(Self.beforeNames) FROM upserted AS u LEFT JOIN old ON TRUE
+                -- Another has just made it: this statement saw nothing of that and has to begin again.
+                WHERE (u.is_new OR old.id IS NOT NULL OR storage.fail('40001', 'id'))\(Self.creatable(access))),
+            \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
+            SELECT \(Rendering.object(access)), \(Rendering.entityTag), is_new FROM written
+            """
+        }
+        guard let row = rows.first else {
+            throw mustBeNew
+                ? HTTPProblem(.preconditionFailed, "There is an object with this id.", field: "_id")
+                : HTTPProblem(.conflict, "The id is taken.", field: "_id")
+        }
+        return Written(rows: rows, isNew: try row.decode(2, as: Bool.self))
+    }
+
+    private func update(
+        _ id: ObjectID, doc: PostgresQuery, _ document: Document, if precondition: Precondition?, in scope: QueryScope
+    ) async throws -> Written? {
+        let access = scope.access
+        let table = try scope.table
+        var lists: PostgresQuery = ""
+        if document.readers != .absent { lists.append(", readers = \(document.readers.names)") }
+        if document.writers != .absent { lists.append(", writers = \(document.writers.names)") }
+        let rows = try await reading(of: scope) {
+            """
+            WITH \(try Self.old(id, scope, .update)),
+            changed AS (
+                UPDATE \(table) AS stored SET doc = \(doc), updated = now(), version = stored.version + 1\(lists)
+                FROM old WHERE stored.id = old.id\(Self.precondition(precondition))
+                RETURNING stored.*, \(Self.beforeNames)),
+            written AS (SELECT *, 'u' AS kind FROM changed),
+            \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
+            SELECT \(Rendering.object(access)), \(Rendering.entityTag), written.id IS NOT NULL
+            FROM (SELECT id AS old_id FROM old) AS target LEFT JOIN written ON TRUE
+            """
+        }
+        return try changed(rows, scope)
+    }
+
+    /// Nil: no such object; otherwise what the statement did, unless the precondition held it back.
+    private func changed(_ rows: PostgresRows?, _ scope: QueryScope) throws -> Written? {
+        guard let rows, let row = rows.first else { return nil }
+        guard try row.decode(2, as: Bool.self) else { throw HTTPProblem(.preconditionFailed) }
+        return Written(rows: rows)
+    }
+
+    /// The object as it is before the write, locked, if the asker may write it.
+    private static func old(
+        _ id: ObjectID, _ scope: QueryScope, _ operation: Access.Operation, includingRemoved: Bool = false
+    ) throws -> PostgresQuery {
+        let conditions = [includingRemoved ? nil : "deleted IS NULL", scope.access.writable(for: operation)].compactMap(\.self)
+        return """
+            old AS MATERIALIZED (
+                SELECT id, doc, \(before) FROM \(try scope.table)
+                WHERE \((["id = \(id.text)"] + conditions).joined(separator: " AND ")) FOR UPDATE)
+            """
+    }
+
+    private static let before: PostgresQuery =
+        "updated AS before_updated, version AS before_version, readers AS before_readers, writers AS before_writers, doc AS before_doc"
+    private static let beforeNames: PostgresQuery = "old.before_updated, old.before_version, old.before_readers, old.before_doc"
+    private static let noBefore: PostgresQuery = """
+        NULL::timestamptz AS before_updated, NULL::bigint AS before_version, NULL::text[] AS before_readers, NULL::jsonb AS before_doc
+        """
+    /// Of an upsert. What was removed and comes back is new to those who follow.
+    private static let kind: PostgresQuery = "CASE WHEN u.is_new OR old.deleted IS NOT NULL THEN 'c' ELSE 'u' END AS kind"
+
+    private static func precondition(_ precondition: Precondition?) -> PostgresQuery {
+        guard let tags = precondition?.tags else { return "" }
+        return " AND \(Rendering.entityTag(of: "old.before_version", "old.before_updated")) = ANY (\(tags))"
+    }
+
+    /// The new row has to be one that the rules let this asker create.
+    private static func creatable(_ access: Access) -> PostgresQuery {
+        access.creatable.map { " AND (\($0) OR storage.fail('MT403', 'create'))" } ?? ""
+    }
+
+    /// A new object's document: operations have nothing to start from.
+    private static func initial(_ document: Document) -> PostgresQuery {
+        document.operations == nil ? document.stored : "storage.apply('{}', \(document.stored), TRUE)"
+    }
+
+    /// Members that come to and leave the relations of `written`.
+    private static func relations(_ document: Document, _ scope: QueryScope) throws -> PostgresQuery {
+        guard let operations = document.operations else { return "" }
+        let table = try scope.space.own("_relations")
+        var sql: PostgresQuery = ""
+        if !operations.added.isEmpty {
+            sql.append(
+                """
+                related AS (
+                    INSERT INTO \(table) (collection, owner, key, related_collection, related)
+                    SELECT \(scope.collection.text), written.id, member.key, member.collection, member.id
+                    FROM written, \(members(operations.added)) ON CONFLICT DO NOTHING),
+                
+                """)
+        }
+        if !operations.removed.isEmpty {
+            sql.append(
+                """
+                unrelated AS (
+                    DELETE FROM \(table) AS r USING written, \(members(operations.removed))
+                    WHERE r.collection = \(scope.collection.text) AND r.owner = written.id AND r.key = member.key
+                        AND r.related_collection = member.collection AND r.related = member.id),
+                
+                """)
+        }
+        return sql
+    }
+
+    private static func members(_ members: [Operations.Member]) -> PostgresQuery {
+        """
+        unnest(\(members.map(\.key)), \(members.map(\.collection)), \(members.map(\.id))) AS member (key, collection, id)
+        """
+    }
+
+    /// Readers or writers of an element of a bulk post; one that does not say keeps what is stored.
+    private static func listing(_ name: String, kept: StaticString, default names: [String]?) -> PostgresQuery {
+        """
+        CASE WHEN jsonb_typeof(value->\(name)) = 'array' THEN ARRAY(SELECT jsonb_array_elements_text(value->\(name)))
+        WHEN value ? \(name) THEN NULL WHEN old.id IS NOT NULL THEN \(unescaped: kept) ELSE \(names) END
+        """
+    }
+
+    /// Readers or writers of a single upsert, as above.
+    private static func listing(_ listing: Document.Listing, kept: StaticString, default names: [String]?) -> PostgresQuery {
+        guard listing == .absent else { return "\(listing.names)" }
+        return "CASE WHEN EXISTS (SELECT FROM old) THEN (SELECT \(unescaped: kept) FROM old) ELSE \(names) END"
+    }
+
+    private static func condition(_ query: ListQuery, _ readable: PostgresQuery?) -> PostgresQuery {
+        let parts = [query.includesDeleted ? nil : "deleted IS NULL" as PostgresQuery, readable, query.condition].compactMap(\.self)
         return parts.isEmpty ? "TRUE" : parts.joined(separator: " AND ")
     }
 
+    // MARK: Fields
+
+    /// - Throws: `forbidden` naming a field that nobody has written yet and the asker may not add.
+    private func checkFields(_ names: some Sequence<String>, _ scope: QueryScope) async throws {
+        guard scope.access.mayNotAddFields else { return }
+        var known = try await rights.collections(of: scope.space)[scope.collection.text]?.fields ?? [:]
+        guard let first = names.first(where: { known[$0] == nil }) else { return }
+        rights.forget(scope.space)
+        known = try await rights.collections(of: scope.space)[scope.collection.text]?.fields ?? [:]
+        guard known[first] != nil, names.allSatisfy({ known[$0] != nil }) else {
+            throw HTTPProblem(.forbidden, "The collection's rules do not allow new fields.", field: first)
+        }
+    }
+
+    /// Remembers fields and types that the collection has not had yet.
+    private func learn(_ fields: [String: Set<String>], _ scope: QueryScope) async throws {
+        signal.written(in: scope.space)
+        guard !fields.isEmpty else { return }
+        let known = try await rights.collections(of: scope.space)[scope.collection.text]?.fields ?? [:]
+        let isNews = fields.contains { name, types in known[name].map { !types.isSubset(of: $0) } ?? true }
+        guard isNews, known.count < FieldType.maximumFields else { return }
+        try await rights.learn(fields, scope)
+    }
+
+    // MARK: Running
+
     /// Runs a statement on a table that may not exist: nil then.
-    private func reading(of space: AppSpace, _ statement: () -> PostgresQuery) async throws -> PostgresRows? {
-        try await spaces.prepare(space)
+    private func reading(of scope: QueryScope, _ statement: () throws -> PostgresQuery) async throws -> PostgresRows? {
+        try await spaces.prepare(scope.space)
         do {
-            return try await run(statement(), in: space)
+            return try await run(try statement(), in: scope.space)
         } catch let error as PostgresError where error.isUndefinedTable {
             return nil
         }
     }
 
     /// Runs a statement on a table, which is made when it is missing.
-    private func writing(
-        to collection: CollectionName, of space: AppSpace, _ statement: () -> PostgresQuery
-    ) async throws -> PostgresRows {
-        try await spaces.prepare(space)
+    private func writing(to scope: QueryScope, _ statement: () throws -> PostgresQuery) async throws -> PostgresRows {
+        try await spaces.prepare(scope.space)
         do {
-            return try await run(statement(), in: space)
-        } catch let error as PostgresError where error.isUndefinedTable {
-            try await collections.create(collection, of: space)
-            return try await run(statement(), in: space)
+            return try await run(try statement(), in: scope.space)
+        } catch let error as PostgresError where error.isUndefinedTable && transaction == nil {
+            try await collections.create(scope.collection, of: scope.space)
+            return try await run(try statement(), in: scope.space)
+        } catch let error as PostgresError where error.isSerializationFailure && transaction == nil {
+            return try await run(try statement(), in: scope.space)
         }
     }
 
@@ -191,6 +466,7 @@ struct ObjectStore: Sendable {
         var statement = statement
         statement.role = space.role
         do {
+            if let transaction { return try await transaction.query(statement) }
             return try await postgres.query(statement)
         } catch let error as PostgresError {
             if error.isMissingSpace { spaces.forget(space) }
@@ -208,11 +484,14 @@ extension PostgresError {
 
     /// What the client did that only PostgreSQL could notice.
     var clientProblem: (any Error)? {
-        switch sqlState {
+        if isMissingSpace { return HTTPProblem(.unavailable, cause: description) }
+        return switch sqlState {
         case "23505": HTTPProblem(.conflict, "An object with these values of a unique index exists.", cause: description)
+        case "MT403": HTTPProblem(.forbidden, "The collection's rules do not allow this object.", cause: description)
         case "54000", "54001": HTTPProblem(.limitExceeded, "The request is too large for the database.", cause: description)
         case "22P02", "22P05", "22003", "2200G": HTTPProblem(.invalidBody, "A value cannot be stored.", cause: description)
-        case "22023", "3F000": HTTPProblem(.unavailable, cause: description)
+        case "MT409": HTTPProblem(.conflict, "The id of one of the objects is taken.", field: "_id")
+        case "MT422": HTTPProblem(.invalidBody, "The stored value does not allow the operation.", cause: description)
         default: nil
         }
     }

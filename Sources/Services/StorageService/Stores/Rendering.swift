@@ -2,26 +2,38 @@ import MartletPostgres
 
 /// SQL that makes an object's JSON text in PostgreSQL, so that this process moves bytes and decodes nothing.
 enum Rendering {
-    /// The object as a client sees it: system fields first, then the document.
+    /// The object as a client sees it: system fields first, then the document without what is hidden from the asker.
     ///
     /// Ids need no escape (`ObjectID`). Concatenation costs about half of `jsonb_build_object(…) || doc`.
-    static func object(keys: [String]? = nil) -> PostgresQuery {
-        guard let keys else { return "\(system) || \(unescaped: whole)" }
+    static func object(_ access: Access, keys: [String]? = nil) -> PostgresQuery {
+        guard let keys else { return "\(system) || \(whole(access))" }
         return """
             \(system) || coalesce((
                 SELECT string_agg(',' || to_json(member.key)::text || ':' || member.value::text, '')
-                FROM jsonb_each(doc) AS member WHERE member.key = ANY (\(keys))), '') || '}'
+                FROM jsonb_each(\(access.visible())) AS member WHERE member.key = ANY (\(keys))), '') || '}'
             """
     }
 
-    private static let whole: StaticString =
-        "CASE WHEN doc = '{}'::jsonb THEN '}' ELSE ',' || substr(doc::text, 2) END"
+    /// `3-1795262400000`: the version with the time of the write in milliseconds, since an id may be deleted and used again.
+    static let entityTag = entityTag(of: "version", "updated")
+
+    static func entityTag(of version: PostgresQuery, _ updated: PostgresQuery) -> PostgresQuery {
+        "\(version) || '-' || (extract(epoch FROM \(updated)) * 1000)::bigint"
+    }
+
+    private static func whole(_ access: Access) -> PostgresQuery {
+        guard !access.hidesNothing else { return "CASE WHEN doc = '{}'::jsonb THEN '}' ELSE ',' || substr(doc::text, 2) END" }
+        let visible = access.visible()
+        return "CASE WHEN \(visible) = '{}'::jsonb THEN '}' ELSE ',' || substr(\(visible)::text, 2) END"
+    }
 
     private static let system: PostgresQuery = """
         '{"_id":"' || id \
         || '","created":"' || to_char(created, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') \
         || '","updated":"' || to_char(updated, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') \
         || '","deleted":' || coalesce('"' || to_char(deleted, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"', 'null') \
+        || coalesce(',"_readers":' || array_to_json(readers)::text, '') \
+        || coalesce(',"_writers":' || array_to_json(writers)::text, '') \
         || ',"_version":' || version
         """
 }

@@ -3,7 +3,7 @@ import MartletHTTP
 import MartletPostgres
 import Synchronization
 
-/// Makes sure that an app's schema and role are there, asking the database once per process and space.
+/// Makes sure that an app's schema, role and tables are there, asking the database once per process and space.
 final class Spaces: Sendable {
     private let postgres: PostgresClient
     private let known = Mutex<Set<AppSpace>>([])
@@ -12,14 +12,41 @@ final class Spaces: Sendable {
         self.postgres = postgres
     }
 
+    /// The scripts that make a space's own tables, in order; never edited once released.
+    static let scripts: [(number: Int, sql: String)] = [
+        (1, String(decoding: PackageResources.space_001_core_sql, as: UTF8.self))
+    ]
+
     func prepare(_ space: AppSpace) async throws {
         if known.withLock({ $0.contains(space) }) { return }
         try await postgres.execute("SELECT storage.provision(\(space.appID), \(space.environment.rawValue))")
+        let rows = try await postgres.query("SELECT version FROM storage.spaces WHERE schema = \(space.schema)")
+        let version = try rows.first?.decode(0, as: Int.self) ?? 0
+        if version < Self.scripts.last?.number ?? 0 { try await bringUp(space) }
         _ = known.withLock { $0.insert(space) }
     }
 
     /// Makes the next `prepare` ask the database again.
     func forget(_ space: AppSpace) {
         _ = known.withLock { $0.remove(space) }
+    }
+
+    /// Runs what is missing, all or nothing; copies that try at once wait for each other.
+    private func bringUp(_ space: AppSpace) async throws {
+        try await postgres.withTransaction { transaction in
+            try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema), 0))")
+            let rows = try await transaction.query("SELECT version FROM storage.spaces WHERE schema = \(space.schema)")
+            let version = try rows.first?.decode(0, as: Int.self) ?? 0
+            for script in Self.scripts where script.number > version {
+                try await transaction.executeScript(
+                    "SET LOCAL ROLE \(space.role.quoted); SET LOCAL search_path = \(space.role.quoted); \(script.sql); RESET ROLE")
+            }
+            try await transaction.executeScript("SET LOCAL search_path TO DEFAULT")
+            try await transaction.execute(
+                """
+                INSERT INTO storage.spaces (schema, version) VALUES (\(space.schema), \(Self.scripts.last?.number ?? 0))
+                ON CONFLICT (schema) DO UPDATE SET version = excluded.version
+                """)
+        }
     }
 }

@@ -1,0 +1,59 @@
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+
+/// An object's entity tag (RFC 9110 §8.8.3), without its quotes.
+struct EntityTag: Sendable, Hashable {
+    let text: String
+
+    var header: String { "\"\(text)\"" }
+
+    /// The tags of an `If-Match` or `If-None-Match`; nil for `*`. A weak tag counts as its strong one.
+    ///
+    /// - Throws: `invalid-parameter` for what is no list of at most 20 quoted tags.
+    static func list(_ header: String) throws -> [EntityTag]? {
+        if header.trimmed == "*" { return nil }
+        let tags = header.split(separator: ",").compactMap { part -> EntityTag? in
+            var tag = part.trimmed
+            if tag.hasPrefix("W/") { tag = tag.dropFirst(2) }
+            guard tag.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") else { return nil }
+            return EntityTag(text: String(tag.dropFirst().dropLast()))
+        }
+        guard !tags.isEmpty, tags.count <= 20, tags.count == header.split(separator: ",").count else {
+            throw HTTPProblem(.invalidParameter, "It is * or a list of entity tags in double quotes.", field: "If-Match")
+        }
+        return tags
+    }
+}
+
+/// `If-Match` of a write.
+struct Precondition: Sendable {
+    /// Nil: the object only has to exist.
+    let tags: [String]?
+
+    /// - Throws: `invalid-parameter`.
+    init?(_ request: Request) throws {
+        guard let header = request.headers[.ifMatch] else { return nil }
+        tags = try EntityTag.list(header)?.map(\.text)
+    }
+
+    /// Whether the request has `If-None-Match: *`.
+    ///
+    /// - Throws: `invalid-parameter` for any other value, which would silently do nothing.
+    static func mustBeNew(_ request: Request) throws -> Bool {
+        guard let header = request.headers[.ifNoneMatch] else { return false }
+        guard header.trimmed == "*" else {
+            throw HTTPProblem(.invalidParameter, "Only * is understood here.", field: "If-None-Match")
+        }
+        return true
+    }
+}
+
+extension StringProtocol {
+    fileprivate var trimmed: SubSequence {
+        let start = firstIndex { $0 != " " && $0 != "\t" } ?? endIndex
+        let end = self[start...].lastIndex { $0 != " " && $0 != "\t" }.map(index(after:)) ?? start
+        return self[start..<end]
+    }
+}

@@ -1,0 +1,18 @@
+import MartletPostgres
+
+/// SQL that appends to a space's change log, to stand in the statement that writes the objects.
+///
+/// The statement has a CTE `written` with the columns of the object after the write, `kind` (`c`, `u`, `d`), and `before_updated`,
+/// `before_version`, `before_readers`, `before_doc` (NULL for `c`).
+enum ChangeLog {
+    static func append(in scope: QueryScope) throws -> PostgresQuery {
+        """
+        logged AS (
+            INSERT INTO \(try scope.space.own("_changes")) (collection, id, kind, created, updated, version, readers, doc,
+                before_updated, before_version, before_readers, before_doc)
+            SELECT \(scope.collection.text), id, kind::"char", created, updated, version, readers,
+                CASE WHEN kind <> 'd' THEN doc END, before_updated, before_version, before_readers, before_doc
+            FROM written)
+        """
+    }
+}

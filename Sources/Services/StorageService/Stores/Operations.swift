@@ -1,0 +1,143 @@
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// The atomic operations of a body, `{"score":{"__op":"Increment","amount":1}}`, as `storage.apply` carries them out.
+///
+/// Forms of the Parse protocol: Increment, SetOnInsert, Add, AddUnique, Remove, Delete, AddRelation, RemoveRelation, and Batch of the last
+/// two. Keys may be dotted; other values are set.
+struct Operations: Sendable, Equatable {
+    static let maximumOperations = 100
+    static let maximumObjects = 1_000
+
+    /// The body with every operation checked and typed values normalized.
+    private(set) var normalized: JSONValue
+    private(set) var added: [Member] = []
+    private(set) var removed: [Member] = []
+
+    /// One member of a relation.
+    struct Member: Sendable, Hashable {
+        let key: String
+        let collection: String
+        let id: String
+    }
+
+    /// Nil when the body has neither operations nor dotted keys.
+    ///
+    /// - Throws: `invalid-body`, `unknown-operator`, `limit-exceeded`, naming the field.
+    init?(_ body: JSONValue) throws {
+        guard case .object(let members) = body else { return nil }
+        guard members.contains(where: { $0.name.contains(".") || $0.value["__op"] != nil }) else {
+            try Self.refuseNested(body, field: nil)
+            return nil
+        }
+        normalized = .null
+        guard Set(members.map(\.name)).count == members.count else { throw HTTPProblem(.invalidBody, "A field stands twice.") }
+        var checked: [JSONValue.Member] = []
+        var operations = 0
+        for member in members {
+            if member.value["__op"] != nil { operations += 1 }
+            checked.append(.init(member.name, try check(member.value, key: member.name)))
+        }
+        guard operations <= Self.maximumOperations else {
+            throw HTTPProblem(.limitExceeded, "A body may have \(Self.maximumOperations) operations.")
+        }
+        try Self.refuseOverlap(members.map(\.name))
+        normalized = .object(checked)
+    }
+
+    /// Dotted keys in two parts of one field would depend on their order.
+    private static func refuseOverlap(_ names: [String]) throws {
+        let sorted = names.sorted()
+        for (name, next) in zip(sorted, sorted.dropFirst()) where next.hasPrefix(name + ".") {
+            throw HTTPProblem(.invalidBody, "One of two fields in the body lies inside the other.", field: next)
+        }
+    }
+
+    private static func refuseNested(_ value: JSONValue, field: String?) throws {
+        switch value {
+        case .array(let elements): for element in elements { try refuseNested(element, field: field) }
+        case .object(let members):
+            guard field == nil || value["__op"] == nil else {
+                throw HTTPProblem(.invalidBody, "Operations stand at the top level, with a dotted name if need be.", field: field)
+            }
+            for member in members { try refuseNested(member.value, field: field ?? member.name) }
+        default: break
+        }
+    }
+
+    private mutating func check(_ value: JSONValue, key: String) throws -> JSONValue {
+        guard let operation = value["__op"] else {
+            try Self.refuseNested(value, field: key)
+            return try TypedValue.normalized(value, field: key)
+        }
+        guard case .string(let name) = operation else { throw Self.refusal("__op is a string.", key) }
+        switch name {
+        case "Delete": return Self.operation(name, [])
+        case "Increment":
+            guard case .number = value["amount"], let amount = value["amount"] else {
+                throw Self.refusal("Increment has an \"amount\", a number.", key)
+            }
+            return Self.operation(name, [.init("amount", amount)])
+        case "SetOnInsert":
+            guard let amount = value["amount"] else { throw Self.refusal("SetOnInsert has an \"amount\", the value.", key) }
+            return Self.operation(name, [.init("amount", try TypedValue.normalized(amount, field: key))])
+        case "Add", "AddUnique", "Remove":
+            let objects = try Self.objects(value, name, key).map { try TypedValue.normalized($0, field: key) }
+            return Self.operation(name, [.init("objects", .array(objects))])
+        case "AddRelation", "RemoveRelation": return try relation([(name, value)], key: key)
+        case "Batch":
+            guard case .array(let parts) = value["ops"], !parts.isEmpty, parts.count <= 10 else {
+                throw Self.refusal("Batch has \"ops\", 1 to 10 relation operations.", key)
+            }
+            return try relation(
+                try parts.map { part in
+                    guard case .string(let name) = part["__op"], name == "AddRelation" || name == "RemoveRelation" else {
+                        throw Self.refusal("Batch has \"ops\", 1 to 10 relation operations.", key)
+                    }
+                    return (name, part)
+                }, key: key)
+        default: throw HTTPProblem(.unknownOperator, "The operation \"\(name.prefix(40))\" is not known.", field: key)
+        }
+    }
+
+    private mutating func relation(_ parts: [(name: String, value: JSONValue)], key: String) throws -> JSONValue {
+        guard !key.contains(".") else { throw Self.refusal("A relation is a top-level field.", key) }
+        var className: String?
+        for part in parts {
+            for object in try Self.objects(part.value, part.name, key) {
+                guard case .string("Pointer") = try TypedValue.normalized(object, field: key)["__type"],
+                    case .string(let collection) = object["className"], case .string(let id) = object["objectId"],
+                    className == nil || className == collection
+                else { throw Self.refusal("A relation's objects are Pointers into one collection.", key) }
+                className = collection
+                let member = Member(key: key, collection: collection, id: id)
+                if part.name == "AddRelation" {
+                    removed.removeAll { $0 == member }
+                    added.append(member)
+                } else {
+                    added.removeAll { $0 == member }
+                    removed.append(member)
+                }
+            }
+        }
+        guard let className else { throw Self.refusal("A relation's operation has at least one object.", key) }
+        return Self.operation("AddRelation", [.init("className", .string(className))])
+    }
+
+    private static func objects(_ value: JSONValue, _ name: String, _ key: String) throws -> [JSONValue] {
+        guard case .array(let objects) = value["objects"] else { throw refusal("\(name) has \"objects\", a list.", key) }
+        guard objects.count <= maximumObjects else {
+            throw HTTPProblem(.limitExceeded, "\(name) takes at most \(maximumObjects) objects.", field: key)
+        }
+        return objects
+    }
+
+    private static func operation(_ name: String, _ members: [JSONValue.Member]) -> JSONValue {
+        .object([.init("__op", .string(name))] + members)
+    }
+
+    private static func refusal(_ detail: String, _ field: String) -> HTTPProblem {
+        HTTPProblem(.invalidBody, detail, field: field)
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// Values with a `__type`, in the forms of the Parse protocol: Date, Pointer, Relation, GeoPoint, Polygon, File, Bytes.
+///
+/// Checked when they are written, wherever they stand in a document, and brought into one form, so that the database can compare
+/// them: a Date's `iso` becomes UTC with milliseconds.
+enum TypedValue {
+    static let maximumPolygonPoints = 1_000
+
+    /// The document with every typed value in its one form.
+    ///
+    /// - Throws: `invalid-body` naming the top-level field.
+    static func normalized(document value: JSONValue) throws -> JSONValue {
+        guard case .object(let members) = value else { return value }
+        return .object(try members.map { .init($0.name, try normalized($0.value, field: $0.name)) })
+    }
+
+    static func normalized(_ value: JSONValue, field: String) throws -> JSONValue {
+        switch value {
+        case .array(let elements): return .array(try elements.map { try normalized($0, field: field) })
+        case .object(let members):
+            guard members.contains(where: { $0.name == "__type" }) else {
+                return .object(try members.map { .init($0.name, try normalized($0.value, field: field)) })
+            }
+            guard case .string(let type) = value["__type"] else { throw refusal("__type is a string.", field) }
+            return try normalized(value, type: type, field: field)
+        default: return value
+        }
+    }
+
+    private static func normalized(_ value: JSONValue, type: String, field: String) throws -> JSONValue {
+        switch type {
+        case "Date":
+            guard case .string(let text) = value["iso"], let date = Timestamps.date(text) else {
+                throw refusal("A Date has an \"iso\" as in RFC 3339.", field)
+            }
+            return object(type, [.init("iso", .string(Timestamps.text(date)))])
+        case "Pointer", "Relation":
+            guard case .string(let name) = value["className"], (try? CollectionName(name, isReference: true)) != nil else {
+                throw refusal("A \(type) has a \"className\".", field)
+            }
+            guard type == "Pointer" else { return object(type, [.init("className", .string(name))]) }
+            guard case .string(let id) = value["objectId"], (try? ObjectID(id)) != nil else {
+                throw refusal("A Pointer has an \"objectId\".", field)
+            }
+            return object(type, [.init("className", .string(name)), .init("objectId", .string(id))])
+        case "GeoPoint":
+            guard let latitude = number(value["latitude"]), let longitude = number(value["longitude"]),
+                (-90.0...90).contains(latitude), (-180.0...180).contains(longitude),
+                let latitudeText = value["latitude"], let longitudeText = value["longitude"]
+            else { throw refusal("A GeoPoint has a \"latitude\" from -90 to 90 and a \"longitude\" from -180 to 180.", field) }
+            return object(type, [.init("latitude", latitudeText), .init("longitude", longitudeText)])
+        case "Polygon":
+            guard case .array(let points) = value["coordinates"], (3...maximumPolygonPoints).contains(points.count),
+                points.allSatisfy({ isPoint($0) })
+            else { throw refusal("A Polygon has \"coordinates\": 3 to \(maximumPolygonPoints) of [latitude, longitude].", field) }
+            return object(type, [.init("coordinates", .array(points))])
+        case "Bytes":
+            guard case .string(let text) = value["base64"], Data(base64Encoded: text) != nil else {
+                throw refusal("Bytes have a \"base64\".", field)
+            }
+            return object(type, [.init("base64", .string(text))])
+        case "File":
+            guard case .string(let name) = value["name"], !name.isEmpty, name.utf8.count <= 1_024 else {
+                throw refusal("A File has a \"name\".", field)
+            }
+            guard let url = value["url"] else { return object(type, [.init("name", .string(name))]) }
+            guard case .string = url else { throw refusal("A File's \"url\" is a string.", field) }
+            return object(type, [.init("name", .string(name)), .init("url", url)])
+        default:
+            throw refusal("\"\(type.prefix(40))\" is no type: Date, Pointer, Relation, GeoPoint, Polygon, File, Bytes.", field)
+        }
+    }
+
+    static func number(_ value: JSONValue?) -> Double? {
+        guard case .number(let literal) = value, let number = Double(literal), number.isFinite else { return nil }
+        return number
+    }
+
+    private static func isPoint(_ value: JSONValue) -> Bool {
+        guard case .array(let pair) = value, pair.count == 2, let latitude = number(pair[0]), let longitude = number(pair[1])
+        else { return false }
+        return (-90.0...90).contains(latitude) && (-180.0...180).contains(longitude)
+    }
+
+    private static func object(_ type: String, _ members: [JSONValue.Member]) -> JSONValue {
+        .object([.init("__type", .string(type))] + members)
+    }
+
+    private static func refusal(_ detail: String, _ field: String) -> HTTPProblem {
+        HTTPProblem(.invalidBody, detail, field: field)
+    }
+}
+
+/// Points in time as documents and filters write them.
+enum Timestamps {
+    /// RFC 3339, with or without fractions of a second.
+    static func date(_ text: String) -> Date? {
+        (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+            ?? (try? Date(text, strategy: .iso8601))
+    }
+
+    /// `2026-11-21T12:00:00.000Z`: 24 characters whose order is the order in time.
+    static func text(_ date: Date) -> String {
+        date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+}
