@@ -96,7 +96,7 @@ let package = Package(
 
         // Services
         service("AuthService", dependencies: ["CArgon2", crypto], migrations: true),
-        service("StorageService", dependencies: [nioCore], migrations: true),
+        service("StorageService", dependencies: [crypto, httpTypes, nioCore], migrations: true),
         service("ConfigService"),
         service("AnalyticsService"),
         service("NotificationsService"),

@@ -217,7 +217,7 @@ enum BadBodies {
         BadBody(.invalidBody, "[1]"), BadBody(.invalidBody, "1"), BadBody(.invalidBody, "null"), BadBody(.invalidBody, #""x""#),
         BadBody(.invalidBody, "[{}]"),
         BadBody(.limitExceeded, nested(33)),
-        BadBody(.invalidName, #"{"$a":1}"#), BadBody(.invalidName, #"{"a.b":1}"#), BadBody(.invalidName, #"{"_a":1}"#),
+        BadBody(.invalidName, #"{"$a":1}"#), BadBody(.invalidName, #"{"a..b":1}"#), BadBody(.invalidName, #"{"_a":1}"#),
         BadBody(.invalidName, #"{"":1}"#), BadBody(.invalidName, #"{"a\\b":1}"#), BadBody(.invalidName, #"{"a\nb":1}"#),
         BadBody(.invalidName, #"{"\#(String(repeating: "n", count: 129))":1}"#),
     ]

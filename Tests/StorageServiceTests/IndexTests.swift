@@ -114,9 +114,10 @@ import Testing
         (#"{"age":{"$gt":19990}}"#, "made"), (#"{"age":{"$gte":100,"$lt":105}}"#, "made"),
     ] as [(String, String)]) func `a filter is served by an index`(_ filter: String, _ kind: String) async throws {
         let large = try await Self.large.value
+        let scope = QueryScope(space: try large.app.space(), collection: try CollectionName("Any"), rights: .master)
         var explain: PostgresQuery = """
             EXPLAIN SELECT doc FROM \(large.table)
-            WHERE deleted IS NULL AND \(try FilterCompiler.condition(JSONValue(parsing: filter.utf8))) ORDER BY id LIMIT 100
+            WHERE deleted IS NULL AND \(try FilterCompiler.condition(JSONValue(parsing: filter.utf8), in: scope)) ORDER BY id LIMIT 100
             """
         explain.isPrepared = false
         let lines: [String] = try await large.app.superuser.query(explain).map { try $0.decode(0) }

@@ -31,6 +31,7 @@ public struct ErrorCode: Sendable, Hashable {
     public static let objectNotFound = ErrorCode("object-not-found", 404, "The object does not exist")
     public static let collectionNotFound = ErrorCode("collection-not-found", 404, "The collection does not exist")
     public static let indexNotFound = ErrorCode("index-not-found", 404, "The index does not exist")
+    public static let roleNotFound = ErrorCode("role-not-found", 404, "The role does not exist")
     public static let methodNotAllowed = ErrorCode("method-not-allowed", 405, "The method is not allowed here")
     public static let requestTimeout = ErrorCode("request-timeout", 408, "The request did not arrive in time")
     public static let conflict = ErrorCode("conflict", 409, "The request conflicts with what is stored")
@@ -39,6 +40,7 @@ public struct ErrorCode: Sendable, Hashable {
     public static let uriTooLong = ErrorCode("uri-too-long", 414, "The address is too long")
     public static let unsupportedMediaType = ErrorCode("unsupported-media-type", 415, "The media type is not accepted")
     public static let expectationFailed = ErrorCode("expectation-failed", 417, "The expectation is not supported")
+    public static let idempotencyKeyReused = ErrorCode("idempotency-key-reused", 422, "The idempotency key came with another request")
     public static let tooManyRequests = ErrorCode("too-many-requests", 429, "Too many requests")
     public static let headersTooLarge = ErrorCode("headers-too-large", 431, "The headers are too large")
 
@@ -54,9 +56,9 @@ public struct ErrorCode: Sendable, Hashable {
     public static let all: [ErrorCode] = [
         malformedRequest, invalidPath, invalidParameter, invalidJSON, invalidBody, invalidName, invalidID, invalidFilter,
         unknownOperator, limitExceeded, unauthorized, forbidden, notFound, objectNotFound, collectionNotFound,
-        indexNotFound, methodNotAllowed, requestTimeout, conflict, preconditionFailed,
+        indexNotFound, roleNotFound, methodNotAllowed, requestTimeout, conflict, preconditionFailed,
         payloadTooLarge, uriTooLong, unsupportedMediaType,
-        expectationFailed, tooManyRequests, headersTooLarge, internalError, notImplemented, upstreamFailed,
+        expectationFailed, idempotencyKeyReused, tooManyRequests, headersTooLarge, internalError, notImplemented, upstreamFailed,
         unavailable, upstreamTimeout, versionNotSupported,
     ]
 }

@@ -15,6 +15,10 @@ public struct StorageService: ServiceDefinition {
     let collections: CollectionStore
     let indexes: IndexStore
     let rights: RightsStore
+    let rules: RulesStore
+    let roles: RoleStore
+    let idempotency: Idempotency
+    let batch: Batch
     let signal = ChangeSignal()
 
     public init(settings: Settings, logger: Logger) throws {
@@ -31,6 +35,10 @@ public struct StorageService: ServiceDefinition {
         self.rights = RightsStore(postgres: postgres, spaces: spaces)
         self.objects = ObjectStore(
             postgres: postgres, spaces: spaces, collections: collections, rights: rights, signal: signal)
+        self.rules = RulesStore(postgres: postgres, spaces: spaces, collections: collections, rights: rights)
+        self.roles = RoleStore(postgres: postgres, spaces: spaces, rights: rights)
+        self.idempotency = Idempotency(postgres: postgres, objects: objects, collections: collections)
+        self.batch = Batch(postgres: postgres, objects: objects, collections: collections, rights: rights)
         self.indexes = IndexStore(postgres: postgres, spaces: spaces)
     }
 

@@ -39,21 +39,27 @@ struct StorageApp: Sendable {
 
     func space(_ environment: AppEnvironment = .live) throws -> AppSpace { try AppSpace(principal(.client, environment)) }
 
-    /// Every table of the app with all its rows and indexes, as text.
+    /// Every collection of the app with all its rows and indexes, as text.
     func contents(_ environment: AppEnvironment = .live) async throws -> [String: String] {
+        try await everything(environment).filter { !$0.key.hasPrefix("_") }
+    }
+
+    /// The same with the space's own tables that have rows.
+    func everything(_ environment: AppEnvironment = .live) async throws -> [String: String] {
         let schema = try space(environment).schema
         var contents: [String: String] = [:]
         for row in try await superuser.query("SELECT tablename::text FROM pg_tables WHERE schemaname = \(schema)") {
             let name: String = try row.decode(0)
-            let table = try #require(PostgresIdentifier(schema: schema, name: name))
+            let qualified = try #require(PostgresIdentifier(schema: schema, name: name))
             var query: PostgresQuery = """
                 SELECT coalesce(string_agg(t::text, '|' ORDER BY t::text), '')
                     || (SELECT string_agg(indexdef, '|' ORDER BY indexdef) FROM pg_indexes
-                        WHERE schemaname = \(schema) AND tablename = \(name))
-                FROM \(table) AS t
+                        WHERE schemaname = \(schema) AND tablename = \(name)), count(*)
+                FROM \(qualified) AS t
                 """
             query.isPrepared = false
-            contents[name] = try await superuser.query(query)[0].decode(0)
+            let table = try await superuser.query(query)[0]
+            if try !name.hasPrefix("_") || table.decode(1, as: Int.self) > 0 { contents[name] = try table.decode(0) }
         }
         return contents
     }
@@ -63,10 +69,10 @@ struct StorageApp: Sendable {
         _ code: ErrorCode, field: String? = nil, sourceLocation: SourceLocation = #_sourceLocation,
         _ request: () async throws -> Answer
     ) async throws {
-        let before = try await contents()
+        let before = try await everything()
         let answer = try await request()
         #expect(answer.isProblem(code, field: field), "\(code.rawValue) expected: \(answer)", sourceLocation: sourceLocation)
-        #expect(try await contents() == before, "something was written", sourceLocation: sourceLocation)
+        #expect(try await everything() == before, "something was written", sourceLocation: sourceLocation)
     }
 }
 

@@ -5,19 +5,22 @@ import MartletHTTP
 /// `PATCH /storage/{collection}/{id}`: sets the fields in the body, carries out its operations and leaves the other fields.
 ///
 /// `If-Match` holds it back when the object has another entity tag, 412. Answers the object as it is stored.
+/// With `upsert=true` an object that is not there is made, by the body and its operations, 201.
 struct ChangeObject: Endpoint {
-    let objects: ObjectStore
+    let idempotency: Idempotency
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters()
+        try request.allowParameters(["upsert"])
         let (scope, id) = (try await context.scope(rights), try context.objectID)
         let precondition = try Precondition(request)
+        let isUpsert = try request.uri.queryParameters["upsert"].map { try ListQuery.flag($0, "upsert") } ?? false
         let body = try await request.wholeBody(upTo: Document.maximumSizeInBytes)
         let document = try Document(body, replacing: id, allowingOperations: true)
-        guard let written = try await objects.change(id, by: document, if: precondition, in: scope) else {
-            throw HTTPProblem(.objectNotFound)
+        return try await idempotency.perform(request, body, in: scope) { objects in
+            if let written = try await objects.change(id, by: document, if: precondition, in: scope) { return try .object(written) }
+            guard isUpsert, precondition == nil else { throw HTTPProblem(.objectNotFound) }
+            return try .object(try await objects.create(document, at: id, mustBeNew: true, in: scope), status: .created)
         }
-        return try .object(written)
     }
 }

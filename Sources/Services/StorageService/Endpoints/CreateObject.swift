@@ -1,20 +1,23 @@
-import Hummingbird
 import HTTPTypes
+import Hummingbird
 import MartletHTTP
 
 /// `POST /storage/{collection}`: stores the object in the body, 201; with an `_id` that exists, replaces that one, 200.
 ///
 /// Operations count from nothing. With `If-None-Match: *` an `_id` that exists is refused, 412. Answers the object as it is stored.
 struct CreateObject: Endpoint {
-    let objects: ObjectStore
+    let idempotency: Idempotency
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let scope = try await context.scope(rights)
         let mustBeNew = try Precondition.mustBeNew(request)
-        let document = try Document(try await request.wholeBody(upTo: Document.maximumSizeInBytes), allowingOperations: true)
-        let written = try await objects.create(document, mustBeNew: mustBeNew, in: scope)
-        return try .object(written, status: written.isNew ? .created : .ok)
+        let body = try await request.wholeBody(upTo: Document.maximumSizeInBytes)
+        let document = try Document(body, allowingOperations: true)
+        return try await idempotency.perform(request, body, in: scope) { objects in
+            let written = try await objects.create(document, mustBeNew: mustBeNew, in: scope)
+            return try .object(written, status: written.isNew ? .created : .ok)
+        }
     }
 }

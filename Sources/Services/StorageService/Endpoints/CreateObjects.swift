@@ -5,13 +5,16 @@ import MartletHTTP
 ///
 /// Answers the envelope with the objects as they are stored, in the order sent.
 struct CreateObjects: Endpoint {
-    let objects: ObjectStore
+    let idempotency: Idempotency
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let scope = try await context.scope(rights)
-        let documents = try Documents(try await request.wholeBody(upTo: Document.maximumBatchSizeInBytes))
-        return Envelope.response(try await objects.createAll(documents, in: scope), status: .created)
+        let body = try await request.wholeBody(upTo: Document.maximumBatchSizeInBytes)
+        let documents = try Documents(body)
+        return try await idempotency.perform(request, body, in: scope) { objects in
+            Envelope.response(try await objects.createAll(documents, in: scope), status: .created)
+        }
     }
 }

@@ -32,6 +32,10 @@ struct Precondition: Sendable {
     /// Nil: the object only has to exist.
     let tags: [String]?
 
+    init(tags: [String]?) {
+        self.tags = tags
+    }
+
     /// - Throws: `invalid-parameter`.
     init?(_ request: Request) throws {
         guard let header = request.headers[.ifMatch] else { return nil }

@@ -6,7 +6,7 @@ import MartletHTTP
 ///
 /// `If-Match` holds it back when the object has another entity tag, 412. Answers the object as it is stored.
 struct ReplaceObject: Endpoint {
-    let objects: ObjectStore
+    let idempotency: Idempotency
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -15,9 +15,11 @@ struct ReplaceObject: Endpoint {
         let precondition = try Precondition(request)
         let body = try await request.wholeBody(upTo: Document.maximumSizeInBytes)
         let document = try Document(body, replacing: id)
-        guard let written = try await objects.replace(id, with: document, if: precondition, in: scope) else {
-            throw HTTPProblem(.objectNotFound)
+        return try await idempotency.perform(request, body, in: scope) { objects in
+            guard let written = try await objects.replace(id, with: document, if: precondition, in: scope) else {
+                throw HTTPProblem(.objectNotFound)
+            }
+            return try .object(written)
         }
-        return try .object(written)
     }
 }

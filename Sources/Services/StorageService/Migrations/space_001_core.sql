@@ -60,6 +60,7 @@ CREATE TABLE _idempotency (
     key text NOT NULL,
     request bytea NOT NULL,
     status integer,
+    etag text,
     body bytea,
     created timestamptz(3) NOT NULL DEFAULT now(),
     PRIMARY KEY (asker, key));

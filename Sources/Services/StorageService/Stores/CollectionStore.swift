@@ -76,7 +76,18 @@ struct CollectionStore: Sendable {
         guard let newName = PostgresIdentifier(name.text) else { throw HTTPProblem(.invalidName) }
         try await spaces.prepare(space)
         do {
-            _ = try await run("ALTER TABLE \(try space.table(collection)) RENAME TO \(newName)", in: space)
+            let table = try space.table(collection)
+            let (own, relations) = (try space.own("_collections"), try space.own("_relations"))
+            try await changing(space) { transaction in
+                try await transaction.execute(Self.once("ALTER TABLE \(table) RENAME TO \(newName)"))
+                try await transaction.execute("DELETE FROM \(own) WHERE name = \(name.text)")
+                try await transaction.execute("UPDATE \(own) SET name = \(name.text) WHERE name = \(collection.text)")
+                try await transaction.execute(
+                    "UPDATE \(relations) SET collection = \(name.text) WHERE collection = \(collection.text)")
+                try await transaction.execute(
+                    "UPDATE \(relations) SET related_collection = \(name.text) WHERE related_collection = \(collection.text)")
+                try await Self.forgetChanges(of: collection, space, transaction)
+            }
         } catch let error as PostgresError where error.sqlState == "42P07" {
             throw HTTPProblem(.conflict, "A collection \"\(name.text)\" exists.", field: "name")
         }
@@ -87,7 +98,36 @@ struct CollectionStore: Sendable {
     /// - Throws: `collection-not-found`.
     func drop(_ collection: CollectionName, of space: AppSpace) async throws {
         try await spaces.prepare(space)
-        _ = try await run("DROP TABLE \(try space.table(collection))", in: space)
+        let table = try space.table(collection)
+        let (own, relations) = (try space.own("_collections"), try space.own("_relations"))
+        try await changing(space) { transaction in
+            try await transaction.execute(Self.once("DROP TABLE \(table)"))
+            try await transaction.execute("DELETE FROM \(own) WHERE name = \(collection.text)")
+            try await transaction.execute(
+                "DELETE FROM \(relations) WHERE collection = \(collection.text) OR related_collection = \(collection.text)")
+            try await Self.forgetChanges(of: collection, space, transaction)
+        }
+    }
+
+    private static func forgetChanges(
+        of collection: CollectionName, _ space: AppSpace, _ transaction: PostgresTransaction
+    ) async throws {
+        try await transaction.execute("DELETE FROM \(try space.own("_changes")) WHERE collection = \(collection.text)")
+        try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
+    }
+
+    private func changing(_ space: AppSpace, _ body: (PostgresTransaction) async throws -> Void) async throws {
+        do {
+            try await postgres.withTransaction(role: space.role) { try await body($0) }
+        } catch let error as PostgresError where error.isUndefinedTable {
+            throw HTTPProblem(.collectionNotFound)
+        }
+    }
+
+    private static func once(_ statement: PostgresQuery) -> PostgresQuery {
+        var statement = statement
+        statement.isPrepared = false
+        return statement
     }
 
     private func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {

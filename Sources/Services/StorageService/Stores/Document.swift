@@ -48,10 +48,8 @@ struct Document: Sendable {
             return
         }
         let value = try checked { () throws(JSONError) in try JSONValue(parsing: bytes) }
-        let operations = try Operations(value)
-        guard operations == nil || allowingOperations else {
-            throw HTTPProblem(.invalidBody, "Operations and dotted names are for POST of one object and PATCH.")
-        }
+        let operations = allowingOperations ? try Operations(value) : nil
+        if !allowingOperations { try Operations.refuse(in: value) }
         let normalized = try operations?.normalized ?? TypedValue.normalized(document: value)
         let text = Array(normalized.text.utf8)
         let facts = try text.withUnsafeBufferPointer { text in
@@ -99,9 +97,7 @@ struct Documents: Sendable {
         if bytes.mayHaveTypes || bytes.mayHaveOperations {
             let value = try checked { () throws(JSONError) in try JSONValue(parsing: bytes) }
             if case .array(let objects) = value {
-                guard try objects.allSatisfy({ try Operations($0) == nil }) else {
-                    throw HTTPProblem(.invalidBody, "Operations are for POST of one object and PATCH.")
-                }
+                for object in objects { try Operations.refuse(in: object) }
                 bytes = Array(JSONValue.array(try objects.map(TypedValue.normalized(document:))).text.utf8)
             }
         }

@@ -33,6 +33,8 @@ struct ObjectStore: Sendable {
         return store
     }
 
+    var isInTransaction: Bool { transaction != nil }
+
     struct Page: Sendable {
         /// Number of objects in `rows`, or of all matches when the query wanted the total.
         var count: Int
@@ -106,12 +108,12 @@ struct ObjectStore: Sendable {
     ///
     /// - Throws: `forbidden`, `conflict` when the id belongs to an object that is not the asker's to change,
     ///   `precondition-failed` when it exists and `mustBeNew`.
-    func create(_ document: Document, mustBeNew: Bool = false, in scope: QueryScope) async throws -> Written {
+    func create(_ document: Document, at id: ObjectID? = nil, mustBeNew: Bool = false, in scope: QueryScope) async throws -> Written {
         let access = scope.access
         try access.require(.create)
         try await checkFields(document.fields.keys, scope)
         let written =
-            if let id = document.id {
+            if let id = id ?? document.id {
                 try await put(id, document, mustBeNew: mustBeNew, in: scope)
             } else {
                 try await insert(document, in: scope)

@@ -46,6 +46,15 @@ struct Operations: Sendable, Equatable {
         normalized = .object(checked)
     }
 
+    /// - Throws: `invalid-body` when a document that is stored as it stands has an operation in it.
+    static func refuse(in document: JSONValue) throws {
+        guard case .object(let members) = document else { return }
+        for member in members {
+            guard member.value["__op"] == nil else { throw refusal("Operations are for POST of one object and PATCH.", member.name) }
+            try refuseNested(member.value, field: member.name)
+        }
+    }
+
     /// Dotted keys in two parts of one field would depend on their order.
     private static func refuseOverlap(_ names: [String]) throws {
         let sorted = names.sorted()

@@ -1,0 +1,74 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import NIOCore
+
+/// `POST /storage/batch` with `{"requests":[{"method","path","body"?,"ifMatch"?}],"transaction"?:bool}`; at most 100 requests.
+///
+/// Answers `{"count":n,"data":[{"status":201,"body":{…}}]}` in the order sent, 200. Without `transaction` each is carried out on its own
+/// and a failure's body is its problem; with it the first failure is the answer, and nothing was written.
+struct RunBatch: Endpoint {
+    let batch: Batch
+    let idempotency: Idempotency
+    let rights: RightsStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        let space = try context.space
+        let body = try await request.wholeBody(upTo: Document.maximumBatchSizeInBytes)
+        let value = try checked { () throws(JSONError) in try JSONValue(parsing: body.readableBytesView) }
+        let (items, isTransaction) = try Self.items(value)
+        let rights = try await rights.rights(of: try context.principal, in: space)
+        guard isTransaction else {
+            guard request.headers[Idempotency.header] == nil else {
+                throw HTTPProblem(.invalidParameter, "A batch with a key is a transaction.", field: "Idempotency-Key")
+            }
+            return Self.response(try await batch.run(items, in: space, with: rights, requestID: context.requestID))
+        }
+        guard let first = items.first else { return Self.response([]) }
+        let scope = QueryScope(space: space, collection: first.collection, rights: rights)
+        return try await idempotency.perform(request, body, in: scope) { objects in
+            Self.response(try await batch.runAll(items, in: space, with: rights, objects))
+        }
+    }
+
+    private static func items(_ value: JSONValue) throws -> (items: [Batch.Item], isTransaction: Bool) {
+        guard case .object(let members) = value, case .array(let requests) = value["requests"],
+            members.allSatisfy({ $0.name == "requests" || $0.name == "transaction" })
+        else { throw HTTPProblem(.invalidBody, "It has \"requests\", a list, and maybe \"transaction\".") }
+        guard requests.count <= Batch.maximumRequests else {
+            throw HTTPProblem(.limitExceeded, "A batch has at most \(Batch.maximumRequests) requests.", field: "requests")
+        }
+        let isTransaction: Bool
+        switch value["transaction"] {
+        case nil: isTransaction = false
+        case .bool(let flag): isTransaction = flag
+        default: throw HTTPProblem(.invalidBody, "It is true or false.", field: "transaction")
+        }
+        let items = try requests.enumerated().map { number, request in
+            do {
+                return try Batch.Item(request)
+            } catch var problem as HTTPProblem {
+                problem.field = "requests.\(number)" + (problem.field.map { ".\($0)" } ?? "")
+                throw problem
+            }
+        }
+        return (items, isTransaction)
+    }
+
+    private static func response(_ outcomes: [Batch.Outcome]) -> Response {
+        var body = ByteBuffer()
+        body.writeString("{\"count\":\(outcomes.count),\"data\":[")
+        for (number, outcome) in outcomes.enumerated() {
+            body.writeString("\(number > 0 ? "," : ""){\"status\":\(outcome.status)")
+            if var object = outcome.body {
+                body.writeString(",\"body\":")
+                body.writeBuffer(&object)
+            }
+            body.writeString("}")
+        }
+        body.writeString("]}")
+        return .json(body)
+    }
+}

@@ -1,0 +1,142 @@
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import NIOCore
+
+/// Several writes in one request, in order: each on its own, or all or none.
+struct Batch: Sendable {
+    static let maximumRequests = 100
+
+    let postgres: PostgresClient
+    let objects: ObjectStore
+    let collections: CollectionStore
+    let rights: RightsStore
+
+    /// One write of a batch: `{"method","path","body"?,"ifMatch"?}`, the path as behind the app key: `storage/Note/a`.
+    struct Item: Sendable {
+        enum Act: Sendable {
+            case create(Document)
+            case replace(ObjectID, Document)
+            case change(ObjectID, Document)
+            case delete(ObjectID)
+        }
+
+        let collection: CollectionName
+        let act: Act
+        let precondition: Precondition?
+    }
+
+    /// What one write was answered.
+    struct Outcome: Sendable {
+        var status: Int
+        /// An object's JSON, or a problem's; nil: none.
+        var body: ByteBuffer?
+
+        init(_ written: ObjectStore.Written, status: Int) {
+            self.status = status
+            body = written.rows[0].withBytes(0) { $0.map { ByteBuffer(bytes: $0) } }
+        }
+
+        init(status: Int, body: ByteBuffer? = nil) {
+            self.status = status
+            self.body = body
+        }
+    }
+
+    /// Each on its own: a failure is an outcome, and the others are carried out.
+    func run(_ items: [Item], in space: AppSpace, with rights: Rights, requestID: String) async throws -> [Outcome] {
+        var outcomes: [Outcome] = []
+        for item in items {
+            do {
+                outcomes.append(try await run(item, QueryScope(space: space, collection: item.collection, rights: rights), objects))
+            } catch let problem as HTTPProblem where problem.code.status < 500 {
+                let body = try await problem.response(requestID: requestID).wholeBody()
+                outcomes.append(Outcome(status: problem.code.status, body: body))
+            }
+        }
+        return outcomes
+    }
+
+    /// All or none, in the transaction that the store is in or in one of its own.
+    ///
+    /// - Throws: the first failure, naming the request.
+    func runAll(_ items: [Item], in space: AppSpace, with rights: Rights, _ objects: ObjectStore) async throws -> [Outcome] {
+        try await makeCollections(for: items, in: space)
+        if objects.isInTransaction { return try await runEach(items, in: space, with: rights, objects) }
+        return try await postgres.withTransaction(role: space.role, serializationRetries: 3) { transaction in
+            try await runEach(items, in: space, with: rights, objects.within(transaction))
+        }
+    }
+
+    private func runEach(_ items: [Item], in space: AppSpace, with rights: Rights, _ objects: ObjectStore) async throws -> [Outcome] {
+        var outcomes: [Outcome] = []
+        for (number, item) in items.enumerated() {
+            do {
+                outcomes.append(try await run(item, QueryScope(space: space, collection: item.collection, rights: rights), objects))
+            } catch var problem as HTTPProblem {
+                problem.field = "requests.\(number)" + (problem.field.map { ".\($0)" } ?? "")
+                throw problem
+            }
+        }
+        return outcomes
+    }
+
+    private func run(_ item: Item, _ scope: QueryScope, _ objects: ObjectStore) async throws -> Outcome {
+        switch item.act {
+        case .create(let document):
+            let written = try await objects.create(document, in: scope)
+            return Outcome(written, status: written.isNew ? 201 : 200)
+        case .replace(let id, let document):
+            let written = try await objects.replace(id, with: document, if: item.precondition, in: scope)
+            guard let written else { throw HTTPProblem(.objectNotFound) }
+            return Outcome(written, status: 200)
+        case .change(let id, let document):
+            let written = try await objects.change(id, by: document, if: item.precondition, in: scope)
+            guard let written else { throw HTTPProblem(.objectNotFound) }
+            return Outcome(written, status: 200)
+        case .delete(let id):
+            guard try await objects.delete(id, if: item.precondition, in: scope) else { throw HTTPProblem(.objectNotFound) }
+            return Outcome(status: 204)
+        }
+    }
+
+    /// A table cannot be made and be missing in one transaction, and an update of a missing one would end it.
+    private func makeCollections(for items: [Item], in space: AppSpace) async throws {
+        let known = try await rights.collections(of: space)
+        for name in Set(items.map(\.collection)) where known[name.text] == nil {
+            try await collections.create(name, of: space)
+        }
+    }
+}
+
+extension Batch.Item {
+    /// - Throws: as `Document`, `invalid-body`, `invalid-path`; the caller names the request.
+    init(_ value: JSONValue) throws {
+        guard case .object(let members) = value, case .string(let method) = value["method"], case .string(let path) = value["path"],
+            members.allSatisfy({ ["method", "path", "body", "ifMatch"].contains($0.name) })
+        else { throw HTTPProblem(.invalidBody, "A request has \"method\", \"path\", and maybe \"body\" and \"ifMatch\".") }
+        let parts = path.drop { $0 == "/" }.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.first == "storage", (2...3).contains(parts.count) else {
+            throw HTTPProblem(.invalidPath, "It is \"storage/{collection}\" or \"storage/{collection}/{id}\".", field: "path")
+        }
+        collection = try CollectionName(String(parts[1]))
+        let id = try parts.count == 3 ? ObjectID(String(parts[2])) : nil
+        let body = ByteBuffer(string: value["body"]?.text ?? "")
+        guard body.readableBytes <= Document.maximumSizeInBytes else { throw HTTPProblem(.payloadTooLarge) }
+        switch (method, id) {
+        case ("POST", nil): act = .create(try Document(body, allowingOperations: true))
+        case ("PUT", let id?): act = .replace(id, try Document(body, replacing: id))
+        case ("PATCH", let id?): act = .change(id, try Document(body, replacing: id, allowingOperations: true))
+        case ("DELETE", let id?): act = .delete(id)
+        default: throw HTTPProblem(.invalidBody, "POST to a collection; PUT, PATCH or DELETE of an object.", field: "method")
+        }
+        switch value["ifMatch"] {
+        case nil: precondition = nil
+        case .string(let tags): precondition = Precondition(tags: try EntityTag.list(tags)?.map(\.text))
+        default: throw HTTPProblem(.invalidBody, "It is an entity tag, in quotes.", field: "ifMatch")
+        }
+    }
+}
