@@ -4,6 +4,8 @@ public enum HeaderName {
     public static let secret = "x-martlet-secret"
     /// A master key; replaces the secret and opens the management routes.
     public static let masterKey = "x-martlet-master-key"
+    /// The end user whom the app's own server asks for; with a master key only, whose rights are then the user's.
+    public static let user = "x-martlet-user"
     /// `live` or `test`.
     public static let environment = "x-martlet-environment"
     /// Who is asking, signed by the gateway (`PrincipalSigner`). Internal: stripped from client requests.

@@ -122,7 +122,7 @@ extension ResponseHead {
         switch field.meaning {
         case .other: !connectionNamesFields || !fields.connectionNames(bytes[field.name], in: bytes)
         case .contentLength: true
-        case .server, .requestID, .secret, .masterKey, .environment, .otherMartlet: false
+        case .server, .requestID, .secret, .masterKey, .environment, .user, .otherMartlet: false
         case .accessControlAnswer, .accessControlRequestMethod, .accessControlRequestHeaders: !hasOrigin
         default: !field.meaning.isHopByHop
         }

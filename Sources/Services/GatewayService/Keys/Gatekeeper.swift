@@ -27,6 +27,7 @@ final class Gatekeeper {
         var first: String
         var second: String?
         var environment: AppEnvironment
+        var user: String?
     }
 
     /// A request's credentials as found in it.
@@ -37,6 +38,8 @@ final class Gatekeeper {
         var masterKey: UnsafeRawBufferPointer?
         var project: UnsafeRawBufferPointer?
         var environment: UnsafeRawBufferPointer?
+        /// The end user whom the app's server asks for: `X-Martlet-User`, with a master key only.
+        var user: UnsafeRawBufferPointer?
     }
 
     init(signer: PrincipalSigner, masterKeyNetworks: [Network]) {
@@ -74,8 +77,11 @@ final class Gatekeeper {
             let master = ring.entry(for: presented.masterKey ?? nothing, .master, at: now)
             guard let key else { throw Refusal(.unauthorized) }
             if let master, master.app.id == key.app.id, isAllowed(master, from: address) {
-                return try grant(.master, master, key, presented.environment, at: now)
+                guard let user = presented.user else { return try grant(.master, master, key, presented.environment, at: now) }
+                guard presented.kind == .client else { throw Refusal(.forbidden, "This is not for users: leave X-Martlet-User out.") }
+                return try grant(.client, master, key, presented.environment, user: try Self.userID(user), at: now)
             }
+            guard presented.user == nil else { throw Refusal(.unauthorized) }
             guard presented.masterKey == nil, let secret, secret.app.id == key.app.id else { throw Refusal(.unauthorized) }
             guard presented.kind == .client else { throw Refusal(.forbidden, "This needs a master key.") }
             return try grant(.client, key, secret, presented.environment, at: now)
@@ -106,14 +112,15 @@ final class Gatekeeper {
 
     private func grant(
         _ kind: Principal.Kind, _ first: KeyRingIndex.Entry, _ second: KeyRingIndex.Entry?,
-        _ header: UnsafeRawBufferPointer?, at seconds: Double
+        _ header: UnsafeRawBufferPointer?, user: String? = nil, at seconds: Double
     ) throws(Refusal) -> Grant {
         let own = first.environment ?? second?.environment ?? .live
         let environment = try Self.environment(header, of: own)
-        let key = GrantKey(first: first.id, second: second?.id, environment: environment)
+        let key = GrantKey(first: first.id, second: second?.id, environment: environment, user: user)
         if let grant = grants[key], grant.validUntil > seconds { return grant }
         let principal = Principal(
-            kind: kind, appID: first.app.id, appNumber: first.app.number, environment: environment, credentialID: first.id)
+            kind: kind, appID: first.app.id, appNumber: first.app.number, environment: environment, credentialID: first.id,
+            userID: user)
         guard let signed = try? signer.header(for: principal, at: Date(timeIntervalSince1970: seconds)) else {
             throw Refusal(.internalError)
         }
@@ -124,6 +131,22 @@ final class Gatekeeper {
         if grants.count >= Self.maximumGrants { forgetGrants() }
         grants[key] = grant
         return grant
+    }
+
+    /// 1 to 128 of `A-Z a-z 0-9 _ - .`, so that no user can be called like a role.
+    private static func userID(_ bytes: UnsafeRawBufferPointer) throws(Refusal) -> String {
+        let isWellFormed = bytes.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+        guard isWellFormed, (1...128).contains(bytes.count) else {
+            throw Refusal(.invalidParameter, "X-Martlet-User must be 1 to 128 letters, digits or _ - .")
+        }
+        return bytes.text
     }
 
     /// A test key never reaches live data, whatever the header says.
@@ -171,9 +194,10 @@ extension Gatekeeper.Presented {
     /// All parts as one run of bytes that no other request spells; no header or path can hold the zero between them.
     @inline(__always)
     fileprivate func withMaterial<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        let parts = (appKey, secret, masterKey, project, environment)
+        let parts = (appKey, secret, masterKey, project, environment, user)
         func length(_ part: UnsafeRawBufferPointer?) -> Int { (part?.count ?? 0) + 1 }
         let total = 1 + length(parts.0) + length(parts.1) + length(parts.2) + length(parts.3) + length(parts.4)
+            + length(parts.5)
         return withUnsafeTemporaryAllocation(byteCount: total, alignment: 8) { memory in
             memory[0] = kind.tag
             var count = 1
@@ -190,6 +214,7 @@ extension Gatekeeper.Presented {
             add(parts.2)
             add(parts.3)
             add(parts.4)
+            add(parts.5)
             return body(UnsafeRawBufferPointer(memory))
         }
     }

@@ -43,6 +43,7 @@ struct Admission {
             presented.appKey = route.appKeyIndex.map { bytes[match.captures[$0]] }
             presented.secret = head.value(head.secret, in: bytes)
             presented.masterKey = head.value(head.masterKey, in: bytes)
+            presented.user = head.value(head.user, in: bytes)
         case .evaluation:
             presented.secret = ForeignCredentials.evaluationKey(head, bytes)
         case .ingest:

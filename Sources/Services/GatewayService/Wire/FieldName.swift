@@ -5,7 +5,7 @@ enum FieldName: UInt8 {
     case host, contentLength, transferEncoding, connection, keepAlive, upgrade, te, trailer, expect
     case proxyConnection, proxyAuthenticate, proxyAuthorization, http2Settings
     // Ours
-    case secret, masterKey, environment, otherMartlet, requestID
+    case secret, masterKey, environment, user, otherMartlet, requestID
     case forwarded, forwardedFor, forwardedProto, forwardedHost
     // Credentials of foreign protocols
     case authorization, apiKey, sentryAuth
@@ -97,6 +97,7 @@ enum FieldName: UInt8 {
     private static func martlet(_ name: UnsafeRawBufferPointer) -> FieldName {
         if name.spells("x-martlet-secret") { return .secret }
         if name.spells("x-martlet-master-key") { return .masterKey }
+        if name.spells("x-martlet-user") { return .user }
         return name.spells("x-martlet-environment") ? .environment : .otherMartlet
     }
 }

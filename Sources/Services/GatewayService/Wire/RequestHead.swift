@@ -27,6 +27,7 @@ struct RequestHead {
     var secret = -1
     var masterKey = -1
     var environment = -1
+    var user = -1
     var requestID = -1
     var forwardedFor = -1
     var authorization = -1

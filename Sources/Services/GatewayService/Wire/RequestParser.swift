@@ -125,6 +125,7 @@ struct RequestParser {
         case .secret: try Self.once(&head.secret, at: index)
         case .masterKey: try Self.once(&head.masterKey, at: index)
         case .environment: try Self.once(&head.environment, at: index)
+        case .user: try Self.once(&head.user, at: index)
         case .authorization: try Self.once(&head.authorization, at: index)
         case .apiKey: try Self.once(&head.apiKey, at: index)
         case .sentryAuth: try Self.once(&head.sentryAuth, at: index)
