@@ -37,12 +37,15 @@ public struct ServiceClient: Sendable {
     public func patch(_ path: String, _ body: String) async throws -> Answer { try await send("PATCH", path, body) }
     public func delete(_ path: String) async throws -> Answer { try await send("DELETE", path) }
 
-    public func send(_ method: String, _ path: String, _ body: String? = nil) async throws -> Answer {
-        try await send(method, path, bytes: body.map { Array($0.utf8) })
+    public func send(_ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:]) async throws -> Answer {
+        try await send(method, path, bytes: body.map { Array($0.utf8) }, headers: headers)
     }
 
-    public func send(_ method: String, _ path: String, bytes: [UInt8]?) async throws -> Answer {
+    public func send(
+        _ method: String, _ path: String, bytes: [UInt8]?, headers extra: [String: String] = [:]
+    ) async throws -> Answer {
         var headers: HTTPFields = [:]
+        for (name, value) in extra { headers[HTTPField.Name(name)!] = value }
         headers[HTTPField.Name(HeaderName.requestID)!] = "request-1"
         if let principal {
             headers[HTTPField.Name(HeaderName.principal)!] = try Self.signer.header(for: principal, at: Date())

@@ -35,6 +35,7 @@ struct StorageApp: Sendable {
     var client: ServiceClient { service.asking(as: principal(.client)) }
     /// The same in the test environment.
     var testClient: ServiceClient { service.asking(as: principal(.client, .test)) }
+    func asking(as principal: Principal) -> ServiceClient { service.asking(as: principal) }
     var master: ServiceClient { service.asking(as: principal(.master)) }
 
     func space(_ environment: AppEnvironment = .live) throws -> AppSpace { try AppSpace(principal(.client, environment)) }

@@ -152,7 +152,7 @@ struct ObjectStore: Sendable {
                     readers = excluded.readers, writers = excluded.writers
                 RETURNING stored.*, stored.xmax = 0 AS is_new),
             written AS (
-                SELECT u.*, \(Self.kind), \(Self.beforeNames) FROM upserted AS u LEFT JOIN old USING (id)
+                SELECT u.*, \(Self.kind), \(Self.upsertedBefore) FROM upserted AS u LEFT JOIN old USING (id)
                 WHERE (coalesce(may, TRUE) OR storage.fail('MT409', 'id'))
                     AND (u.is_new OR old.id IS NOT NULL OR storage.fail('40001', 'id'))\(Self.creatable(access))),
             \(try ChangeLog.append(in: scope))
@@ -266,11 +266,11 @@ struct ObjectStore: Sendable {
         let table = try scope.table
         let readers = Self.listing(document.readers, kept: "before_readers", default: access.defaultReaders)
         let writers = Self.listing(document.writers, kept: "before_writers", default: access.defaultWriters)
-        let kept = access.kept(of: "coalesce((SELECT doc FROM old WHERE deleted IS NULL), '{}')").map { "\($0) || " as PostgresQuery }
+        let kept = access.kept(of: "coalesce((SELECT before_doc FROM old WHERE deleted IS NULL), '{}')").map { "\($0) || " as PostgresQuery }
         let rows = try await writing(to: scope) {
             """
             WITH old AS MATERIALIZED (
-                SELECT id, doc, deleted, \(Self.before), \(access.writable(for: .update) ?? "TRUE") AS may
+                SELECT id, deleted, \(Self.before), \(access.writable(for: .update) ?? "TRUE") AS may
                 FROM \(table) WHERE id = \(id.text) FOR UPDATE),
             upserted AS (
                 INSERT INTO \(table) AS stored (id, doc, readers, writers)
@@ -280,7 +280,7 @@ struct ObjectStore: Sendable {
                     readers = excluded.readers, writers = excluded.writers
                 RETURNING stored.*, stored.xmax = 0 AS is_new),
             written AS (
-                SELECT u.*, \(Self.kind), \(Self.beforeNames) FROM upserted AS u LEFT JOIN old ON TRUE
+                SELECT u.*, \(Self.kind), \(Self.upsertedBefore) FROM upserted AS u LEFT JOIN old ON TRUE
                 -- Another has just made it: this statement saw nothing of that and has to begin again.
                 WHERE (u.is_new OR old.id IS NOT NULL OR storage.fail('40001', 'id'))\(Self.creatable(access))),
             \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
@@ -341,6 +341,13 @@ struct ObjectStore: Sendable {
     private static let before: PostgresQuery =
         "updated AS before_updated, version AS before_version, readers AS before_readers, writers AS before_writers, doc AS before_doc"
     private static let beforeNames: PostgresQuery = "old.before_updated, old.before_version, old.before_readers, old.before_doc"
+    /// Of an upsert: what was removed has no state before for those who follow.
+    private static let upsertedBefore: PostgresQuery = """
+        CASE WHEN old.deleted IS NULL THEN old.before_updated END AS before_updated, \
+        CASE WHEN old.deleted IS NULL THEN old.before_version END AS before_version, \
+        CASE WHEN old.deleted IS NULL THEN old.before_readers END AS before_readers, \
+        CASE WHEN old.deleted IS NULL THEN old.before_doc END AS before_doc
+        """
     private static let noBefore: PostgresQuery = """
         NULL::timestamptz AS before_updated, NULL::bigint AS before_version, NULL::text[] AS before_readers, NULL::jsonb AS before_doc
         """

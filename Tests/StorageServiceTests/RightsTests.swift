@@ -1,0 +1,231 @@
+import MartletAPI
+import MartletCore
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import StorageService
+
+@Suite struct RightsTests {
+    /// Who asks: nobody, three users, the app's own server. `ada` has `editors` through `admins`.
+    enum Asker: String, CaseIterable, Sendable {
+        case anonymous, ada, ben, eve, master
+    }
+
+    private static func app() async throws -> StorageApp {
+        let app = try await StorageApp()
+        #expect(try await app.master.put("/roles/editors", #"{"add":["ben","role:admins"]}"#).status == 204)
+        #expect(try await app.master.put("/roles/admins", #"{"add":["ada","role:editors"]}"#).status == 204)
+        return app
+    }
+
+    @Test(arguments: [
+        // Who sees an object with these readers
+        ("null", [.anonymous, .ada, .ben, .eve, .master]), (#"["*"]"#, [.anonymous, .ada, .ben, .eve, .master]),
+        (#"["ada"]"#, [.ada, .master]), (#"["role:editors"]"#, [.ada, .ben, .master]), (#"["role:admins"]"#, [.ada, .ben, .master]),
+        (#"["role:none"]"#, [.master]), ("[]", [.master]), (#"["eve","role:editors"]"#, [.ada, .ben, .eve, .master]),
+    ] as [(String, [Asker])]) func `an object is seen by its readers and nobody else`(_ readers: String, _ seers: [Asker]) async throws {
+        let app = try await Self.app()
+        #expect(try await app.master.post("/storage/Note", #"{"_id":"a","n":1,"_readers":\#(readers)}"#).status == 201)
+        for asker in Asker.allCases {
+            let client = app.asking(as: asker)
+            let sees = seers.contains(asker)
+            #expect(try await client.get("/storage/Note/a").status == (sees ? 200 : 404), "\(asker)")
+            #expect(try await client.get("/storage/Note").ids == (sees ? ["a"] : []), "\(asker)")
+            let counted = try await client.post("/storage/query/Note?count=true&limit=0", #"{"n":1}"#)
+            #expect(counted["count"] == (sees ? "1" : "0"), "\(asker)")
+            #expect(try await client.patch("/storage/Note/a", "{}").status == (sees ? 200 : 404), "\(asker)")
+        }
+    }
+
+    @Test(arguments: [
+        ("null", [.anonymous, .ada, .ben, .eve, .master]), (#"["ada"]"#, [.ada, .master]), (#"["role:editors"]"#, [.ada, .ben, .master]),
+        ("[]", [.master]),
+    ] as [(String, [Asker])]) func `an object is written by its writers and nobody else`(_ writers: String, _ writing: [Asker]) async throws {
+        let app = try await Self.app()
+        for asker in Asker.allCases {
+            let client = app.asking(as: asker)
+            let may = writing.contains(asker)
+            let object = #"{"_id":"\#(asker)","n":1,"_writers":\#(writers)}"#
+            #expect(try await app.master.post("/storage/Note", object).status == 201)
+            let path = "/storage/Note/\(asker)"
+            let before = try await app.everything()
+            #expect(try await client.patch(path, #"{"n":2}"#).status == (may ? 200 : 404), "\(asker)")
+            #expect(try await client.put(path, #"{"n":3}"#).status == (may ? 200 : 404), "\(asker)")
+            #expect(try await client.post("/storage/Note", #"{"_id":"\#(asker)","n":4}"#).status == (may ? 200 : 409), "\(asker)")
+            #expect(try await client.post("/storage/all/Note", #"[{"_id":"\#(asker)","n":5}]"#).status == (may ? 201 : 409), "\(asker)")
+            #expect(try await client.post("/storage/remove/Note/\(asker)").status == (may ? 200 : 404), "\(asker)")
+            if !may { #expect(try await app.everything() == before, "\(asker)") }
+            #expect(try await client.delete(path).status == (may ? 204 : 404), "\(asker)")
+        }
+    }
+
+    @Test func `a replacement without lists keeps readers and writers`() async throws {
+        let app = try await Self.app()
+        _ = try await app.master.post("/storage/Note", #"{"_id":"a","_readers":["ada"],"_writers":["ada"]}"#)
+        let ada = app.asking(as: .ada)
+        for answer in [
+            try await ada.put("/storage/Note/a", #"{"n":1}"#), try await ada.post("/storage/Note", #"{"_id":"a","n":2}"#),
+            try await ada.patch("/storage/Note/a", #"{"n":3}"#),
+        ] {
+            #expect(answer["_readers"] == #"["ada"]"#)
+            #expect(answer["_writers"] == #"["ada"]"#)
+        }
+        #expect(try await ada.post("/storage/all/Note", #"[{"_id":"a","n":4}]"#)["data.0._readers"] == #"["ada"]"#)
+        #expect(try await app.client.get("/storage/Note/a").status == 404)
+        #expect(try await ada.patch("/storage/Note/a", #"{"_readers":null}"#)["_readers"] == nil)
+        #expect(try await app.client.get("/storage/Note/a").status == 200)
+    }
+
+    /// Operation, its grantees, who may.
+    @Test(arguments: [
+        ("find", "[]", [.master]), ("find", #"["*"]"#, [.anonymous, .ada, .ben, .eve, .master]),
+        ("find", #"["authenticated"]"#, [.ada, .ben, .eve, .master]), ("find", #"["role:editors"]"#, [.ada, .ben, .master]),
+        ("find", #"["eve"]"#, [.eve, .master]), ("get", #"["role:admins"]"#, [.ada, .ben, .master]),
+        ("count", #"["eve"]"#, [.eve, .master]), ("create", #"["authenticated"]"#, [.ada, .ben, .eve, .master]),
+        ("update", #"["eve"]"#, [.eve, .master]), ("delete", #"["role:editors"]"#, [.ada, .ben, .master]),
+        ("addField", #"["eve"]"#, [.eve, .master]),
+    ] as [(String, String, [Asker])])
+    func `a rule opens an operation to its grantees alone`(_ operation: String, _ grantees: String, _ open: [Asker]) async throws {
+        let app = try await Self.app()
+        _ = try await app.master.post("/storage/all/Note", #"[{"_id":"a","n":1},{"_id":"b","n":1}]"#)
+        #expect(try await app.master.put("/collections/Note/rules", #"{"rules":{"\#(operation)":\#(grantees)}}"#).status == 200)
+        for asker in Asker.allCases {
+            let client = app.asking(as: asker)
+            let answer =
+                switch operation {
+                case "find": try await client.post("/storage/query/Note", #"{"n":1}"#)
+                case "get": try await client.get("/storage/Note/a")
+                case "count": try await client.get("/storage/Note?count=true")
+                case "create": try await client.post("/storage/Note", #"{"n":2}"#)
+                case "update": try await client.patch("/storage/Note/a", #"{"n":1}"#)
+                case "delete": try await client.post("/storage/batch", #"{"requests":[{"method":"DELETE","path":"storage/Note/x"}],"transaction":true}"#)
+                default: try await client.patch("/storage/Note/b", #"{"new\#(asker)":1}"#)
+                }
+            if open.contains(asker) {
+                #expect(answer.status != 403, "\(asker): \(answer)")
+            } else {
+                #expect(answer.isProblem(.forbidden, field: operation == "addField" ? "new\(asker)" : operation == "delete" ? "requests.0" : nil), "\(asker): \(answer)")
+            }
+        }
+    }
+
+    @Test(arguments: [#""ada""#, #"["ben","ada"]"#, #"{"__type":"Pointer","className":"_User","objectId":"ada"}"#])
+    func `a field that names the user opens the object to that user`(_ owner: String) async throws {
+        let app = try await Self.app()
+        _ = try await app.master.post("/storage/all/Note", #"[{"_id":"a","owner":\#(owner)},{"_id":"b","owner":"eve"},{"_id":"c"}]"#)
+        let grant = #"["field:owner"]"#
+        _ = try await app.master.put(
+            "/collections/Note/rules", #"{"rules":{"find":\#(grant),"get":\#(grant),"update":\#(grant),"delete":\#(grant),"create":\#(grant)}}"#)
+        let ada = app.asking(as: .ada)
+        #expect(try await ada.get("/storage/Note").ids == ["a"])
+        #expect(try await ada.get("/storage/Note/b").status == 404)
+        #expect(try await ada.patch("/storage/Note/b", #"{"n":1}"#).status == 404)
+        #expect(try await ada.patch("/storage/Note/a", #"{"n":1}"#).status == 200)
+        #expect(try await ada.delete("/storage/Note/c").status == 404)
+        #expect(try await ada.post("/storage/Note", #"{"owner":"ada"}"#).status == 201)
+        #expect(try await ada.post("/storage/Note", #"{"_id":"z","owner":"ada"}"#).status == 201)
+        for body in [#"{"owner":"eve"}"#, "{}", #"{"_id":"y","owner":"eve"}"#] {
+            try await app.expectRefusal(.forbidden) { try await ada.post("/storage/Note", body) }
+        }
+        try await app.expectRefusal(.forbidden) { try await ada.post("/storage/all/Note", #"[{"owner":"ada"},{"owner":"eve"}]"#) }
+        #expect(try await app.client.get("/storage/Note").isProblem(.forbidden))
+    }
+
+    @Test func `a hidden field shows nowhere, and neither filter nor order tells of it`() async throws {
+        let app = try await Self.app()
+        _ = try await app.master.post(
+            "/storage/all/Note", #"[{"_id":"a","owner":"ada","place":{"x":1},"mail":"m1"},{"_id":"b","owner":"eve","place":{"x":2},"mail":"m2"}]"#)
+        _ = try await app.master.put(
+            "/collections/Note/rules", #"{"hidden":{"place":["field:owner"],"mail":["role:editors"]}}"#)
+        let (ada, eve) = (app.asking(as: .ada), app.asking(as: .eve))
+        let seen = try await eve.get("/storage/Note?order=_id")
+        #expect(seen["data.0.place"] == nil)
+        #expect(seen["data.1.place"] == #"{"x":2}"# || seen["data.1.place"] == #"{"x": 2}"#)
+        #expect(!seen.text.contains("m1") && !seen.text.contains("m2"))
+        #expect(try await ada.get("/storage/Note/a")["mail"] == #""m1""#)
+        #expect(try await ada.get("/storage/Note/b")["place"] == nil)
+        #expect(try await app.client.get("/storage/Note/a?keys=mail,place,owner")["mail"] == nil)
+        #expect(try await app.master.get("/storage/Note/a")["mail"] == #""m1""#)
+        for answer in [
+            try await eve.patch("/storage/Note/a", #"{"n":1}"#), try await eve.post("/storage/remove/Note/a"),
+            try await eve.post("/storage/Note", #"{"_id":"a","n":2}"#), try await eve.put("/storage/Note/a", #"{"n":3}"#),
+        ] {
+            #expect(answer.status == 200)
+            #expect(!answer.text.contains("m1") && !answer.text.contains("place"), "\(answer)")
+        }
+        // What the asker does not see, a replacement does not take away.
+        _ = try await app.master.put("/storage/Note/b", #"{"owner":"eve","mail":"m2"}"#)
+        #expect(try await eve.put("/storage/Note/b", #"{"n":3}"#).status == 200)
+        #expect(try await app.master.get("/storage/Note/b")["mail"] == #""m2""#)
+        for filter in [#"{"mail":"m2"}"#, #"{"$or":[{"n":1},{"mail":{"$gt":"a"}}]}"#, #"{"place.x":2}"#, #"{"mail":{"$exists":true}}"#] {
+            try await app.expectRefusal(.forbidden) { try await eve.post("/storage/query/Note", filter) }
+        }
+        for path in ["/storage/Note?order=mail", "/storage/Note?order=n,-place.x"] {
+            try await app.expectRefusal(.forbidden) { try await eve.get(path) }
+        }
+        #expect(try await ada.post("/storage/query/Note", #"{"mail":"m2"}"#).ids == ["b"])
+    }
+
+    @Test func `objects created without lists get the collection's`() async throws {
+        let app = try await Self.app()
+        _ = try await app.master.put("/collections/Note/rules", #"{"defaults":{"readers":["owner","role:admins"],"writers":["owner"]}}"#)
+        let made = try await app.asking(as: .eve).post("/storage/Note", "{}")
+        #expect(made["_readers"] == #"["eve","role:admins"]"#)
+        #expect(made["_writers"] == #"["eve"]"#)
+        #expect(try await app.asking(as: .eve).post("/storage/all/Note", "[{}]")["data.0._writers"] == #"["eve"]"#)
+        #expect(try await app.asking(as: .eve).post("/storage/Note", #"{"_readers":null}"#)["_readers"] == nil)
+    }
+
+    @Test func `taking a role away closes what it opened`() async throws {
+        let app = try await Self.app()
+        _ = try await app.master.post("/storage/Note", #"{"_id":"a","_readers":["role:editors"]}"#)
+        #expect(try await app.asking(as: .ada).get("/storage/Note/a").status == 200)
+        #expect(try await app.master.put("/roles/editors", #"{"remove":["role:admins"]}"#).status == 204)
+        #expect(try await app.asking(as: .ada).get("/storage/Note/a").status == 404)
+        #expect(try await app.asking(as: .ben).get("/storage/Note/a").status == 200)
+        #expect(try await app.master.delete("/roles/editors").status == 204)
+        #expect(try await app.asking(as: .ben).get("/storage/Note/a").status == 404)
+        #expect(try await app.master.get("/roles/editors").isProblem(.roleNotFound))
+        #expect(try await app.master.get("/roles/admins")["members"] == #"["ada"]"#)
+    }
+
+    @Test(arguments: [
+        (#"{"rules":{"fly":["*"]}}"#, "rules.fly"), (#"{"rules":{"find":["a:b"]}}"#, "rules.find"), (#"{"rules":{"addField":["field:a"]}}"#, "rules.addField"),
+        (#"{"hidden":{"_id":[]}}"#, "hidden._id"), (#"{"hidden":{"a.b":[]}}"#, "hidden.a.b"), (#"{"hidden":{"a":["role:"]}}"#, "hidden.a"),
+        (#"{"defaults":{"readers":["a b"]}}"#, "defaults.readers"), (#"{"rules":{"find":["field:a..b"]}}"#, "rules.find"),
+    ]) func `rules that cannot be right are refused`(_ body: String, _ field: String) async throws {
+        let app = try await StorageApp()
+        try await app.expectRefusal(.invalidBody, field: field) { try await app.master.put("/collections/Note/rules", body) }
+    }
+
+    @Test(arguments: ["_readers", "_writers"], [#""ada""#, "[1]", #"["a b"]"#, #"["role:"]"#, "{}"])
+    func `lists that cannot be right are refused`(_ field: String, _ list: String) async throws {
+        let app = try await StorageApp()
+        try await app.expectRefusal(.invalidBody, field: field) { try await app.client.post("/storage/Note", #"{"\#(field)":\#(list)}"#) }
+    }
+
+    @Test func `management is not for clients or users`() async throws {
+        let app = try await StorageApp()
+        for client in [app.client, app.asking(as: .ada)] {
+            #expect(try await client.put("/collections/Note/rules", "{}").isProblem(.forbidden))
+            #expect(try await client.get("/collections/Note/rules").isProblem(.forbidden))
+            #expect(try await client.put("/roles/a", "{}").isProblem(.forbidden))
+            #expect(try await client.get("/roles").isProblem(.forbidden))
+            #expect(try await client.delete("/roles/a").isProblem(.forbidden))
+        }
+    }
+}
+
+extension StorageApp {
+    fileprivate func asking(as asker: RightsTests.Asker) -> ServiceClient {
+        switch asker {
+        case .anonymous: client
+        case .master: master
+        default:
+            asking(
+                as: Principal(
+                    kind: .client, appID: id, appNumber: 1, environment: .live, credentialID: "test", userID: asker.rawValue))
+        }
+    }
+}
