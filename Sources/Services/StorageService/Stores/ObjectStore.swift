@@ -497,6 +497,7 @@ extension PostgresError {
         return switch sqlState {
         case "23505": HTTPProblem(.conflict, "An object with these values of a unique index exists.", cause: description)
         case "MT403": HTTPProblem(.forbidden, "The collection's rules do not allow this object.", cause: description)
+        case "2201B": HTTPProblem(.invalidFilter, "The regular expression is not valid.", cause: description)
         case "54000", "54001": HTTPProblem(.limitExceeded, "The request is too large for the database.", cause: description)
         case "22P02", "22P05", "22003", "2200G": HTTPProblem(.invalidBody, "A value cannot be stored.", cause: description)
         case "MT409": HTTPProblem(.conflict, "The id of one of the objects is taken.", field: "_id")
