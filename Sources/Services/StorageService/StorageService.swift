@@ -5,7 +5,7 @@ public import ServiceLifecycle
 
 /// Objects, their collections and indexes, for every app: rows A1 to A3 of the requirements.
 ///
-/// Settings: `database.url` (secret; role `martlet_storage`), `database.connections` (4).
+/// Settings: `database.url` (secret; role `martlet_storage`), `database.connections` (4), `changes.retention.days` (7).
 public struct StorageService: ServiceDefinition {
     public static let name = "storage"
     public static let defaultPort = 8202
@@ -15,6 +15,7 @@ public struct StorageService: ServiceDefinition {
     let collections: CollectionStore
     let indexes: IndexStore
     let rights: RightsStore
+    let housekeeping: Housekeeping
     let rules: RulesStore
     let roles: RoleStore
     let idempotency: Idempotency
@@ -25,12 +26,17 @@ public struct StorageService: ServiceDefinition {
         let configuration = PostgresConfiguration(
             url: try settings.requiredSecret("database.url"), applicationName: "martlet-storage",
             maximumConnections: try settings.integer("database.connections", default: 4, in: 1...64))
-        self.init(postgres: PostgresClient(configuration: configuration, logger: logger))
+        self.init(
+            postgres: PostgresClient(configuration: configuration, logger: logger), logger: logger,
+            retentionInDays: try settings.integer("changes.retention.days", default: 7, in: 1...365))
     }
 
-    public init(postgres: PostgresClient) {
+    public init(
+        postgres: PostgresClient, logger: Logger = Logger(label: "storage") { _ in SwiftLogNoOpLogHandler() }, retentionInDays: Int = 7
+    ) {
         let spaces = Spaces(postgres: postgres)
         self.postgres = postgres
+        self.housekeeping = Housekeeping(postgres: postgres, logger: logger, retentionInDays: retentionInDays)
         self.collections = CollectionStore(postgres: postgres, spaces: spaces)
         self.rights = RightsStore(postgres: postgres, spaces: spaces)
         self.objects = ObjectStore(
@@ -42,7 +48,7 @@ public struct StorageService: ServiceDefinition {
         self.indexes = IndexStore(postgres: postgres, spaces: spaces)
     }
 
-    public var background: [any Service] { [postgres, RightsWatch(rights: rights, postgres: postgres)] }
+    public var background: [any Service] { [postgres, RightsWatch(rights: rights, postgres: postgres), housekeeping] }
 
     public func isReady() async -> Bool { postgres.isReady }
 }
