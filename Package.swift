@@ -93,6 +93,12 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             path: "Sources/Shared/MartletHTTP", swiftSettings: settings),
+        .target(
+            name: "MartletFiles",
+            dependencies: [
+                "MartletCore", asyncHTTPClient, crypto, nioCore, nioHTTP1, .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Sources/Shared/MartletFiles", swiftSettings: settings),
 
         // Services
         service("AuthService", dependencies: ["CArgon2", crypto], migrations: true),
@@ -161,6 +167,10 @@ let package = Package(
                 "MartletAPI", "MartletCore", "MartletHTTP", "MartletTesting", httpTypes, hummingbird, hummingbirdTesting, logging,
                 nioCore, serviceLifecycle, .product(name: "CoreMetrics", package: "swift-metrics"),
             ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "MartletFilesTests", dependencies: ["MartletCore", "MartletFiles", crypto, nioCore],
+            exclude: ["Support/moto_server.py"],
             swiftSettings: settings),
         .testTarget(
             name: "AuthServiceTests",
