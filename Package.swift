@@ -102,7 +102,7 @@ let package = Package(
 
         // Services
         service("AuthService", dependencies: ["CArgon2", crypto], migrations: true),
-        service("StorageService", dependencies: [crypto, httpTypes, nioCore], migrations: true),
+        service("StorageService", dependencies: ["MartletFiles", crypto, httpTypes, nioCore], migrations: true),
         service("ConfigService"),
         service("AnalyticsService"),
         service("NotificationsService"),
@@ -182,7 +182,7 @@ let package = Package(
         .testTarget(
             name: "StorageServiceTests",
             dependencies: [
-                "StorageService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", "MartletTesting", hummingbird,
+                "StorageService", "MartletAPI", "MartletCore", "MartletFiles", "MartletHTTP", "MartletPostgres", "MartletTesting", hummingbird,
                 logging, nioCore,
             ],
             swiftSettings: settings),

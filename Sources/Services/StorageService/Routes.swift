@@ -23,6 +23,7 @@ extension StorageService {
         router.on(.get, "collections/:collection/indexes", ListIndexes(indexes: indexes))
         router.on(.post, "collections/:collection/indexes", CreateIndex(indexes: indexes))
         router.on(.delete, "collections/:collection/indexes/:index", DropIndex(indexes: indexes))
+<<<<<<< HEAD
         router.on(.get, "collections/:collection/rules", ReadRules(rules: rules))
         router.on(.put, "collections/:collection/rules", SetRules(rules: rules))
 
@@ -30,5 +31,25 @@ extension StorageService {
         router.on(.get, "roles/:role", ReadRole(roles: roles))
         router.on(.put, "roles/:role", ChangeRole(roles: roles))
         router.on(.delete, "roles/:role", DeleteRole(roles: roles))
+=======
+
+        // Files
+        router.on(.get, "upload", ReadFile(files: files, thumbnails: thumbnails, rights: rights))
+        router.on(.get, "upload/**", ReadFile(files: files, thumbnails: thumbnails, rights: rights))
+        router.on(.post, "upload", UploadFile(intake: intake, rights: rights, takesDirectory: true))
+        router.on(.post, "upload/**", UploadFile(intake: intake, rights: rights, takesDirectory: true))
+        router.on(.put, "upload/**", UploadFile(intake: intake, rights: rights, takesDirectory: false))
+        router.on(.patch, "upload/**", ChangeFile(files: files, rights: rights))
+        router.on(.delete, "upload/**", DeleteFile(files: files, rights: rights))
+        router.on(.get, "upload-history", ReadUploadHistory(files: files, rights: rights))
+        router.on(.get, "upload-history/**", ReadUploadHistory(files: files, rights: rights))
+        router.on(.post, "upload-link/**", CreateLink(files: files, settings: fileSettings, rights: rights))
+        router.on(.get, "link/:token/**", OpenLink(files: files, thumbnails: thumbnails))
+        router.on(.options, "files/tus", DescribeTus(settings: fileSettings))
+        router.on(.post, "files/tus", CreateTransfer(transfers: transfers, rights: rights))
+        router.on(.head, "files/tus/:id", ReadTransfer(transfers: transfers, rights: rights))
+        router.on(.patch, "files/tus/:id", ContinueTransfer(transfers: transfers, rights: rights))
+        router.on(.delete, "files/tus/:id", DeleteTransfer(transfers: transfers, rights: rights))
+>>>>>>> 1cd863a (Storage: files by path — streamed upload, ranges, rights, history, signed links, thumbnails (tests follow))
     }
 }
