@@ -199,7 +199,7 @@ let package = Package(
             dependencies: [
                 "MartletAPI", "MartletCore", "MartletPostgres", "MartletTesting", asyncHTTPClient, logging, nioCore, nioHTTP1,
             ],
-            swiftSettings: settings),
+            exclude: ["Support/tus_upload.py"], swiftSettings: settings),
     ]
 )
 

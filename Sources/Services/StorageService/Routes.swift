@@ -23,7 +23,6 @@ extension StorageService {
         router.on(.get, "collections/:collection/indexes", ListIndexes(indexes: indexes))
         router.on(.post, "collections/:collection/indexes", CreateIndex(indexes: indexes))
         router.on(.delete, "collections/:collection/indexes/:index", DropIndex(indexes: indexes))
-<<<<<<< HEAD
         router.on(.get, "collections/:collection/rules", ReadRules(rules: rules))
         router.on(.put, "collections/:collection/rules", SetRules(rules: rules))
 
@@ -31,7 +30,6 @@ extension StorageService {
         router.on(.get, "roles/:role", ReadRole(roles: roles))
         router.on(.put, "roles/:role", ChangeRole(roles: roles))
         router.on(.delete, "roles/:role", DeleteRole(roles: roles))
-=======
 
         // Files
         router.on(.get, "upload", ReadFile(files: files, thumbnails: thumbnails, rights: rights))
@@ -50,6 +48,5 @@ extension StorageService {
         router.on(.head, "files/tus/:id", ReadTransfer(transfers: transfers, rights: rights))
         router.on(.patch, "files/tus/:id", ContinueTransfer(transfers: transfers, rights: rights))
         router.on(.delete, "files/tus/:id", DeleteTransfer(transfers: transfers, rights: rights))
->>>>>>> 1cd863a (Storage: files by path — streamed upload, ranges, rights, history, signed links, thumbnails (tests follow))
     }
 }
