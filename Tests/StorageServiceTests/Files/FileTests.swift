@@ -1,6 +1,4 @@
-import Crypto
 import Foundation
-import HTTPTypes
 import MartletAPI
 import MartletCore
 import MartletFiles
