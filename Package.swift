@@ -93,10 +93,16 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             path: "Sources/Shared/MartletHTTP", swiftSettings: settings),
+        .target(
+            name: "MartletFiles",
+            dependencies: [
+                "MartletCore", asyncHTTPClient, crypto, nioCore, nioHTTP1, .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Sources/Shared/MartletFiles", swiftSettings: settings),
 
         // Services
         service("AuthService", dependencies: ["CArgon2", crypto], migrations: true),
-        service("StorageService", dependencies: [crypto, httpTypes, nioCore], migrations: true),
+        service("StorageService", dependencies: ["MartletFiles", crypto, httpTypes, nioCore], migrations: true),
         service("ConfigService"),
         service("AnalyticsService"),
         service("NotificationsService"),
@@ -163,6 +169,10 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "MartletFilesTests", dependencies: ["MartletCore", "MartletFiles", crypto, nioCore],
+            exclude: ["Support/moto_server.py"],
+            swiftSettings: settings),
+        .testTarget(
             name: "AuthServiceTests",
             dependencies: [
                 "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", "MartletTesting", hummingbird,
@@ -172,7 +182,7 @@ let package = Package(
         .testTarget(
             name: "StorageServiceTests",
             dependencies: [
-                "StorageService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", "MartletTesting", hummingbird,
+                "StorageService", "MartletAPI", "MartletCore", "MartletFiles", "MartletHTTP", "MartletPostgres", "MartletTesting", hummingbird,
                 logging, nioCore,
             ],
             swiftSettings: settings),
@@ -189,7 +199,7 @@ let package = Package(
             dependencies: [
                 "MartletAPI", "MartletCore", "MartletPostgres", "MartletTesting", asyncHTTPClient, logging, nioCore, nioHTTP1,
             ],
-            swiftSettings: settings),
+            exclude: ["Support/tus_upload.py"], swiftSettings: settings),
     ]
 )
 

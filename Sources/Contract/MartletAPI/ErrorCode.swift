@@ -44,6 +44,13 @@ public struct ErrorCode: Sendable, Hashable {
     public static let tooManyRequests = ErrorCode("too-many-requests", 429, "Too many requests")
     public static let headersTooLarge = ErrorCode("headers-too-large", 431, "The headers are too large")
 
+    // Files
+    public static let fileNotFound = ErrorCode("file-not-found", 404, "The file does not exist")
+    public static let uploadNotFound = ErrorCode("upload-not-found", 404, "The resumable upload does not exist")
+    public static let invalidLink = ErrorCode("invalid-link", 403, "The link is wrong or has expired")
+    public static let rangeNotSatisfiable = ErrorCode("range-not-satisfiable", 416, "The file does not have this range")
+    public static let imageRefused = ErrorCode("image-refused", 422, "There is no thumbnail of this file")
+
     // The server's side
     public static let internalError = ErrorCode("internal-error", 500, "Something went wrong on the server")
     public static let notImplemented = ErrorCode("not-implemented", 501, "The server does not do this")
@@ -60,5 +67,6 @@ public struct ErrorCode: Sendable, Hashable {
         payloadTooLarge, uriTooLong, unsupportedMediaType,
         expectationFailed, idempotencyKeyReused, tooManyRequests, headersTooLarge, internalError, notImplemented, upstreamFailed,
         unavailable, upstreamTimeout, versionNotSupported,
+        fileNotFound, uploadNotFound, invalidLink, rangeNotSatisfiable, imageRefused,
     ]
 }

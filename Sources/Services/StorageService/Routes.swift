@@ -30,5 +30,23 @@ extension StorageService {
         router.on(.get, "roles/:role", ReadRole(roles: roles))
         router.on(.put, "roles/:role", ChangeRole(roles: roles))
         router.on(.delete, "roles/:role", DeleteRole(roles: roles))
+
+        // Files
+        router.on(.get, "upload", ReadFile(files: files, thumbnails: thumbnails, rights: rights))
+        router.on(.get, "upload/**", ReadFile(files: files, thumbnails: thumbnails, rights: rights))
+        router.on(.post, "upload", UploadFile(intake: intake, rights: rights, takesDirectory: true))
+        router.on(.post, "upload/**", UploadFile(intake: intake, rights: rights, takesDirectory: true))
+        router.on(.put, "upload/**", UploadFile(intake: intake, rights: rights, takesDirectory: false))
+        router.on(.patch, "upload/**", ChangeFile(files: files, rights: rights))
+        router.on(.delete, "upload/**", DeleteFile(files: files, rights: rights))
+        router.on(.get, "upload-history", ReadUploadHistory(files: files, rights: rights))
+        router.on(.get, "upload-history/**", ReadUploadHistory(files: files, rights: rights))
+        router.on(.post, "upload-link/**", CreateLink(files: files, settings: fileSettings, rights: rights))
+        router.on(.get, "link/:token/**", OpenLink(files: files, thumbnails: thumbnails))
+        router.on(.options, "files/tus", DescribeTus(settings: fileSettings))
+        router.on(.post, "files/tus", CreateTransfer(transfers: transfers, rights: rights))
+        router.on(.head, "files/tus/:id", ReadTransfer(transfers: transfers, rights: rights))
+        router.on(.patch, "files/tus/:id", ContinueTransfer(transfers: transfers, rights: rights))
+        router.on(.delete, "files/tus/:id", DeleteTransfer(transfers: transfers, rights: rights))
     }
 }

@@ -9,6 +9,8 @@ public struct Principal: Codable, Sendable, Hashable {
         case master
         case ingest
         case evaluation
+        /// Whoever has a signed link: an app key alone, which opens nothing but what the link's signature says.
+        case link
         /// Another process of ours, with no app in hand.
         case service
     }

@@ -56,6 +56,7 @@ let testRoutes = """
        "methods": ["GET", "DELETE"]},
       {"path": "/ingest/{project}/envelope/", "upstream": "storage", "credential": "ingest", "methods": ["POST"]},
       {"path": "/flags", "upstream": "storage", "credential": "evaluation", "methods": ["GET"]},
+      {"path": "/api/{appKey}/link/**", "upstream": "storage", "credential": "link", "rewrite": "/link/**", "methods": ["GET"]},
       {"path": "/public/**", "upstream": "storage", "credential": "none", "methods": ["GET"]}
     ]}
     """

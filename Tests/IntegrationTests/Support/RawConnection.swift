@@ -23,6 +23,14 @@ final class RawConnection {
 
     deinit { close(descriptor) }
 
+    /// Sends bytes and waits for nothing.
+    func write(_ text: String) throws {
+        let bytes = Array(text.utf8)
+        guard send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
+            throw Trouble("the connection was dropped")
+        }
+    }
+
     /// Sends a head on this connection and reads the whole answer, which must have a Content-Length.
     func status(of path: String, _ headers: [String: String], method: String = "GET") throws -> Int {
         let lines = headers.map { "\($0.key): \($0.value)\r\n" }.joined()

@@ -36,6 +36,12 @@ struct StorageApp: Sendable {
     /// The same in the test environment.
     var testClient: ServiceClient { service.asking(as: principal(.client, .test)) }
     func asking(as principal: Principal) -> ServiceClient { service.asking(as: principal) }
+    /// A client with a user signed in.
+    func user(_ id: String) -> ServiceClient {
+        var principal = principal(.client)
+        principal.userID = id
+        return service.asking(as: principal)
+    }
     var master: ServiceClient { service.asking(as: principal(.master)) }
 
     func space(_ environment: AppEnvironment = .live) throws -> AppSpace { try AppSpace(principal(.client, environment)) }
@@ -95,7 +101,7 @@ private actor SharedStorage {
             let postgres = database.client(for: "storage", maximumConnections: 4)
             return Parts(
                 database: database, superuser: database.superuserClient(), postgres: postgres,
-                service: try await ServiceClient(StorageService(postgres: postgres)))
+                service: try await ServiceClient(StorageService(postgres: postgres, files: SharedFiles.settings, logger: .silent)))
         }
         self.task = task
         return try await task.value

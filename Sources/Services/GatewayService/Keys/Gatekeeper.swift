@@ -95,6 +95,11 @@ final class Gatekeeper {
                 throw Refusal(.unauthorized)
             }
             return try grant(.evaluation, key, nil, presented.environment, at: now)
+        case .link:
+            guard let text = presented.appKey, let key = ring.entry(for: text, .client, at: now) else {
+                throw Refusal(.unauthorized)
+            }
+            return try grant(.link, key, nil, presented.environment, at: now)
         case .none:
             throw Refusal(.internalError)
         }
@@ -228,6 +233,7 @@ extension RouteCredential {
         case .ingest: 3
         case .evaluation: 4
         case .none: 5
+        case .link: 6
         }
     }
 }

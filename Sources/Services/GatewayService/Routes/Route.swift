@@ -73,7 +73,7 @@ final class Route: Sendable {
         guard seconds >= 0, seconds < 86_400 else { throw invalid("timeoutSeconds is out of range") }
         self.headTimeout = seconds > 0 ? .milliseconds(Int64(seconds * 1000)) : TimeAmount(configuration.timeouts.responseHead)
         self.isStreaming = entry.streaming ?? false
-        let needsAppKey = entry.credential == .client || entry.credential == .master
+        let needsAppKey = [.client, .master, .link].contains(entry.credential)
         guard !needsAppKey || appKeyIndex != nil else { throw invalid("its credential needs {appKey} in the path") }
     }
 

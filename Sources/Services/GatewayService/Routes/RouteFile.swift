@@ -44,6 +44,8 @@ enum RouteCredential: String, Codable {
     case ingest
     /// An evaluation key as bearer token or in `X-API-Key`.
     case evaluation
+    /// `{appKey}` alone, which says whose link it is: the service checks the link's own signature.
+    case link
     /// Open to everyone; no principal is passed on.
     case none
 }

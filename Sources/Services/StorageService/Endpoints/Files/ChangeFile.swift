@@ -1,0 +1,26 @@
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+
+/// `PATCH /upload/{path…}` with `{"_readers":[…],"_writers":[…]}`, either of which may be absent: changes who may read and write a file. Answers
+/// its record.
+struct ChangeFile: Endpoint {
+    let files: FileStore
+    let rights: RightsStore
+
+    private struct Body: Decodable {
+        var _readers: [String]?
+        var _writers: [String]?
+    }
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        let path = try request.fileTarget().file
+        let scope = try await context.fileScope(rights)
+        let body = try await request.decoded(Body.self)
+        let grants = FileGrants(
+            readers: try body._readers.map { try Grantee.checked($0, field: "_readers") },
+            writers: try body._writers.map { try Grantee.checked($0, field: "_writers") })
+        return try .record(try await files.change(path, grants, in: scope))
+    }
+}

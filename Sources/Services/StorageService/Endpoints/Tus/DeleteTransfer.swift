@@ -1,0 +1,18 @@
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+
+/// `DELETE /files/tus/{id}` (tus termination): gives a resumable upload up, 204. A file that it has made stays.
+struct DeleteTransfer: Endpoint {
+    let transfers: Transfers
+    let rights: RightsStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try Tus.check(request)
+        guard try await transfers.store.remove(context.component("id"), in: try await context.fileScope(rights)) else {
+            throw HTTPProblem(.uploadNotFound)
+        }
+        return Response(status: .noContent, headers: [Tus.resumable: Tus.version])
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import MartletAPI
+import MartletFiles
+import MartletHTTP
+import MartletPostgres
+import NIOCore
+
+/// Takes a file in: its bytes into the back end, then its row into the database. Nothing refers to the bytes before they are safe.
+struct FileIntake: Sendable {
+    let files: FileStore
+    let settings: FileSettings
+
+    /// What an upload says of its file.
+    struct Declaration: Sendable {
+        var path: FilePath
+        /// The client's word for the media type.
+        var contentType: String?
+        var grants: FileGrants
+        var condition = FileCondition.none
+    }
+
+    /// - Throws: `payload-too-large`, `forbidden`, `precondition-failed`; no file is made or changed then.
+    func take<Content: AsyncSequence & Sendable>(
+        _ content: Content, as declaration: Declaration, in scope: FileScope
+    ) async throws -> FileStore.Written where Content.Element == ByteBuffer {
+        try await files.checkWritable(declaration.path, in: scope)
+        let blob = BlobName.random(in: scope.space.schema)
+        let written = try await write(content, to: blob, limitInBytes: settings.maximumSizeInBytes)
+        do {
+            return try await files.put(
+                FileStore.Content(written, blob, declaredType: declaration.contentType), at: declaration.path, declaration.grants,
+                if: declaration.condition, in: scope)
+        } catch let problem as HTTPProblem where problem.code.status < 500 {
+            // Surely not stored. After any other error it may have been, and `OrphanCollection` will tell.
+            try? await settings.backend.remove(blob)
+            throw problem
+        }
+    }
+
+    /// - Throws: `payload-too-large`.
+    func write<Content: AsyncSequence & Sendable>(
+        _ content: Content, to blob: BlobName, limitInBytes: Int
+    ) async throws -> WrittenFile where Content.Element == ByteBuffer {
+        do {
+            return try await settings.backend.write(content, to: blob, limitInBytes: limitInBytes)
+        } catch FileError.tooLarge(let limit) {
+            throw HTTPProblem(.payloadTooLarge, "A file may have at most \(limit) bytes here.")
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletFiles
+import MartletHTTP
+import NIOCore
+
+/// A blob as an answer: whole, one range of it, or "not modified".
+struct FileResponse: Sendable {
+    var blob: BlobName
+    var sizeInBytes: Int
+    var sha256: String
+    var contentType: String
+    /// For `Content-Disposition`.
+    var name: String
+
+    private var tag: EntityTag { EntityTag(text: sha256) }
+
+    /// 200, 206, 304, or 416 as a problem. One range only: a list of many small ones would cost us more than the client.
+    ///
+    /// - Throws: `invalid-parameter`, `range-not-satisfiable`.
+    func response(to request: Request, from backend: any FileBackend) throws -> Response {
+        var headers = headers
+        if let known = request.headers[.ifNoneMatch], try EntityTag.list(known)?.contains(tag) ?? true {
+            return Response(status: .notModified, headers: headers)
+        }
+        let range: Range<Int>?
+        do {
+            range = try ByteRange.parse(request.headers[.range], ifRange: request.headers[.ifRange], tag: tag.header, size: sizeInBytes)
+        } catch is ByteRange.Unsatisfiable {
+            throw HTTPProblem(
+                .rangeNotSatisfiable, "The file has \(sizeInBytes) bytes.", headers: [.contentRange: "bytes */\(sizeInBytes)"])
+        }
+        headers[.contentType] = contentType.hasPrefix("text/") ? contentType + "; charset=utf-8" : contentType
+        headers[.acceptRanges] = "bytes"
+        if let range { headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(sizeInBytes)" }
+        let (blob, sent) = (blob, range ?? 0..<sizeInBytes)
+        return Response(
+            status: range == nil ? .ok : .partialContent, headers: headers,
+            body: ResponseBody(contentLength: sent.count) { writer in
+                try await backend.read(blob, in: sent) { try await writer.write($0) }
+                try await writer.finish(nil)
+            })
+    }
+
+    /// A file is content, never a page of ours: no guessing of its type, no scripts, no frames, nothing loaded.
+    private var headers: HTTPFields {
+        var headers: HTTPFields = [
+            .eTag: tag.header, .cacheControl: "private, no-cache", .xContentTypeOptions: "nosniff",
+            .contentSecurityPolicy: "sandbox; default-src 'none'; style-src 'unsafe-inline'",
+        ]
+        let disposition = ContentType.isInline(contentType) ? "inline" : "attachment"
+        headers[.contentDisposition] = "\(disposition); filename*=UTF-8''\(Self.encoded(name))"
+        headers[HTTPField.Name("Cross-Origin-Resource-Policy")!] = "cross-origin"
+        return headers
+    }
+
+    /// RFC 8187 §3.2.1.
+    private static func encoded(_ name: String) -> String {
+        var encoded = ""
+        for byte in name.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default: encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return encoded
+    }
+}
+
+/// The `Range` of a request (RFC 9110 §14).
+enum ByteRange {
+    struct Unsatisfiable: Error {}
+
+    /// Nil for the whole: no range, several, another unit, nothing that makes sense, or of another version (`If-Range`).
+    static func parse(_ header: String?, ifRange: String?, tag: String, size: Int) throws -> Range<Int>? {
+        guard let header, header.hasPrefix("bytes="), ifRange == nil || ifRange == tag else { return nil }
+        let ends = header.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
+        guard ends.count == 2, !header.contains(","), ends.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }),
+            ends.allSatisfy({ $0.isEmpty || Int($0) != nil })
+        else { return nil }
+        switch (Int(ends[0]), Int(ends[1])) {
+        case (let first?, let last?):
+            guard first <= last else { return nil }
+            guard first < size else { throw Unsatisfiable() }
+            return first..<min(last, size - 1) + 1
+        case (let first?, nil):
+            guard first < size else { throw Unsatisfiable() }
+            return first..<size
+        case (nil, let count?):
+            guard count > 0, size > 0 else { throw Unsatisfiable() }
+            return max(0, size - count)..<size
+        case (nil, nil): return nil
+        }
+    }
+}
+
+extension FileStore.File {
+    var response: FileResponse {
+        FileResponse(
+            blob: blob, sizeInBytes: sizeInBytes, sha256: sha256, contentType: contentType,
+            name: path.components(separatedBy: "/").last ?? "")
+    }
+}

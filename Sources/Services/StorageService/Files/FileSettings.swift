@@ -1,0 +1,76 @@
+public import Foundation
+public import MartletCore
+public import MartletFiles
+import MartletHTTP
+
+/// Where files are kept, and the limits they have.
+public struct FileSettings: Sendable {
+    public var backend: any FileBackend
+    public var signer: LinkSigner
+    public var thumbnailer: Thumbnailer
+    /// By name.
+    public var thumbnailSizes: [String: ThumbnailSize]
+    public var maximumSizeInBytes = 100 << 20
+    /// How long a resumable upload may take.
+    public var uploadLifetime: TimeInterval = 24 * 3_600
+    /// How old a blob must be before it is removed because nothing refers to it.
+    public var orphanAge: TimeInterval = 24 * 3_600
+    public var collectionInterval: Duration = .seconds(3_600)
+    public var now: @Sendable () -> Date = { Date() }
+
+    public init(
+        backend: any FileBackend, signer: LinkSigner, thumbnailer: Thumbnailer, thumbnailSizes: [ThumbnailSize] = Self.defaultSizes
+    ) {
+        self.backend = backend
+        self.signer = signer
+        self.thumbnailer = thumbnailer
+        self.thumbnailSizes = Dictionary(thumbnailSizes.map { ($0.name, $0) }) { $1 }
+    }
+
+    /// Files in a directory, links signed with `secret`: for tests and single machines.
+    public init(directory: String, secret: Secret) {
+        self.init(
+            backend: LocalFiles(directory: directory), signer: LinkSigner(secret: secret),
+            thumbnailer: Thumbnailer(directory: directory + "/work", maximumAtOnce: 2))
+    }
+
+    /// Reads `files.…` and `internal.secret`.
+    ///
+    /// - Throws: `SettingsError`.
+    init(_ settings: Settings) throws {
+        let directory = settings.string("files.directory", default: ".martlet/files")
+        let secret = try settings.requiredSecret("internal.secret", minimumLength: 32)
+        let work = settings.string("files.thumbnails.directory", default: directory + "/work")
+        var thumbnailer = Thumbnailer(
+            directory: work, maximumAtOnce: try settings.integer("files.thumbnails.processes", default: 2, in: 1...64))
+        thumbnailer.maximumPixels = try settings.integer(
+            "files.thumbnails.maximumpixels", default: thumbnailer.maximumPixels, in: 1...1_000_000_000)
+        let sizes = try settings.list("files.thumbnails.sizes", default: ThumbnailSize.defaults).map { text in
+            guard let size = ThumbnailSize(text) else {
+                throw SettingsError(key: "files.thumbnails.sizes", problem: "must be a list of name=160x160 or name=160x160:crop")
+            }
+            return size
+        }
+        self.init(
+            backend: try Self.backend(settings, directory), signer: LinkSigner(secret: secret), thumbnailer: thumbnailer,
+            thumbnailSizes: sizes)
+        maximumSizeInBytes = try settings.integer("files.maximumbytes", default: maximumSizeInBytes, in: 1...(64 << 30))
+        uploadLifetime = 3_600 * Double(try settings.integer("files.upload.hours", default: 24, in: 1...720))
+        orphanAge = 3_600 * Double(try settings.integer("files.orphan.hours", default: 24, in: 1...8_760))
+    }
+
+    private static func backend(_ settings: Settings, _ directory: String) throws -> any FileBackend {
+        guard let endpoint = settings.optionalString("files.s3.endpoint") else { return LocalFiles(directory: directory) }
+        do {
+            return try S3Files(
+                .init(
+                    endpoint: endpoint, bucket: try settings.requiredString("files.s3.bucket"),
+                    region: settings.string("files.s3.region", default: "us-east-1"),
+                    accessKey: try settings.requiredString("files.s3.key"), secretKey: try settings.requiredSecret("files.s3.secret")))
+        } catch is S3Files.InvalidEndpoint {
+            throw SettingsError(key: "files.s3.endpoint", problem: "must read https://host or http://host:port")
+        }
+    }
+
+    public static let defaultSizes = ThumbnailSize.defaults.compactMap { ThumbnailSize($0) }
+}

@@ -1,0 +1,98 @@
+import MartletAPI
+import MartletFiles
+import MartletHTTP
+import NIOCore
+import Synchronization
+
+/// Receives the portions of resumable uploads and puts them together.
+struct Transfers: Sendable {
+    let store: TransferStore
+    let intake: FileIntake
+
+    /// Stores what arrives of a request's body, also when it breaks off: that is what resuming is for. Returns the new offset.
+    ///
+    /// - Throws: `conflict` when `offset` is not where the upload is, or other bytes came there meanwhile; `payload-too-large` beyond the
+    ///   size that was declared: nothing of that request is kept.
+    func receive(_ body: CompleteBody, at offset: Int, of transfer: TransferStore.Transfer, in scope: FileScope) async throws -> Int {
+        guard offset == transfer.offset else { throw Self.conflict(transfer.offset) }
+        let missing = transfer.sizeInBytes - offset
+        guard missing > 0 else { return offset }
+        let blob = BlobName.random(in: scope.space.schema)
+        let written = try await intake.write(Arriving(body), to: blob, limitInBytes: missing)
+        guard written.sizeInBytes > 0 else { return offset }
+        guard try await store.append(blob, sizeInBytes: written.sizeInBytes, at: offset, to: transfer.id, in: scope) else {
+            try? await intake.settings.backend.remove(blob)
+            throw HTTPProblem(.conflict, "Something else arrived at this offset.", field: "Upload-Offset")
+        }
+        return offset + written.sizeInBytes
+    }
+
+    /// Makes the file when all has arrived; may be repeated, by any copy.
+    ///
+    /// - Throws: `forbidden`.
+    func finish(_ transfer: TransferStore.Transfer, in scope: FileScope) async throws {
+        guard !transfer.isFinished, transfer.offset == transfer.sizeInBytes else { return }
+        try await store.files.checkWritable(transfer.path, in: scope)
+        let blob = BlobName.random(in: scope.space.schema)
+        let backend = intake.settings.backend
+        let written = try await backend.write(
+            Joined(parts: transfer.parts, backend: backend), to: blob, limitInBytes: transfer.sizeInBytes)
+        let content = FileStore.Content(written, blob, declaredType: transfer.contentType)
+        guard try await store.finish(transfer, as: content, in: scope) else {
+            try? await backend.remove(blob)
+            try await store.files.checkWritable(transfer.path, in: scope)
+            return
+        }
+    }
+
+    static func conflict(_ offset: Int) -> HTTPProblem {
+        HTTPProblem(.conflict, "The upload is at \(offset).", field: "Upload-Offset")
+    }
+}
+
+/// A body that ends where the connection broke.
+private struct Arriving: AsyncSequence, Sendable {
+    let body: CompleteBody
+
+    init(_ body: CompleteBody) { self.body = body }
+
+    func makeAsyncIterator() -> Iterator { Iterator(iterator: body.makeAsyncIterator()) }
+
+    struct Iterator: AsyncIteratorProtocol {
+        var iterator: CompleteBody.Iterator
+
+        mutating func next() async -> ByteBuffer? { try? await iterator.next() }
+    }
+}
+
+/// Blobs one after another, in pieces of a size that is held.
+private struct Joined: AsyncSequence, Sendable {
+    private static let pieceLength = 1 << 20
+
+    let parts: [TransferStore.Part]
+    let backend: any FileBackend
+
+    func makeAsyncIterator() -> Iterator { Iterator(parts: parts[...], backend: backend) }
+
+    struct Iterator: AsyncIteratorProtocol {
+        var parts: ArraySlice<TransferStore.Part>
+        let backend: any FileBackend
+        var position = 0
+
+        mutating func next() async throws -> ByteBuffer? {
+            while let part = parts.first {
+                let range = position..<Swift.min(position + Joined.pieceLength, part.sizeInBytes)
+                if range.isEmpty {
+                    parts.removeFirst()
+                    position = 0
+                    continue
+                }
+                var piece = ByteBuffer()
+                try await backend.read(part.blob, in: range) { piece.writeImmutableBuffer($0) }
+                position = range.upperBound
+                return piece
+            }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,253 @@
+import Foundation
+import MartletAPI
+import MartletFiles
+import MartletHTTP
+import MartletPostgres
+
+/// What the database knows of an app's files. Every method is one SQL statement under the app's own role.
+struct FileStore: Sendable {
+    static let maximumPage = 1_000
+
+    let postgres: PostgresClient
+    let spaces: Spaces
+
+    /// A file as it is served.
+    struct File: Sendable {
+        var id: String
+        var path: String
+        var blob: BlobName
+        var sizeInBytes: Int
+        var sha256: String
+        var contentType: String
+    }
+
+    /// A file that may be read; nil also when it may not.
+    func find(_ path: FilePath, in scope: FileScope) async throws -> File? {
+        let rows = try await run(
+            """
+            SELECT id, path, blob, size, sha256, content_type FROM \(try scope.space.own("_files"))
+            WHERE path = \(path.text) AND \(scope.readable)
+            """, in: scope.space)
+        guard let row = rows.first else { return nil }
+        return File(
+            id: try row.decode(0), path: try row.decode(1), blob: try Self.blob(row, 2, of: scope.space), sizeInBytes: try row.decode(3),
+            sha256: try row.decode(4), contentType: try row.decode(5))
+    }
+
+    /// One cell: the file's record; no row when there is none to be seen.
+    func describe(_ path: FilePath, in scope: FileScope) async throws -> PostgresRows {
+        try await run(
+            "SELECT \(Self.record) FROM \(try scope.space.own("_files")) WHERE path = \(path.text) AND \(scope.readable)", in: scope.space)
+    }
+
+    /// - Throws: `forbidden` when somebody else's file is there. For asking before the bytes come; `put` asks again.
+    func checkWritable(_ path: FilePath, in scope: FileScope) async throws {
+        let rows = try await run(
+            "SELECT FROM \(try scope.space.own("_files")) WHERE path = \(path.text) AND NOT \(scope.writable)", in: scope.space)
+        guard rows.isEmpty else { throw Self.forbidden }
+    }
+
+    struct Written: Sendable {
+        /// One cell: the file's record.
+        var rows: PostgresRows
+        var isNew: Bool
+    }
+
+    /// Makes a file of a blob, or a new version of one, and notes the upload.
+    ///
+    /// - Throws: `forbidden`, `precondition-failed`.
+    func put(_ content: Content, at path: FilePath, _ grants: FileGrants, if condition: FileCondition, in scope: FileScope) async throws
+        -> Written
+    {
+        let rows = try await run(try put(content, at: path, grants, condition, scope), in: scope.space)
+        if let row = rows.first { return Written(rows: rows, isNew: try row.decode(1)) }
+        // Neither made nor changed: not allowed, or not as the request demands.
+        try await checkWritable(path, in: scope)
+        throw HTTPProblem(.preconditionFailed)
+    }
+
+    /// What a file is made of.
+    struct Content: Sendable {
+        var blob: BlobName
+        var sizeInBytes: Int
+        var sha256: String
+        var contentType: String
+
+        init(_ written: WrittenFile, _ blob: BlobName, declaredType: String?) {
+            self.blob = blob
+            sizeInBytes = written.sizeInBytes
+            sha256 = written.sha256
+            contentType = ContentType.decide(declared: declaredType, prefix: written.prefix)
+        }
+    }
+
+    /// The statement of `put`, whose first cell is the record and second whether the file is new. `extra`: a further `WITH` part, and what
+    /// must be there for anything to happen.
+    func put(
+        _ content: Content, at path: FilePath, _ grants: FileGrants, _ condition: FileCondition, _ scope: FileScope,
+        extra: (with: PostgresQuery, condition: PostgresQuery)? = nil
+    ) throws -> PostgresQuery {
+        let (files, uploads) = (try scope.space.own("_files"), try scope.space.own("_uploads"))
+        let owner = scope.identity.userID
+        let source: PostgresQuery = """
+            SELECT \(path.text), \(UUID().uuidString.lowercased()), \(content.blob.id), \(content.sizeInBytes)::bigint, \(content.sha256), \
+            \(content.contentType), \(owner)::text, \(grants.readers)::text[], \(grants.writers)::text[]
+            """
+        var filters: [PostgresQuery] = []
+        if let extra { filters.append(extra.condition) }
+        var replaced: [PostgresQuery] = [scope.writable(of: "f")]
+        switch condition {
+        case .none: break
+        case .mustBeNew: replaced.append("FALSE")
+        case .mustBe(let tags):
+            filters.append("EXISTS (SELECT FROM \(files) WHERE path = \(path.text))")
+            if let tags { replaced.append("f.sha256 = ANY (\(tags))") }
+        }
+        let filter = filters.isEmpty ? "" : " WHERE " + filters.joined(separator: " AND ") as PostgresQuery
+        return """
+            WITH \(extra.map { $0.with + ", " } ?? "")stored AS (
+                INSERT INTO \(files) AS f (path, id, blob, size, sha256, content_type, owner, readers, writers)
+                \(source)\(filter)
+                ON CONFLICT (path) DO UPDATE SET
+                    blob = excluded.blob, size = excluded.size, sha256 = excluded.sha256, content_type = excluded.content_type,
+                    readers = CASE WHEN \(grants.readers != nil) THEN excluded.readers ELSE f.readers END,
+                    writers = CASE WHEN \(grants.writers != nil) THEN excluded.writers ELSE f.writers END,
+                    updated = now(), version = f.version + 1
+                WHERE \(replaced.joined(separator: " AND "))
+                RETURNING f.*, f.xmax = 0 AS is_new),
+            noted AS (
+                INSERT INTO \(uploads) (path, version, size, sha256, content_type, uploader, credential, readers)
+                SELECT path, version, size, sha256, content_type, \(owner)::text, \(scope.credentialID), readers FROM stored)
+            SELECT \(Self.record), is_new FROM stored
+            """
+    }
+
+    /// Changes who may read and write a file; no row when there is none to be seen.
+    ///
+    /// - Throws: `forbidden`.
+    func change(_ path: FilePath, _ grants: FileGrants, in scope: FileScope) async throws -> PostgresRows {
+        let rows = try await run(
+            """
+            UPDATE \(try scope.space.own("_files")) SET
+                readers = CASE WHEN \(grants.readers != nil) THEN \(grants.readers)::text[] ELSE readers END,
+                writers = CASE WHEN \(grants.writers != nil) THEN \(grants.writers)::text[] ELSE writers END,
+                updated = now()
+            WHERE path = \(path.text) AND \(scope.writable) RETURNING \(Self.record)
+            """, in: scope.space)
+        if rows.isEmpty, try await find(path, in: scope) != nil { throw Self.forbidden }
+        return rows
+    }
+
+    /// Deletes a file; false when there is none to be seen. The blob is left to `OrphanCollection`: somebody may be reading it.
+    ///
+    /// - Throws: `forbidden`, `precondition-failed`.
+    func remove(_ path: FilePath, if condition: FileCondition, in scope: FileScope) async throws -> Bool {
+        let files = try scope.space.own("_files")
+        var tags: PostgresQuery = "TRUE"
+        if case .mustBe(let list?) = condition { tags = "f.sha256 = ANY (\(list))" }
+        let rows = try await run(
+            """
+            WITH found AS (
+                SELECT path, \(scope.writable) AS writable FROM \(files) WHERE path = \(path.text) AND \(scope.readable) FOR UPDATE),
+            gone AS (
+                DELETE FROM \(files) AS f USING found WHERE f.path = found.path AND found.writable AND \(tags) RETURNING f.path)
+            SELECT writable, EXISTS (SELECT FROM gone) FROM found
+            """, in: scope.space)
+        guard let row = rows.first else { return false }
+        guard try row.decode(0, as: Bool.self) else { throw Self.forbidden }
+        guard try row.decode(1, as: Bool.self) else { throw HTTPProblem(.preconditionFailed) }
+        return true
+    }
+
+    /// A page of what is directly in a directory, by name: one cell for each entry, its record.
+    ///
+    /// Leaps from entry to entry along the key, so that its cost goes by the page and not by what lies below.
+    /// - Parameter cursor: the name of the last entry of the page before, with a slash when it was a directory.
+    func list(_ directory: DirectoryPath, after cursor: String?, limit: Int, in scope: FileScope) async throws -> PostgresRows {
+        let files = try scope.space.own("_files")
+        let prefix = directory.text
+        // "0" is what follows "/": behind everything in a directory. \u{1} is the least that can follow a name.
+        let start = cursor.map { prefix + ($0.hasSuffix("/") ? $0.dropLast() + "0" : $0 + "\u{1}") } ?? prefix
+        let end = prefix.isEmpty ? nil : String(prefix.dropLast()) + "0"
+        let next: PostgresQuery = """
+            SELECT path FROM \(files) WHERE path >= \(start) AND (\(end)::text IS NULL OR path < \(end)::text COLLATE "C") \
+            AND \(scope.readable) ORDER BY path LIMIT 1
+            """
+        return try await run(
+            """
+            WITH RECURSIVE entries (path, number) AS (
+                (SELECT path, 1 FROM (\(next)) AS first)
+                UNION ALL
+                SELECT (
+                    SELECT f.path FROM \(files) AS f
+                    WHERE f.path >= (CASE
+                            WHEN strpos(substr(e.path, length(\(prefix)) + 1), '/') > 0
+                            THEN \(prefix) || split_part(substr(e.path, length(\(prefix)) + 1), '/', 1) || '0'
+                            ELSE e.path || chr(1) END) COLLATE "C"
+                        AND (\(end)::text IS NULL OR f.path < \(end)::text COLLATE "C") AND \(scope.readable)
+                    ORDER BY f.path LIMIT 1), e.number + 1
+                FROM entries AS e WHERE e.path IS NOT NULL AND e.number < \(limit)),
+            named AS (
+                SELECT path, number, substr(path, length(\(prefix)) + 1) AS rest FROM entries WHERE path IS NOT NULL)
+            SELECT CASE WHEN strpos(n.rest, '/') > 0
+                THEN json_build_object(
+                    'name', split_part(n.rest, '/', 1), 'path', \(prefix) || split_part(n.rest, '/', 1) || '/', 'isDirectory', TRUE)::text
+                ELSE (SELECT \(Self.record) FROM \(files) AS f WHERE f.path = n.path) END
+            FROM named AS n ORDER BY number
+            """, in: scope.space)
+    }
+
+    /// A page of the history, newest first: one cell for each upload, its record.
+    func history(of target: FileTarget, before id: Int?, limit: Int, in scope: FileScope) async throws -> PostgresRows {
+        let condition: PostgresQuery
+        switch target {
+        case .file(let path): condition = "path = \(path.text)"
+        case .directory(let directory) where directory.text.isEmpty: condition = "TRUE"
+        case .directory(let directory):
+            condition = "path >= \(directory.text) AND path < \(String(directory.text.dropLast()) + "0")"
+        }
+        return try await run(
+            """
+            SELECT json_strip_nulls(json_build_object(
+                'id', id, 'at', to_char(at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'path', path, '_version', version, 'size', size,
+                'sha256', sha256, 'contentType', content_type, 'uploader', uploader))::text
+            FROM \(try scope.space.own("_uploads"))
+            WHERE \(condition) AND \(scope.readable) AND id < \(id ?? Int.max) ORDER BY id DESC LIMIT \(limit)
+            """, in: scope.space)
+    }
+
+    static let record: PostgresQuery = """
+        json_strip_nulls(json_build_object(
+            'name', regexp_replace(path, '^.*/', ''), 'path', path, 'size', size, 'contentType', content_type, 'sha256', sha256,
+            'owner', owner, 'created', to_char(created, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+            'updated', to_char(updated, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), '_readers', readers, '_writers', writers,
+            '_version', version))::text
+        """
+
+    static let forbidden = HTTPProblem(.forbidden, "You are not among the file's writers.")
+
+    static func blob(_ row: PostgresRow, _ column: Int, of space: AppSpace) throws -> BlobName {
+        guard let blob = BlobName(space: space.schema, id: try row.decode(column)) else { throw HTTPProblem(.internalError) }
+        return blob
+    }
+
+    func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
+        try await spaces.prepare(space)
+        var statement = statement
+        statement.role = space.role
+        do {
+            return try await postgres.query(statement)
+        } catch let error as PostgresError {
+            if error.isMissingSpace { spaces.forget(space) }
+            throw error.clientProblem ?? error
+        }
+    }
+}
+
+/// What must be so for a file to be written or deleted (`If-Match`, `If-None-Match`). Tags are digests.
+enum FileCondition: Sendable {
+    case none
+    case mustBeNew
+    /// Nil: it only has to exist.
+    case mustBe([String]?)
+}

@@ -1,0 +1,65 @@
+/// Where a file's bytes lie: the space they belong to and 128 random bits.
+///
+/// Made by us and never by a client: no path that somebody sent becomes the name of anything. What is stored under a name
+/// never changes; a new version of a file is a new blob.
+public struct BlobName: Sendable, Hashable {
+    public let space: String
+    /// 32 lower-case hexadecimal digits.
+    public let id: String
+
+    /// Nil unless `space` is 1 to 63 of `a-z0-9_` and `id` 32 hexadecimal digits.
+    public init?(space: String, id: String) {
+        guard Self.isSpace(space), id.utf8.count == 32, id.utf8.allSatisfy(Self.isDigit) else { return nil }
+        self.space = space
+        self.id = id
+    }
+
+    private init(unchecked space: String, id: String) {
+        self.space = space
+        self.id = id
+    }
+
+    /// A name that nobody has.
+    public static func random(in space: String) -> BlobName {
+        precondition(isSpace(space), "not the name of a space")
+        var generator = SystemRandomNumberGenerator()
+        return BlobName(unchecked: space, id: hexadecimal(generator.next()) + hexadecimal(generator.next()))
+    }
+
+    /// `app_x/3f/3f0a…`: the name as a path of three parts, in every back end.
+    public var key: String { space + "/" + id.prefix(2) + "/" + id }
+
+    static func isSpace(_ text: String) -> Bool {
+        (1...63).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true
+                default: false
+                }
+            }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
+        default: false
+        }
+    }
+}
+
+/// 16 digits.
+func hexadecimal(_ number: UInt64) -> String {
+    let digits = String(number, radix: 16)
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+}
+
+/// Two lower-case digits for each byte.
+func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    var text: [UInt8] = []
+    for byte in bytes {
+        text.append(digits[Int(byte >> 4)])
+        text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Glibc
+public import NIOCore
+
+/// Makes small pictures of large ones with `vipsthumbnail` (Debian package `libvips-tools`), outside this process.
+///
+/// Only JPEG, PNG, GIF, WebP, HEIC and AVIF: libvips runs with `VIPS_BLOCK_UNTRUSTED`, which blocks SVG, PDF, ImageMagick and all other
+/// loaders that were not made for hostile input, and the loader it names must be one of these. The number of pixels is read
+/// from the header first. What comes out has no metadata, and so no position; turned upright by its EXIF before.
+public struct Thumbnailer: Sendable {
+    /// More are not looked at.
+    public var maximumSourceSizeInBytes = 64 << 20
+    public var maximumPixels = 50_000_000
+
+    private let directory: String
+    private let gate: Gate
+    private var process = LimitedProcess()
+
+    /// - Parameters:
+    ///   - directory: where work is done, made when missing; every piece of work has a folder in it.
+    ///   - maximumAtOnce: processes; as many again and eight times more may wait.
+    public init(directory: String, maximumAtOnce: Int) {
+        self.directory = directory
+        gate = Gate(limit: maximumAtOnce, maximumWaiting: 8 * maximumAtOnce)
+        process.environment = [
+            "VIPS_BLOCK_UNTRUSTED": "1", "VIPS_CONCURRENCY": "1", "MALLOC_ARENA_MAX": "2", "HOME": "/nonexistent",
+        ]
+    }
+
+    public struct Thumbnail: Sendable {
+        /// `image/jpeg`, or `image/png` for pictures that can be seen through.
+        public var contentType: String
+        public var content: ByteBuffer
+    }
+
+    /// Why there is no thumbnail of a picture, and never will be.
+    public struct Refusal: Error, Sendable {
+        /// For the client.
+        public var reason: String
+    }
+
+    /// - Throws: `Refusal`; `FileError.unavailable` when too many wait, or the programs are not there.
+    public func thumbnail(of blob: BlobName, sizeInBytes: Int, in files: any FileBackend, _ size: ThumbnailSize) async throws -> Thumbnail {
+        guard sizeInBytes <= maximumSourceSizeInBytes else {
+            throw Refusal(reason: "Thumbnails are made of pictures of up to \(maximumSourceSizeInBytes) bytes.")
+        }
+        return try await gate.withPlace {
+            let folder = directory + "/" + hexadecimal(UInt64.random(in: 0 ... .max))
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            return try await files.withFile(of: blob, sizeInBytes: sizeInBytes, copyingTo: folder) { source in
+                try await make(size, of: source, in: folder)
+            }
+        }
+    }
+
+    private func make(_ size: ThumbnailSize, of source: String, in folder: String) async throws -> Thumbnail {
+        let header = try await header(of: source, in: folder)
+        guard header.width > 0, header.height > 0, header.width <= maximumPixels / header.height else {
+            throw Refusal(reason: "The picture has more than \(maximumPixels) pixels.")
+        }
+        let name = folder + (header.isTransparent ? "/thumbnail.png" : "/thumbnail.jpg")
+        var arguments = ["--size", "\(size.width)x\(size.height)" + (size.isCropped ? "" : ">"), "--export-profile", "srgb"]
+        if size.isCropped { arguments += ["--smartcrop", "centre"] }
+        arguments += ["-o", name + (header.isTransparent ? "[strip]" : "[Q=82,strip,optimize_coding]"), source]
+        let outcome = try await process.run("vipsthumbnail", arguments, in: folder)
+        try check(outcome)
+        guard let content = FileManager.default.contents(atPath: name), !content.isEmpty else {
+            throw Refusal(reason: "The picture cannot be read.")
+        }
+        return Thumbnail(contentType: header.isTransparent ? "image/png" : "image/jpeg", content: ByteBuffer(bytes: content))
+    }
+
+    private struct Header {
+        var width: Int
+        var height: Int
+        var isTransparent: Bool
+    }
+
+    /// `file: 800x600 uchar, 3 bands, srgb, jpegload`
+    private func header(of source: String, in folder: String) async throws -> Header {
+        let outcome = try await process.run("vipsheader", [source], in: folder)
+        try check(outcome)
+        let line = outcome.text.split(separator: "\n").last { $0.hasPrefix(source + ":") } ?? ""
+        guard let match = line.firstMatch(of: /: (\d{1,9})x(\d{1,9}) [a-z]+, (\d+) bands?, ([a-z0-9-]+)(?:, ([a-z]+load)[a-z_]*)?$/),
+            let width = Int(match.1), let height = Int(match.2), let bands = Int(match.3), let loader = match.5,
+            ["jpegload", "pngload", "gifload", "webpload", "heifload"].contains(loader)
+        else { throw Refusal(reason: "This is not a picture that thumbnails are made of.") }
+        return Header(width: width, height: height, isTransparent: match.4 != "cmyk" && (bands == 2 || bands == 4))
+    }
+
+    private func check(_ outcome: LimitedProcess.Outcome) throws {
+        switch outcome.status {
+        case 0: return
+        case 126, 127: throw FileError.unavailable(cause: "libvips-tools is not installed: \(outcome.text.prefix(200))")
+        case nil: throw Refusal(reason: "The picture takes too much time or memory.")
+        default: throw Refusal(reason: "The picture cannot be read.")
+        }
+    }
+}

@@ -1,0 +1,123 @@
+public import Foundation
+public import NIOCore
+
+/// Blobs as files in a directory, which every copy of the service must see.
+///
+/// A blob is written to `<space>/incoming/`, brought to the disk with `fsync`, and moved to its place with `rename`: under its
+/// own name it is whole or not there. Files have mode 600 and directories 700.
+public struct LocalFiles: FileBackend {
+    private static let portionLength = 128 << 10
+    private static let writeLength = 256 << 10
+
+    private let root: String
+
+    /// - Parameter directory: made on the first write.
+    public init(directory: String) {
+        root = directory.hasSuffix("/") ? String(directory.dropLast()) : directory
+    }
+
+    public func write<Content: AsyncSequence & Sendable>(
+        _ content: Content, to blob: BlobName, limitInBytes: Int
+    ) async throws -> WrittenFile where Content.Element == ByteBuffer {
+        let (space, folder) = (root + "/" + blob.space, root + "/" + blob.space + "/" + blob.id.prefix(2))
+        let file = try await disk {
+            for path in [root, space, space + "/incoming", folder] { try makeDirectory(path) }
+            return try TemporaryFile(in: space + "/incoming")
+        }
+        do {
+            var meter = ContentMeter(limitInBytes: limitInBytes)
+            var pending = ByteBuffer()
+            for try await portion in content {
+                try meter.add(portion)
+                pending.writeImmutableBuffer(portion)
+                guard pending.readableBytes >= Self.writeLength else { continue }
+                let full = pending
+                pending = ByteBuffer()
+                try await disk { try file.append(full) }
+            }
+            let last = pending
+            try await disk {
+                try file.append(last)
+                try file.finish(movingTo: path(of: blob), in: folder)
+            }
+            return meter.result
+        } catch {
+            file.discard()
+            throw error
+        }
+    }
+
+    public func read(_ blob: BlobName, in range: Range<Int>, _ consume: (ByteBuffer) async throws -> Void) async throws {
+        let file = try await disk { try InputFile(path(of: blob), of: blob) }
+        var position = range.lowerBound
+        while position < range.upperBound {
+            let (start, count) = (position, min(Self.portionLength, range.upperBound - position))
+            let portion = try await disk { try file.read(count, at: start) }
+            guard portion.readableBytes > 0 else { throw FileError.unavailable(cause: "\(blob.key) is shorter than it was") }
+            position += portion.readableBytes
+            try await consume(portion)
+        }
+    }
+
+    public func remove(_ blob: BlobName) async throws {
+        try await disk {
+            guard unlink(path(of: blob)) == 0 || errno == ENOENT else { throw FileError.system("unlink") }
+        }
+    }
+
+    public func list(_ space: String, after id: String?, limit: Int) async throws -> [StoredBlob] {
+        guard BlobName.isSpace(space) else { return [] }
+        return try await disk {
+            var found: [StoredBlob] = []
+            for folder in names(in: root + "/" + space).filter({ $0.utf8.count == 2 && $0 >= (id ?? "").prefix(2) }).sorted() {
+                let ids = names(in: "\(root)/\(space)/\(folder)").filter { $0 > id ?? "" }.sorted()
+                for name in ids where BlobName(space: space, id: name) != nil {
+                    guard let written = modified("\(root)/\(space)/\(folder)/\(name)") else { continue }
+                    found.append(StoredBlob(id: name, written: written))
+                    if found.count == limit { return found }
+                }
+            }
+            return found
+        }
+    }
+
+    public func removeAbandoned(before date: Date, in space: String) async throws {
+        guard BlobName.isSpace(space) else { return }
+        try await disk {
+            let folder = root + "/" + space + "/incoming"
+            for name in names(in: folder) {
+                guard let written = modified(folder + "/" + name), written < date else { continue }
+                unlink(folder + "/" + name)
+            }
+        }
+    }
+
+    public func withFile<Result: Sendable>(
+        of blob: BlobName, sizeInBytes: Int, copyingTo directory: String, _ body: (String) async throws -> Result
+    ) async throws -> Result {
+        try await body(path(of: blob))
+    }
+
+    private func path(of blob: BlobName) -> String { root + "/" + blob.key }
+}
+
+private func names(in directory: String) -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+}
+
+private func modified(_ path: String) -> Date? {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return nil }
+    return Date(timeIntervalSince1970: Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9)
+}
+
+/// Makes a directory that will still be there after a loss of power; does nothing when it exists.
+private func makeDirectory(_ path: String) throws {
+    if mkdir(path, 0o700) == 0 { return try synchronize(directory: (path as NSString).deletingLastPathComponent) }
+    if errno == ENOENT {
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    } else if errno != EEXIST {
+        throw FileError.system("mkdir")
+    }
+}

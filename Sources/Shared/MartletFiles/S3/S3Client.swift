@@ -1,0 +1,131 @@
+import AsyncHTTPClient
+import Crypto
+import Foundation
+import MartletCore
+import NIOCore
+import NIOHTTP1
+
+/// Signed requests to one bucket, addressed by path: `<endpoint>/<bucket>/<key>`.
+///
+/// Every body is held whole, so that a request can be repeated: three tries when the connection fails or the store says 429,
+/// 500, 502, 503 or 504.
+final class S3Client: Sendable {
+    private static let maximumTries = 3
+    private static let timeout: TimeAmount = .seconds(60)
+
+    private let configuration: S3Files.Configuration
+    private let signature: SignatureV4
+    private let base: String
+    private let host: String
+    private let client: HTTPClient
+
+    init(_ configuration: S3Files.Configuration) throws {
+        guard let parts = URLComponents(string: configuration.endpoint), parts.scheme == "http" || parts.scheme == "https",
+            let host = parts.host, parts.query == nil, parts.user == nil, parts.path.isEmpty || parts.path == "/"
+        else { throw S3Files.InvalidEndpoint() }
+        self.configuration = configuration
+        self.host = parts.port.map { "\(host):\($0)" } ?? host
+        base = "\(parts.scheme!)://\(self.host)"
+        signature = SignatureV4(
+            accessKey: configuration.accessKey, secretKey: configuration.secretKey, region: configuration.region)
+        var http = HTTPClient.Configuration()
+        http.redirectConfiguration = .disallow
+        http.connectionPool.retryConnectionEstablishment = false
+        http.timeout.connect = .seconds(5)
+        http.timeout.read = .seconds(30)
+        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: http)
+    }
+
+    deinit {
+        client.shutdown { _ in }
+    }
+
+    /// What the store answered, without a body that has not been read yet.
+    struct Answer: Sendable {
+        var status: Int
+        var headers: HTTPHeaders
+        var body: HTTPClientResponse.Body
+
+        /// The body of an answer that is small by its nature.
+        func text() async throws -> String {
+            String(buffer: try await body.collect(upTo: 4 << 20))
+        }
+    }
+
+    /// - Parameter key: nil: the bucket itself.
+    /// - Throws: `FileError.unavailable` for every status outside `accepted`.
+    func send(
+        _ method: HTTPMethod, _ key: String?, query: [(name: String, value: String)] = [],
+        headers: [(name: String, value: String)] = [], body: ByteBuffer = ByteBuffer(), accepting accepted: Set<Int> = [200]
+    ) async throws -> Answer {
+        var tries = 0
+        while true {
+            tries += 1
+            do {
+                let answer = try await sendOnce(method, key, query, headers, body)
+                if accepted.contains(answer.status) { return answer }
+                let text = (try? await answer.text()) ?? ""
+                let cause = "S3 \(method.rawValue): \(answer.status) \(XMLText(text)["Code"] ?? "")"
+                guard [429, 500, 502, 503, 504].contains(answer.status), tries < Self.maximumTries else {
+                    throw FileError.unavailable(cause: cause)
+                }
+            } catch let error as HTTPClientError where tries < Self.maximumTries && error != .cancelled {
+                // The next try.
+            } catch let error as HTTPClientError {
+                throw error == .cancelled ? CancellationError() : FileError.unavailable(cause: "S3: \(error)")
+            } catch let error where !(error is FileError) && !(error is CancellationError) {
+                guard tries < Self.maximumTries else { throw FileError.unavailable(cause: "S3: \(error)") }
+            }
+            try await Task.sleep(for: .milliseconds(100 << tries))
+        }
+    }
+
+    private func sendOnce(
+        _ method: HTTPMethod, _ key: String?, _ query: [(name: String, value: String)],
+        _ headers: [(name: String, value: String)], _ body: ByteBuffer
+    ) async throws -> Answer {
+        let path = "/" + SignatureV4.encoded(configuration.bucket) + (key.map { "/" + SignatureV4.encoded($0, keeping: "/") } ?? "")
+        let timestamp = SignatureV4.timestamp(Date())
+        let hash = hexadecimal(body.withUnsafeReadableBytes { SHA256.hash(data: $0) })
+        let signed = headers + [("host", host), ("x-amz-content-sha256", hash), ("x-amz-date", timestamp)]
+        let authorization = signature.authorization(
+            method: method.rawValue, path: path, query: query, headers: signed, payloadSHA256: hash, timestamp: timestamp)
+        var request = HTTPClientRequest(url: base + path + (query.isEmpty ? "" : "?" + SignatureV4.encoded(query)))
+        request.method = method
+        for header in signed where header.name != "host" { request.headers.add(name: header.name, value: header.value) }
+        request.headers.add(name: "authorization", value: authorization)
+        if method == .PUT || method == .POST { request.body = .bytes(body) }
+        let response = try await client.execute(request, timeout: Self.timeout)
+        return Answer(status: Int(response.status.code), headers: response.headers, body: response.body)
+    }
+}
+
+/// The little of XML that S3 answers are made of: elements without attributes that matter, five entities.
+struct XMLText {
+    private let text: Substring
+
+    init(_ text: some StringProtocol) {
+        self.text = Substring(text)
+    }
+
+    /// The text of the first element of this name.
+    subscript(name: String) -> String? {
+        all(name).first.map { XMLText.unescaped($0) }
+    }
+
+    /// The insides of all elements of this name, which must not contain one another.
+    func all(_ name: String) -> [Substring] {
+        var found: [Substring] = []
+        var rest = text
+        while let start = rest.range(of: "<\(name)>"), let end = rest[start.upperBound...].range(of: "</\(name)>") {
+            found.append(rest[start.upperBound..<end.lowerBound])
+            rest = rest[end.upperBound...]
+        }
+        return found
+    }
+
+    private static func unescaped(_ text: Substring) -> String {
+        [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")]
+            .reduce(String(text)) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
+    }
+}

@@ -1,0 +1,156 @@
+import AsyncHTTPClient
+public import Foundation
+public import MartletCore
+public import NIOCore
+import NIOHTTP1
+
+/// Blobs as objects of a bucket in an S3-compatible store.
+///
+/// A stream longer than one part goes up as a multipart upload, so its length need not be known and one part is all that is
+/// held. Parts of 8 MiB, of which S3 takes 10,000, bound a blob to 78 GiB.
+public struct S3Files: FileBackend {
+    public struct Configuration: Sendable {
+        /// `https://s3.eu-central-1.amazonaws.com`, without a path.
+        public var endpoint: String
+        public var bucket: String
+        public var region: String
+        public var accessKey: String
+        public var secretKey: Secret
+        /// At least 5 MiB, which S3 demands of every part but the last.
+        public var partSizeInBytes = 8 << 20
+
+        public init(endpoint: String, bucket: String, region: String, accessKey: String, secretKey: Secret) {
+            self.endpoint = endpoint
+            self.bucket = bucket
+            self.region = region
+            self.accessKey = accessKey
+            self.secretKey = secretKey
+        }
+    }
+
+    /// The endpoint is no `http` or `https` address without path, query and user.
+    public struct InvalidEndpoint: Error {}
+
+    private let client: S3Client
+    private let partSize: Int
+
+    public init(_ configuration: Configuration) throws {
+        client = try S3Client(configuration)
+        partSize = configuration.partSizeInBytes
+    }
+
+    public func write<Content: AsyncSequence & Sendable>(
+        _ content: Content, to blob: BlobName, limitInBytes: Int
+    ) async throws -> WrittenFile where Content.Element == ByteBuffer {
+        var upload: MultipartUpload?
+        do {
+            var meter = ContentMeter(limitInBytes: limitInBytes)
+            var pending = ByteBuffer()
+            for try await portion in content {
+                try meter.add(portion)
+                pending.writeImmutableBuffer(portion)
+                while let part = pending.readSlice(length: partSize) {
+                    if upload == nil { upload = try await MultipartUpload(of: blob, client) }
+                    try await upload?.send(part)
+                    pending.discardReadBytes()
+                }
+            }
+            if upload == nil {
+                _ = try await client.send(.PUT, blob.key, body: pending)
+            } else {
+                if pending.readableBytes > 0 { try await upload?.send(pending) }
+                try await upload?.complete()
+            }
+            return meter.result
+        } catch {
+            // Not in this task, which may be cancelled. What this misses, `removeAbandoned` finds.
+            if let upload { Task { try? await upload.abort() } }
+            throw error
+        }
+    }
+
+    public func read(_ blob: BlobName, in range: Range<Int>, _ consume: (ByteBuffer) async throws -> Void) async throws {
+        guard !range.isEmpty else { return }
+        let answer = try await client.send(
+            .GET, blob.key, headers: [("range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")], accepting: [206, 404])
+        guard answer.status == 206 else { throw FileError.missing(blob) }
+        var count = 0
+        for try await portion in answer.body {
+            count += portion.readableBytes
+            try await consume(portion)
+        }
+        guard count == range.count else { throw FileError.unavailable(cause: "S3 GET: \(count) bytes of \(range.count)") }
+    }
+
+    public func remove(_ blob: BlobName) async throws {
+        _ = try await client.send(.DELETE, blob.key, accepting: [200, 204, 404])
+    }
+
+    public func list(_ space: String, after id: String?, limit: Int) async throws -> [StoredBlob] {
+        var query = [("list-type", "2"), ("max-keys", String(min(limit, 1_000))), ("prefix", space + "/")]
+        if let id, let blob = BlobName(space: space, id: id) { query.append(("start-after", blob.key)) }
+        let text = try await client.send(.GET, nil, query: query).text()
+        return XMLText(text).all("Contents").compactMap { entry in
+            let entry = XMLText(entry)
+            guard let id = entry["Key"]?.split(separator: "/").last.map(String.init), BlobName(space: space, id: id) != nil,
+                let written = entry["LastModified"].flatMap(Self.date)
+            else { return nil }
+            return StoredBlob(id: id, written: written)
+        }
+    }
+
+    public func removeAbandoned(before date: Date, in space: String) async throws {
+        let text = try await client.send(.GET, nil, query: [("uploads", ""), ("prefix", space + "/")]).text()
+        for entry in XMLText(text).all("Upload").map({ XMLText($0) }) {
+            guard let key = entry["Key"], let id = entry["UploadId"], let begun = entry["Initiated"].flatMap(Self.date),
+                begun < date
+            else { continue }
+            _ = try await client.send(.DELETE, key, query: [("uploadId", id)], accepting: [204, 404])
+        }
+    }
+
+    /// With or without fractions of a second.
+    private static func date(_ text: String) -> Date? {
+        (try? Date(text, strategy: .iso8601)) ?? (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+    }
+}
+
+/// A multipart upload that was begun.
+private struct MultipartUpload: Sendable {
+    private let client: S3Client
+    private let key: String
+    private let id: String
+    private var tags: [String] = []
+
+    init(of blob: BlobName, _ client: S3Client) async throws {
+        self.client = client
+        key = blob.key
+        let answer = try await client.send(.POST, key, query: [("uploads", "")])
+        guard let id = XMLText(try await answer.text())["UploadId"] else {
+            throw FileError.unavailable(cause: "S3 began no multipart upload")
+        }
+        self.id = id
+    }
+
+    mutating func send(_ part: ByteBuffer) async throws {
+        let answer = try await client.send(
+            .PUT, key, query: [("partNumber", String(tags.count + 1)), ("uploadId", id)], body: part)
+        guard let tag = answer.headers.first(name: "etag") else { throw FileError.unavailable(cause: "S3 PUT: no ETag") }
+        tags.append(tag)
+    }
+
+    /// S3 may answer 200 and an error in the body.
+    func complete() async throws {
+        let parts = tags.enumerated().map { "<Part><PartNumber>\($0 + 1)</PartNumber><ETag>\($1)</ETag></Part>" }
+        let body = "<CompleteMultipartUpload>\(parts.joined())</CompleteMultipartUpload>"
+        let answer = try await client.send(.POST, key, query: [("uploadId", id)], body: ByteBuffer(string: body))
+        let text = try await answer.text()
+        guard text.contains("CompleteMultipartUploadResult") else {
+            throw FileError.unavailable(cause: "S3 POST: \(XMLText(text)["Code"] ?? "not completed")")
+        }
+    }
+
+    func abort() async throws {
+        _ = try await client.send(.DELETE, key, query: [("uploadId", id)], accepting: [204, 404])
+    }
+}
