@@ -180,8 +180,8 @@ let package = Package(
         .testTarget(
             name: "StorageServiceTests",
             dependencies: [
-                "StorageService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", "MartletTesting", hummingbird,
-                logging, nioCore,
+                "StorageService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletPostgres", "MartletTesting",
+                hummingbird, logging, nioCore,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -30,5 +30,17 @@ extension StorageService {
         router.on(.get, "roles/:role", ReadRole(roles: roles))
         router.on(.put, "roles/:role", ChangeRole(roles: roles))
         router.on(.delete, "roles/:role", DeleteRole(roles: roles))
+
+        // In and out, jobs, environments
+        router.on(.get, "collections/:collection", ReadCollection(collections: collections, indexes: indexes, rights: rights))
+        router.on(.post, "imports/:collection", StartImport(transfers: transfers, maximumSizeInBytes: maximumImportSizeInBytes))
+        router.on(.get, "exports/:collection", StreamExport(transfers: transfers))
+        router.on(.post, "exports/:collection", StartExport(transfers: transfers))
+        router.on(.get, "jobs", ListJobs(transfers: transfers))
+        router.on(.get, "jobs/:id", ReadJob(transfers: transfers))
+        router.on(.delete, "jobs/:id", CancelJob(transfers: transfers))
+        router.on(.get, "jobs/:id/result", FetchJobResult(transfers: transfers))
+        router.on(.post, "environment/copy", StartEnvironmentCopy(transfers: transfers))
+        router.on(.delete, "environment", WipeEnvironment(transfers: transfers))
     }
 }

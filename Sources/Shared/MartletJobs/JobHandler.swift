@@ -11,7 +11,7 @@ public protocol JobHandler: Sendable {
     /// What the job is to do. Stored as JSON, without limit of time: keep old shapes readable.
     associatedtype Parameters: Codable & Sendable
     /// What is kept of it, as JSON.
-    associatedtype Result: Encodable & Sendable
+    associatedtype Output: Encodable & Sendable
 
     /// Names the handler in the table; never changes.
     static var kind: String { get }
@@ -23,7 +23,7 @@ public protocol JobHandler: Sendable {
     ///
     /// - Throws: `JobFailure` for what the job's owner may read, `JobPostponement` to run later; anything else is logged, and the
     ///   owner reads that something went wrong.
-    func run(_ parameters: Parameters, _ job: RunningJob) async throws -> Result
+    func run(_ parameters: Parameters, _ job: RunningJob) async throws -> Output
 }
 
 extension JobHandler {

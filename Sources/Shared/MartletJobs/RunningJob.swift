@@ -31,6 +31,9 @@ public final class RunningJob: Sendable {
     public var attempt: Int { claim.attempt }
     public var isLastAttempt: Bool { claim.attempt >= claim.maximumAttempts }
 
+    /// Why the job must end, if it must.
+    public var interruption: JobInterruption? { state.withLock { $0.interruption } }
+
     /// Tells how far the job is. Cheap: what comes too often is left out, unless it has `isImportant`.
     ///
     /// - Throws: `JobInterruption` when the job was cancelled or the lease is lost.
@@ -44,8 +47,8 @@ public final class RunningJob: Sendable {
         }
         guard isDue else { return }
         switch try await queue.report(progress, claim) {
-        case nil: throw JobInterruption.leaseLost
-        case true?: throw JobInterruption.cancelled
+        case nil: throw stop(.leaseLost)
+        case true?: throw stop(.cancelled)
         case false?: return
         }
     }
@@ -69,6 +72,11 @@ public final class RunningJob: Sendable {
 
     /// Whether the handler has written the end itself; whether that was committed is not known here.
     var isFinishedByHandler: Bool { state.withLock { $0.isFinished } }
+
+    private func stop(_ reason: JobInterruption) -> JobInterruption {
+        interrupt(reason)
+        return reason
+    }
 
     func interrupt(_ reason: JobInterruption) {
         let isFirst = state.withLock { state in
