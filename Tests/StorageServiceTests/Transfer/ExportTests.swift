@@ -6,7 +6,7 @@ import Testing
 
 @testable import StorageService
 
-@Suite struct ExportTests {
+@Suite(.serialized) struct ExportTests {
     /// Each kind of value, and what spreadsheets and CSV stumble over.
     private static let objects = [
         #"{"_id":"a","s":"x","n":1.10,"b":true,"z":null,"e":"","d":{"__type":"Date","iso":"2026-01-02T03:04:05.678Z"}}"#,

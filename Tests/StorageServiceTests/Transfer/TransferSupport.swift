@@ -1,6 +1,7 @@
 import Foundation
 import MartletAPI
 import MartletCore
+import Logging
 import MartletJobs
 import MartletPostgres
 import MartletTesting
@@ -46,7 +47,7 @@ private actor SharedWorker {
         guard task == nil else { return }
         var jobs = JobWorker.Configuration()
         jobs.pollInterval = .milliseconds(200)
-        let service = StorageService(postgres: postgres, jobs: jobs, logger: .silent)
+        let service = StorageService(postgres: postgres, jobs: jobs, logger: Logger(label: "jobs"))
         task = Task { try await service.worker.run() }
     }
 }

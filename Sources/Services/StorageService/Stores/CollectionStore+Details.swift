@@ -54,9 +54,9 @@ extension CollectionStore {
                             ELSE coalesce(member.value->>'__type', 'Object') END
                     ELSE initcap(jsonb_typeof(member.value)) END AS type
                 FROM (
-                    (SELECT doc FROM \(table) WHERE deleted IS NULL ORDER BY id LIMIT \(Self.sample))
-                    UNION ALL
-                    (SELECT doc FROM \(table) WHERE deleted IS NULL ORDER BY id DESC LIMIT \(Self.sample))) AS sample,
+                    (SELECT id, doc FROM \(table) WHERE deleted IS NULL ORDER BY id LIMIT \(Self.sample))
+                    UNION
+                    (SELECT id, doc FROM \(table) WHERE deleted IS NULL ORDER BY id DESC LIMIT \(Self.sample))) AS sample,
                     jsonb_each(doc) AS member) AS seen
             GROUP BY key, type ORDER BY key, type LIMIT 5000
             """, in: space)

@@ -54,8 +54,8 @@ struct CopyEnvironment: JobHandler {
             }
             try await copy.takePlace(tables)
             try await copy.own()
-            try await transaction.executeScript("RESET ROLE")
-            try await job.finish(report, in: transaction)
+            // Not `job.finish`: the job's row has changed since this transaction's snapshot. A copy is harmless to repeat.
+            try await job.report(JobProgress(done: report.objects, total: report.objects, message: "taking place"), isImportant: true)
             return report
         }
         transfers.rights.forgetAll()
@@ -180,10 +180,10 @@ struct EnvironmentCopy {
             guard let table = PostgresIdentifier(schema: space.schema, name: try row.decode(0)) else { continue }
             try await transaction.executeScript("DROP TABLE \(table.quoted)")
         }
-        for name in ["_changes", "_idempotency", "_relations", "_role_members", "_roles", "_collections"] {
-            guard let table = PostgresIdentifier(schema: space.schema, name: name) else { continue }
-            try await transaction.executeScript("DELETE FROM \(table.quoted)")
-        }
+        let own = ["_changes", "_idempotency", "_relations", "_role_members", "_roles", "_collections"]
+        let tables = own.compactMap { PostgresIdentifier(schema: space.schema, name: $0)?.quoted }.joined(separator: ", ")
+        // Not DELETE: that would leave what others write meanwhile.
+        try await transaction.executeScript("TRUNCATE \(tables)")
     }
 
     private var copier: PostgresIdentifier {

@@ -182,6 +182,7 @@ struct ImportCollection: JobHandler {
         private mutating func apply() async throws {
             let scope = QueryScope(space: stage.space, collection: stage.collection, rights: .master)
             let isNew = !(try await stage.hasTarget())
+            try await job.report(JobProgress(done: 0, total: staged, message: "storing"), isImportant: true)
             do {
                 try await transfers.collections.create(stage.collection, of: stage.space)
                 report = try await applied(scope)

@@ -123,7 +123,9 @@ struct ImportStage: Sendable {
                 FROM \(target) WHERE id IN (SELECT id FROM item WHERE given) ORDER BY id FOR UPDATE),
             upserted AS (
                 INSERT INTO \(target) AS stored (id, created, updated, version, readers, writers, doc)
-                SELECT id, created, updated, version, readers, writers, doc FROM item ORDER BY id
+                SELECT id, created, updated, version, readers, writers, doc FROM item
+                -- Makes `old` read and lock its rows before this writes them.
+                WHERE (SELECT count(*) FROM old) IS NOT NULL ORDER BY id
                 ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1,
                     readers = excluded.readers, writers = excluded.writers \(condition)
                 RETURNING stored.*, stored.xmax = 0 AS is_new),
