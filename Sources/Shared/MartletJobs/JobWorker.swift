@@ -274,7 +274,9 @@ extension JobWorker {
         let isEnd = failure.isFinal || job.isLastAttempt
         let delay = isEnd ? nil : handler.retries.delay(after: job.attempt)
         try await queue.fail(job.claim, failure, retryIn: delay)
-        let metadata = job.metadata(["error.code": "\(failure.code)", "error.cause": "\(failure.cause ?? failure.detail)"])
+        // Not `detail`: that is for the owner, and may quote what is the owner's.
+        var metadata = job.metadata(["error.code": "\(failure.code)"])
+        if let cause = failure.cause { metadata["error.cause"] = "\(cause)" }
         if isEnd { logger.warning("a job failed", metadata: metadata) } else { logger.info("a job is tried again", metadata: metadata) }
     }
 }

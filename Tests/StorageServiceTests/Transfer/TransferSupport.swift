@@ -1,7 +1,6 @@
 import Foundation
 import MartletAPI
 import MartletCore
-import Logging
 import MartletJobs
 import MartletPostgres
 import MartletTesting
@@ -47,7 +46,7 @@ private actor SharedWorker {
         guard task == nil else { return }
         var jobs = JobWorker.Configuration()
         jobs.pollInterval = .milliseconds(200)
-        let service = StorageService(postgres: postgres, jobs: jobs, logger: Logger(label: "jobs"))
+        let service = StorageService(postgres: postgres, jobs: jobs)
         task = Task { try await service.worker.run() }
     }
 }
