@@ -1,7 +1,10 @@
+import Foundation
 import MartletAPI
 import MartletCore
+import MartletJobs
 import MartletPostgres
 import MartletTesting
+import NIOCore
 import Testing
 
 @testable import StorageService
@@ -162,6 +165,68 @@ import Testing
             let answer = try await app.client.send(method, path, "[]")
             #expect(answer.isProblem(.forbidden), "\(method) \(path) \(answer)")
         }
+    }
+
+    /// The job of an import that no worker has begun.
+    private func waiting(_ app: StorageApp, count: Int) async throws -> (id: UUID, options: ImportOptions, transfers: TransferStores) {
+        let service = StorageService(postgres: app.postgres, logger: .silent)
+        var options = try ImportOptions(collection: try CollectionName("Note"), space: app.space(), format: .jsonl)
+        var file = try await service.transfers.spool.write(options.file, contentType: "", name: "Note")
+        try await file.write(ByteBuffer(string: (0..<count).map { "{\"_id\":\"o\($0)\"}\n" }.joined()))
+        try await file.finish()
+        options.sizeInBytes = file.sizeInBytes
+        let (transfers, complete) = (service.transfers, options)
+        let id = try await transfers.postgres.withTransaction { transaction in
+            var jobOptions = transfers.options(try app.space())
+            jobOptions.delay = .seconds(3_600)
+            let id = try await transfers.jobs.enqueue(ImportCollection.self, complete, jobOptions, in: transaction)
+            try await transfers.spool.give(complete.file, to: try #require(id), in: transaction)
+            return try #require(id)
+        }
+        return (id, complete, transfers)
+    }
+
+    @Test func `an import whose process died is begun again, and what it left behind goes`() async throws {
+        let app = try await StorageApp()
+        let job = try await waiting(app, count: 1_200)
+        try await job.transfers.spaces.prepare(app.space())
+        // As if a first attempt had got as far as this.
+        let dead = try #require(
+            ImportStage(postgres: app.postgres, space: try app.space(), collection: try CollectionName("Note"), job: job.id))
+        try await dead.create()
+        let other = try #require(
+            ImportStage(postgres: app.postgres, space: try app.space(), collection: try CollectionName("Note"), job: UUID()))
+        try await other.create()
+        try await app.superuser.execute("UPDATE storage.jobs SET state = 'running', attempt = 1, lease = gen_random_uuid(), leased_until = now() WHERE id = \(job.id)")
+        try await app.startWorker()
+        let finished = try await app.wait(for: job.id)
+        #expect(finished["state"] == #""done""# && finished["attempt"] == "2" && finished["result.created"] == "1200", "\(finished)")
+        #expect(try await app.leftovers() == [])
+    }
+
+    @Test func `an import that is cancelled while it runs stores nothing and leaves nothing`() async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/Note", #"{"_id":"other"}"#)
+        let job = try await waiting(app, count: 1_200)
+        // Its transaction waits for this one.
+        let table = try app.space().table(try CollectionName("Note"))
+        try await app.superuser.withTransaction { transaction in
+            try await transaction.execute("LOCK TABLE \(table) IN EXCLUSIVE MODE")
+            try await transaction.execute("SELECT FROM storage.jobs WHERE id = \(job.id)")
+            var due: PostgresQuery = "UPDATE storage.jobs SET due = now() WHERE id = \(job.id)"
+            due.isPrepared = false
+            try await app.postgres.execute(due)
+            try await app.startWorker()
+            for _ in 0..<1_000 {
+                if try await app.master.get("/jobs/\(job.id)")["progress.message"] == #""storing""# { break }
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            #expect(try await app.master.delete("/jobs/\(job.id)")["cancelRequested"] == "true")
+            let finished = try await app.wait(for: job.id)
+            #expect(finished["state"] == #""cancelled""#, "\(finished)")
+        }
+        #expect(try await app.client.get("/storage/Note").ids == ["other"])
+        #expect(try await app.leftovers() == [])
     }
 
     @Test func `a job is cancelled, and belongs to its app`() async throws {

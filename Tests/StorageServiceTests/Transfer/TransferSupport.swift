@@ -17,15 +17,19 @@ extension StorageApp {
 
     func finished(_ answer: Answer, sourceLocation: SourceLocation = #_sourceLocation) async throws -> Answer {
         #expect(answer.status == 202, "\(answer)", sourceLocation: sourceLocation)
-        guard case .string(let id)? = answer.json?["id"] else { return answer }
+        guard case .string(let text)? = answer.json?["id"], let id = UUID(uuidString: text) else { return answer }
         try await startWorker()
+        return try await wait(for: id, sourceLocation: sourceLocation)
+    }
+
+    func wait(for id: UUID, sourceLocation: SourceLocation = #_sourceLocation) async throws -> Answer {
         for _ in 0..<3_000 {
             let job = try await master.get("/jobs/\(id)")
             if job["finished"] != "null" { return job }
             try await Task.sleep(for: .milliseconds(10))
         }
         Issue.record("the job does not finish", sourceLocation: sourceLocation)
-        return answer
+        return try await master.get("/jobs/\(id)")
     }
 
     /// Imports a file and waits for the job.

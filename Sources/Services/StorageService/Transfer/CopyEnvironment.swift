@@ -144,6 +144,7 @@ struct EnvironmentCopy {
     func takePlace(_ tables: [Table]) async throws {
         try await become(test.role)
         try await Self.dropCollections(of: test, in: transaction)
+        try await Self.raiseFloor(of: tables.map(\.name), in: test, transaction)
         for table in tables {
             guard let name = PostgresIdentifier(table.name) else { throw HTTPProblem(.internalError) }
             try await transaction.executeScript("ALTER TABLE \(try identifier(test, table.interim).quoted) RENAME TO \(name.quoted)")
@@ -176,14 +177,29 @@ struct EnvironmentCopy {
             SELECT relname::text FROM pg_class
             WHERE relnamespace = to_regnamespace(quote_ident(\(space.schema))) AND relkind = 'r' AND relname !~ '^_' ORDER BY relname
             """)
-        for row in rows {
-            guard let table = PostgresIdentifier(schema: space.schema, name: try row.decode(0)) else { continue }
+        let names = try rows.map { try $0.decode(0, as: String.self) }
+        for name in names {
+            guard let table = PostgresIdentifier(schema: space.schema, name: name) else { continue }
             try await transaction.executeScript("DROP TABLE \(table.quoted)")
         }
         let own = ["_changes", "_idempotency", "_relations", "_role_members", "_roles", "_collections"]
         let tables = own.compactMap { PostgresIdentifier(schema: space.schema, name: $0)?.quoted }.joined(separator: ", ")
         // Not DELETE: that would leave what others write meanwhile.
         try await transaction.executeScript("TRUNCATE \(tables)")
+        try await raiseFloor(of: names, in: space, transaction)
+    }
+
+    /// Tells those who follow the collections' changes that they must start over, where the space keeps note of that.
+    private static func raiseFloor(of names: [String], in space: AppSpace, _ transaction: PostgresTransaction) async throws {
+        guard let floor = PostgresIdentifier(schema: space.schema, name: "_changes_floor"),
+            try await !transaction.query(
+                "SELECT FROM pg_tables WHERE schemaname = \(space.schema) AND tablename = '_changes_floor'").isEmpty
+        else { return }
+        try await transaction.execute(
+            """
+            INSERT INTO \(floor) (collection, txid) SELECT name, pg_current_xact_id() FROM unnest(\(names)) AS name
+            ON CONFLICT (collection) DO UPDATE SET txid = excluded.txid
+            """)
     }
 
     private var copier: PostgresIdentifier {

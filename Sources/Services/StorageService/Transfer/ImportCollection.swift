@@ -68,6 +68,7 @@ struct ImportCollection: JobHandler {
         }
 
         mutating func perform() async throws -> ImportReport {
+            try await stage.dropForgotten()
             try await stage.create()
             do {
                 if options.format == .csv { try await readColumns() }

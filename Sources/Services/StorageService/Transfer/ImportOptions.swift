@@ -40,6 +40,19 @@ struct ImportOptions: Codable, Sendable {
         "format", "dryRun", "skipBad", "existing", "delimiter", "types", "emptyIsNull", "idField",
     ]
 
+    init(collection: CollectionName, space: AppSpace, format: TransferFormat) {
+        file = UUID()
+        sizeInBytes = 0
+        self.space = SpaceName(space)
+        self.collection = collection.text
+        self.format = format
+        dryRun = false
+        skipBad = false
+        existing = .refuse
+        types = [:]
+        emptyIsNull = false
+    }
+
     /// - Throws: `invalid-parameter`.
     init(_ request: Request, collection: CollectionName, space: AppSpace) throws {
         try request.allowParameters(Self.known)
@@ -47,11 +60,7 @@ struct ImportOptions: Codable, Sendable {
         func flag(_ name: Substring) throws -> Bool {
             try parameters[name].map { try ListQuery.flag($0, String(name)) } ?? false
         }
-        file = UUID()
-        sizeInBytes = 0
-        self.space = SpaceName(space)
-        self.collection = collection.text
-        format = try TransferFormat(parameter: parameters["format"])
+        self.init(collection: collection, space: space, format: try TransferFormat(parameter: parameters["format"]))
         dryRun = try flag("dryRun")
         skipBad = try flag("skipBad")
         emptyIsNull = try flag("emptyIsNull")

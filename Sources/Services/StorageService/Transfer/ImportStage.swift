@@ -35,6 +35,16 @@ struct ImportStage: Sendable {
             """)
     }
 
+    /// Drops what imports left whose process died for good. No other import of the app runs: they share a lane.
+    func dropForgotten() async throws {
+        let rows = try await run(
+            "SELECT tablename::text FROM pg_tables WHERE schemaname = \(space.schema) AND tablename LIKE '\\_import\\_%'")
+        for row in rows {
+            guard let table = PostgresIdentifier(schema: space.schema, name: try row.decode(0)), table != self.table else { continue }
+            try await run("DROP TABLE IF EXISTS \(table)")
+        }
+    }
+
     func drop() async throws {
         try await run("DROP TABLE IF EXISTS \(table)")
     }
