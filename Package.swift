@@ -100,9 +100,14 @@ let package = Package(
             ],
             path: "Sources/Shared/MartletFiles", swiftSettings: settings),
 
+        // Work that is slow or may fail after the answer: a jobs table, and the workers on it.
+        .target(
+            name: "MartletJobs", dependencies: ["MartletCore", "MartletPostgres", logging, serviceLifecycle],
+            path: "Sources/Shared/MartletJobs", resources: [.embedInCode("Migrations")], swiftSettings: settings),
+
         // Services
         service("AuthService", dependencies: ["CArgon2", crypto], migrations: true),
-        service("StorageService", dependencies: ["MartletFiles", crypto, httpTypes, nioCore], migrations: true),
+        service("StorageService", dependencies: ["MartletFiles", "MartletJobs", crypto, httpTypes, nioCore], migrations: true),
         service("ConfigService"),
         service("AnalyticsService"),
         service("NotificationsService"),
@@ -160,6 +165,9 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: settings),
+        .testTarget(
+            name: "MartletJobsTests",
+            dependencies: ["MartletJobs", "MartletPostgres", "MartletTesting", logging, serviceLifecycle], swiftSettings: settings),
         .testTarget(name: "MartletCoreTests", dependencies: ["MartletAPI", "MartletCore", crypto], swiftSettings: settings),
         .testTarget(
             name: "MartletHTTPTests",
@@ -182,8 +190,8 @@ let package = Package(
         .testTarget(
             name: "StorageServiceTests",
             dependencies: [
-                "StorageService", "MartletAPI", "MartletCore", "MartletFiles", "MartletHTTP", "MartletPostgres", "MartletTesting", hummingbird,
-                logging, nioCore,
+                "StorageService", "MartletAPI", "MartletCore", "MartletFiles", "MartletHTTP", "MartletJobs", "MartletPostgres",
+                "MartletTesting", hummingbird, logging, nioCore,
             ],
             swiftSettings: settings),
         .testTarget(

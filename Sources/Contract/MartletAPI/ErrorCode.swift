@@ -30,6 +30,7 @@ public struct ErrorCode: Sendable, Hashable {
     public static let notFound = ErrorCode("not-found", 404, "There is nothing at this address")
     public static let objectNotFound = ErrorCode("object-not-found", 404, "The object does not exist")
     public static let collectionNotFound = ErrorCode("collection-not-found", 404, "The collection does not exist")
+    public static let jobNotFound = ErrorCode("job-not-found", 404, "The job does not exist")
     public static let indexNotFound = ErrorCode("index-not-found", 404, "The index does not exist")
     public static let roleNotFound = ErrorCode("role-not-found", 404, "The role does not exist")
     public static let methodNotAllowed = ErrorCode("method-not-allowed", 405, "The method is not allowed here")
@@ -63,7 +64,7 @@ public struct ErrorCode: Sendable, Hashable {
     public static let all: [ErrorCode] = [
         malformedRequest, invalidPath, invalidParameter, invalidJSON, invalidBody, invalidName, invalidID, invalidFilter,
         unknownOperator, limitExceeded, unauthorized, forbidden, notFound, objectNotFound, collectionNotFound,
-        indexNotFound, roleNotFound, methodNotAllowed, requestTimeout, conflict, preconditionFailed,
+        jobNotFound, indexNotFound, roleNotFound, methodNotAllowed, requestTimeout, conflict, preconditionFailed,
         payloadTooLarge, uriTooLong, unsupportedMediaType,
         expectationFailed, idempotencyKeyReused, tooManyRequests, headersTooLarge, internalError, notImplemented, upstreamFailed,
         unavailable, upstreamTimeout, versionNotSupported,

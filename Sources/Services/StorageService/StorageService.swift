@@ -1,17 +1,19 @@
 public import Logging
 public import MartletHTTP
+public import MartletJobs
 public import MartletPostgres
 public import ServiceLifecycle
 
 /// Objects, their collections and indexes, for every app: rows A1 to A3 of the requirements.
 ///
 /// Settings: `database.url` (secret; role `martlet_storage`), `database.connections` (4), `changes.retention.days` (7),
-/// `files.…` (`FileSettings`).
+/// `files.…` (`FileSettings`), `jobs.concurrency` (2), `jobs.retention.hours` (168), `import.limit.bytes` (1 GiB).
 public struct StorageService: ServiceDefinition {
     public static let name = "storage"
     public static let defaultPort = 8202
 
     private let postgres: PostgresClient
+    private let transferClient: PostgresClient?
     let objects: ObjectStore
     let collections: CollectionStore
     let indexes: IndexStore
@@ -22,27 +24,41 @@ public struct StorageService: ServiceDefinition {
     let idempotency: Idempotency
     let batch: Batch
     let signal = ChangeSignal()
+    let transfers: TransferStores
+    let worker: JobWorker
+    let maximumImportSizeInBytes: Int
 
     // Files
     let fileSettings: FileSettings
     let files: FileStore
     let thumbnails: ThumbnailStore
     let intake: FileIntake
-    let transfers: Transfers
+    let tusUploads: TusUploads
     let orphans: OrphanCollection
 
     public init(settings: Settings, logger: Logger) throws {
         let configuration = PostgresConfiguration(
             url: try settings.requiredSecret("database.url"), applicationName: "martlet-storage",
             maximumConnections: try settings.integer("database.connections", default: 4, in: 1...64))
+        var ofTransfers = configuration
+        var jobs = JobWorker.Configuration()
+        jobs.concurrency = try settings.integer("jobs.concurrency", default: 2, in: 1...32)
+        jobs.retention = .seconds(try settings.integer("jobs.retention.hours", default: 7 * 24, in: 1...10_000) * 3_600)
+        // A transaction for each job and each streaming export, and one for short statements.
+        ofTransfers.maximumConnections = jobs.concurrency + ExportGate.maximum + 1
         self.init(
             postgres: PostgresClient(configuration: configuration, logger: logger), files: try FileSettings(settings), logger: logger,
-            retentionInDays: try settings.integer("changes.retention.days", default: 7, in: 1...365))
+            retentionInDays: try settings.integer("changes.retention.days", default: 7, in: 1...365),
+            transfers: PostgresClient(configuration: ofTransfers, logger: logger), jobs: jobs,
+            maximumImportSizeInBytes: try settings.integer("import.limit.bytes", default: 1 << 30, in: 1...(1 << 40)))
     }
 
+    /// - Parameter transfers: what imports, exports and copies run on; nil: the same as everything.
     public init(
         postgres: PostgresClient, files fileSettings: FileSettings,
-        logger: Logger = Logger(label: "storage") { _ in SwiftLogNoOpLogHandler() }, retentionInDays: Int = 7
+        logger: Logger = Logger(label: "storage") { _ in SwiftLogNoOpLogHandler() }, retentionInDays: Int = 7,
+        transfers: PostgresClient? = nil, jobs: JobWorker.Configuration = JobWorker.Configuration(),
+        maximumImportSizeInBytes: Int = 1 << 30
     ) {
         let spaces = Spaces(postgres: postgres)
         self.postgres = postgres
@@ -60,11 +76,27 @@ public struct StorageService: ServiceDefinition {
         self.files = FileStore(postgres: postgres, spaces: spaces)
         self.thumbnails = ThumbnailStore(files: files, settings: fileSettings)
         self.intake = FileIntake(files: files, settings: fileSettings)
-        self.transfers = Transfers(store: TransferStore(files: files), intake: intake)
+        self.tusUploads = TusUploads(store: TusUploadStore(files: files), intake: intake)
         self.orphans = OrphanCollection(postgres: postgres, files: files, settings: fileSettings, logger: logger)
+        let background = transfers ?? postgres
+        let queue = JobQueue(postgres: background, schema: Self.name)
+        let stores = TransferStores(
+            postgres: background, spaces: spaces, collections: collections, rights: rights, signal: signal, jobs: queue,
+            spool: Spool(postgres: background), exports: ExportGate())
+        self.transferClient = transfers
+        self.transfers = stores
+        self.maximumImportSizeInBytes = maximumImportSizeInBytes
+        self.worker = JobWorker(
+            queue: queue,
+            handlers: [ImportCollection(transfers: stores), ExportCollection(transfers: stores), CopyEnvironment(transfers: stores)],
+            configuration: jobs, logger: logger)
     }
 
-    public var background: [any Service] { [postgres, RightsWatch(rights: rights, postgres: postgres), housekeeping, orphans] }
+    public var background: [any Service] {
+        var services: [any Service] = [postgres]
+        if let transferClient { services.append(transferClient) }
+        return services + [RightsWatch(rights: rights, postgres: postgres), housekeeping, orphans, worker]
+    }
 
     public func isReady() async -> Bool { postgres.isReady }
 }

@@ -37,23 +37,49 @@ struct CollectionStore: Sendable {
             guard try rows[0].decode(0, as: Int.self) < Self.maximumCollections else {
                 throw HTTPProblem(.limitExceeded, "An app may have \(Self.maximumCollections) collections.", field: "collection")
             }
-            try await transaction.execute(
-                """
-                CREATE TABLE \(table) (
-                    id text CONSTRAINT \(key) PRIMARY KEY,
-                    created timestamptz(3) NOT NULL DEFAULT now(),
-                    updated timestamptz(3) NOT NULL DEFAULT now(),
-                    deleted timestamptz(3),
-                    version bigint NOT NULL DEFAULT 1,
-                    readers text[],
-                    writers text[],
-                    doc jsonb NOT NULL CHECK (jsonb_typeof(doc) = 'object'))
-                """)
+            try await Self.makeTable(table, in: transaction)
             try await transaction.execute(
                 "INSERT INTO \(try space.own("_collections")) (name) VALUES (\(collection.text)) ON CONFLICT DO NOTHING")
-            // Without the list of pending entries, which every search would have to walk: after a bulk write it made
-            // PostgreSQL prefer reading the whole table.
-            try await transaction.execute("CREATE INDEX \(search) ON \(table) USING gin (doc jsonb_path_ops) WITH (fastupdate = off)")
+            try await Self.makeIndexes(table, key: key, search: search, in: transaction)
+        }
+    }
+
+    /// The table of a collection, without indexes.
+    static func makeTable(_ table: PostgresIdentifier, in transaction: PostgresTransaction) async throws {
+        try await transaction.execute(
+            """
+            CREATE TABLE \(table) (
+                id text NOT NULL,
+                created timestamptz(3) NOT NULL DEFAULT now(),
+                updated timestamptz(3) NOT NULL DEFAULT now(),
+                deleted timestamptz(3),
+                version bigint NOT NULL DEFAULT 1,
+                readers text[],
+                writers text[],
+                doc jsonb NOT NULL CHECK (jsonb_typeof(doc) = 'object'))
+            """)
+    }
+
+    /// The primary key, and the index on every equality.
+    static func makeIndexes(
+        _ table: PostgresIdentifier, key: PostgresIdentifier, search: PostgresIdentifier, in transaction: PostgresTransaction,
+        timeout: Duration? = nil
+    ) async throws {
+        try await transaction.execute("ALTER TABLE \(table) ADD CONSTRAINT \(key) PRIMARY KEY (id)", timeout: timeout)
+        // Without the list of pending entries, which every search would have to walk: after a bulk write it made
+        // PostgreSQL prefer reading the whole table.
+        try await transaction.execute(
+            "CREATE INDEX \(search) ON \(table) USING gin (doc jsonb_path_ops) WITH (fastupdate = off)", timeout: timeout)
+    }
+
+    /// Takes back a collection that was made for objects that then did not come.
+    func dropIfEmpty(_ collection: CollectionName, of space: AppSpace) async throws {
+        let table = try space.table(collection)
+        try await postgres.withTransaction(role: space.role) { transaction in
+            try await transaction.execute("LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE")
+            guard try await transaction.query("SELECT FROM \(table) LIMIT 1").isEmpty else { return }
+            try await transaction.execute("DROP TABLE \(table)")
+            try await transaction.execute("DELETE FROM \(try space.own("_collections")) WHERE name = \(collection.text)")
         }
     }
 

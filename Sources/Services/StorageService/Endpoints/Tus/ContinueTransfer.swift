@@ -6,7 +6,7 @@ import MartletHTTP
 /// `PATCH /files/tus/{id}` with `Upload-Offset`: takes the bytes that follow, 204 with the new offset. What arrived of a body that
 /// broke off is kept. With the last byte the file is there, or the new version of it.
 struct ContinueTransfer: Endpoint {
-    let transfers: Transfers
+    let uploads: TusUploads
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -16,13 +16,13 @@ struct ContinueTransfer: Endpoint {
         }
         let offset = try Tus.number(Tus.uploadOffset, of: request)
         let (scope, id) = (try await context.fileScope(rights), context.component("id"))
-        let now = transfers.intake.settings.now()
-        guard let transfer = try await transfers.store.find(id, at: now, in: scope) else { throw HTTPProblem(.uploadNotFound) }
-        guard offset == transfer.offset else { throw Transfers.conflict(transfer.offset) }
+        let now = uploads.intake.settings.now()
+        guard let transfer = try await uploads.store.find(id, at: now, in: scope) else { throw HTTPProblem(.uploadNotFound) }
+        guard offset == transfer.offset else { throw TusUploads.conflict(transfer.offset) }
         let body = try CompleteBody(request, limitInBytes: max(0, transfer.sizeInBytes - offset))
-        let reached = try await transfers.receive(body, at: offset, of: transfer, in: scope)
-        if reached == transfer.sizeInBytes, let complete = try await transfers.store.find(id, at: now, in: scope) {
-            try await transfers.finish(complete, in: scope)
+        let reached = try await uploads.receive(body, at: offset, of: transfer, in: scope)
+        if reached == transfer.sizeInBytes, let complete = try await uploads.store.find(id, at: now, in: scope) {
+            try await uploads.finish(complete, in: scope)
         }
         return Response(status: .noContent, headers: Tus.headers(of: transfer, offset: reached))
     }

@@ -8,14 +8,14 @@ import MartletHTTP
 ///
 /// `Upload-Metadata`: `path`, or else `filename`, says where the file will be; `filetype`, `readers` and `writers` are as in `UploadFile`.
 struct CreateTransfer: Endpoint {
-    let transfers: Transfers
+    let uploads: TusUploads
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         try Tus.check(request)
         let scope = try await context.fileScope(rights)
-        let settings = transfers.intake.settings
+        let settings = uploads.intake.settings
         let size = try Tus.number(Tus.uploadLength, of: request)
         guard size <= settings.maximumSizeInBytes else {
             throw HTTPProblem(.payloadTooLarge, "A file may have at most \(settings.maximumSizeInBytes) bytes here.")
@@ -29,12 +29,12 @@ struct CreateTransfer: Endpoint {
             grants: FileGrants(
                 readers: try FileGrants.list(metadata["readers"], field: "readers"),
                 writers: try FileGrants.list(metadata["writers"], field: "writers")))
-        try await transfers.store.files.checkWritable(declaration.path, in: scope)
+        try await uploads.store.files.checkWritable(declaration.path, in: scope)
         let now = settings.now()
-        let id = try await transfers.store.create(
+        let id = try await uploads.store.create(
             declaration, sizeInBytes: size, expires: now.addingTimeInterval(settings.uploadLifetime), in: scope)
-        guard let transfer = try await transfers.store.find(id, at: now, in: scope) else { throw HTTPProblem(.internalError) }
-        try await transfers.finish(transfer, in: scope)
+        guard let transfer = try await uploads.store.find(id, at: now, in: scope) else { throw HTTPProblem(.internalError) }
+        try await uploads.finish(transfer, in: scope)
         var headers = Tus.headers(of: transfer, offset: 0)
         // Relative to `/api/{appKey}/files/tus`, which only the gateway knows in full.
         headers[.location] = "tus/" + id

@@ -5,12 +5,12 @@ import MartletHTTP
 
 /// `DELETE /files/tus/{id}` (tus termination): gives a resumable upload up, 204. A file that it has made stays.
 struct DeleteTransfer: Endpoint {
-    let transfers: Transfers
+    let uploads: TusUploads
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try Tus.check(request)
-        guard try await transfers.store.remove(context.component("id"), in: try await context.fileScope(rights)) else {
+        guard try await uploads.store.remove(context.component("id"), in: try await context.fileScope(rights)) else {
             throw HTTPProblem(.uploadNotFound)
         }
         return Response(status: .noContent, headers: [Tus.resumable: Tus.version])

@@ -7,17 +7,17 @@ import MartletHTTP
 ///
 /// Finishes the upload where all has arrived and the request that brought the last bytes did not come so far.
 struct ReadTransfer: Endpoint {
-    let transfers: Transfers
+    let uploads: TusUploads
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try Tus.check(request)
         let scope = try await context.fileScope(rights)
-        let now = transfers.intake.settings.now()
-        guard let transfer = try await transfers.store.find(context.component("id"), at: now, in: scope) else {
+        let now = uploads.intake.settings.now()
+        guard let transfer = try await uploads.store.find(context.component("id"), at: now, in: scope) else {
             throw HTTPProblem(.uploadNotFound, headers: [Tus.resumable: Tus.version])
         }
-        try await transfers.finish(transfer, in: scope)
+        try await uploads.finish(transfer, in: scope)
         var headers = Tus.headers(of: transfer, offset: transfer.offset)
         headers[Tus.uploadLength] = String(transfer.sizeInBytes)
         return Response(status: .ok, headers: headers)

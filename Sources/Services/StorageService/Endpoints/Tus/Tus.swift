@@ -57,7 +57,7 @@ enum Tus {
         return formatter.string(from: date)
     }
 
-    static func headers(of transfer: TransferStore.Transfer, offset: Int) -> HTTPFields {
+    static func headers(of transfer: TusUploadStore.Transfer, offset: Int) -> HTTPFields {
         [
             resumable: version, uploadOffset: String(offset), uploadExpires: date(transfer.expires), .cacheControl: "no-store",
         ]

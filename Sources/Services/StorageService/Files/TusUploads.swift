@@ -5,15 +5,15 @@ import NIOCore
 import Synchronization
 
 /// Receives the portions of resumable uploads and puts them together.
-struct Transfers: Sendable {
-    let store: TransferStore
+struct TusUploads: Sendable {
+    let store: TusUploadStore
     let intake: FileIntake
 
     /// Stores what arrives of a request's body, also when it breaks off: that is what resuming is for. Returns the new offset.
     ///
     /// - Throws: `conflict` when `offset` is not where the upload is, or other bytes came there meanwhile; `payload-too-large` beyond the
     ///   size that was declared: nothing of that request is kept.
-    func receive(_ body: CompleteBody, at offset: Int, of transfer: TransferStore.Transfer, in scope: FileScope) async throws -> Int {
+    func receive(_ body: CompleteBody, at offset: Int, of transfer: TusUploadStore.Transfer, in scope: FileScope) async throws -> Int {
         guard offset == transfer.offset else { throw Self.conflict(transfer.offset) }
         let missing = transfer.sizeInBytes - offset
         guard missing > 0 else { return offset }
@@ -30,7 +30,7 @@ struct Transfers: Sendable {
     /// Makes the file when all has arrived; may be repeated, by any copy.
     ///
     /// - Throws: `forbidden`.
-    func finish(_ transfer: TransferStore.Transfer, in scope: FileScope) async throws {
+    func finish(_ transfer: TusUploadStore.Transfer, in scope: FileScope) async throws {
         guard !transfer.isFinished, transfer.offset == transfer.sizeInBytes else { return }
         try await store.files.checkWritable(transfer.path, in: scope)
         let blob = BlobName.random(in: scope.space.schema)
@@ -69,13 +69,13 @@ private struct Arriving: AsyncSequence, Sendable {
 private struct Joined: AsyncSequence, Sendable {
     private static let pieceLength = 1 << 20
 
-    let parts: [TransferStore.Part]
+    let parts: [TusUploadStore.Part]
     let backend: any FileBackend
 
     func makeAsyncIterator() -> Iterator { Iterator(parts: parts[...], backend: backend) }
 
     struct Iterator: AsyncIteratorProtocol {
-        var parts: ArraySlice<TransferStore.Part>
+        var parts: ArraySlice<TusUploadStore.Part>
         let backend: any FileBackend
         var position = 0
 

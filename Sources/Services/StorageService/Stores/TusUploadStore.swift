@@ -5,7 +5,7 @@ import MartletHTTP
 import MartletPostgres
 
 /// Resumable uploads under way. All state is here and in the back end, so that each request may reach another copy of the service.
-struct TransferStore: Sendable {
+struct TusUploadStore: Sendable {
     let files: FileStore
 
     struct Transfer: Sendable {

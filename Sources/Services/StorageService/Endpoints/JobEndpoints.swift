@@ -1,0 +1,126 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletJobs
+import MartletPostgres
+import NIOCore
+
+/// `GET /jobs?limit=&before=`: the app's jobs, newest first; master key.
+struct ListJobs: Endpoint {
+    let transfers: TransferStores
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters(["limit", "before"])
+        let space = try context.managedSpace
+        let parameters = request.uri.queryParameters
+        let limit = try parameters["limit"].map { try ListQuery.integer($0, "limit", in: 1...100) } ?? 20
+        var before: UUID?
+        if let text = parameters["before"] {
+            guard let id = UUID(uuidString: String(text)) else {
+                throw HTTPProblem(.invalidParameter, "It must be a job's id.", field: "before")
+            }
+            before = id
+        }
+        let jobs = try await transfers.jobs.jobs(scope: space.appID, before: before, limit: limit)
+        let data = jobs.map(\.json.text).joined(separator: ",")
+        return .json(ByteBuffer(string: "{\"count\":\(jobs.count),\"data\":[\(data)]}"))
+    }
+}
+
+/// `GET /jobs/{id}`; master key.
+struct ReadJob: Endpoint {
+    let transfers: TransferStores
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        let space = try context.managedSpace
+        return try await .job(context.jobID, transfers, space)
+    }
+}
+
+/// `DELETE /jobs/{id}`: cancels it, 202 with the job as it is; a running one ends a little later, a finished one stays. Master key.
+struct CancelJob: Endpoint {
+    let transfers: TransferStores
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        let space = try context.managedSpace
+        guard let job = try await transfers.jobs.cancel(context.jobID, scope: space.appID) else { throw HTTPProblem(.jobNotFound) }
+        if job.state == .cancelled { try await transfers.spool.deleteFiles(of: job.id) }
+        return .json(ByteBuffer(string: job.json.text), status: .accepted)
+    }
+}
+
+/// `GET /jobs/{id}/result`: the file that an export has written; master key.
+struct FetchJobResult: Endpoint {
+    let transfers: TransferStores
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        let space = try context.managedSpace
+        guard let job = try await transfers.jobs.job(context.jobID, scope: space.appID) else { throw HTTPProblem(.jobNotFound) }
+        guard job.kind == ExportCollection.kind, job.state == .done, let file = try await transfers.spool.file(of: job.id) else {
+            throw HTTPProblem(.conflict, "The job has no file to fetch, or not yet.")
+        }
+        let body = ResponseBody(contentLength: file.sizeInBytes) { [transfers] writer in
+            try await transfers.spool.read(file.id) { try await writer.write($0) }
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: .download(file.contentType, file.name), body: body)
+    }
+}
+
+extension ServiceContext {
+    /// - Throws: `job-not-found` for what can be no job's id.
+    fileprivate var jobID: UUID {
+        get throws {
+            guard let id = UUID(uuidString: component("id")) else { throw HTTPProblem(.jobNotFound) }
+            return id
+        }
+    }
+}
+
+extension Response {
+    /// - Throws: `job-not-found` when the app has no such job.
+    static func job(
+        _ id: UUID, _ transfers: TransferStores, _ space: AppSpace, status: HTTPResponse.Status = .ok
+    ) async throws -> Response {
+        guard let job = try await transfers.jobs.job(id, scope: space.appID) else { throw HTTPProblem(.jobNotFound) }
+        return .json(ByteBuffer(string: job.json.text), status: status)
+    }
+}
+
+extension Job {
+    /// As clients see it: without parameters.
+    fileprivate var json: JSONValue {
+        let progress: [JSONValue.Member] = [
+            .init("done", .number(String(progress.done))),
+            .init("total", progress.total.map { JSONValue.number(String($0)) } ?? .null),
+            .init("message", Self.text(progress.message)),
+        ]
+        var members: [JSONValue.Member] = [
+            .init("id", .string(id.uuidString.lowercased())),
+            .init("kind", .string(kind)),
+            .init("state", .string(state.rawValue)),
+            .init("cancelRequested", .bool(isCancelRequested)),
+            .init("attempt", .number(String(attempt))),
+            .init("progress", .object(progress)),
+        ]
+        var result = JSONValue.null
+        if let bytes = self.result?.bytes, let value = try? JSONValue(parsing: bytes) { result = value }
+        members.append(.init("result", result))
+        var error = JSONValue.null
+        if let failure { error = .object([.init("code", .string(failure.code)), .init("detail", .string(failure.detail))]) }
+        members.append(.init("error", error))
+        members.append(.init("created", .string(Timestamps.text(created))))
+        members.append(.init("started", Self.text(started.map(Timestamps.text))))
+        members.append(.init("finished", Self.text(finished.map(Timestamps.text))))
+        return .object(members)
+    }
+
+    private static func text(_ text: String?) -> JSONValue {
+        text.map { JSONValue.string($0) } ?? .null
+    }
+}

@@ -1,0 +1,21 @@
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+import MartletJobs
+
+/// `POST /exports/{collection}?format=…&types=true`: the same file by a job, 202 with it; master key. `FetchJobResult` hands it out.
+struct StartExport: Endpoint {
+    let transfers: TransferStores
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let space = try context.managedSpace
+        let export = try await transfers.export(request, context.collection, space)
+        try await transfers.checkNumberOfJobs(of: space)
+        let options = ExportCollection.Options(
+            space: SpaceName(space), collection: export.collection.text, format: export.format, areHeadersTyped: export.areHeadersTyped)
+        guard let job = try await transfers.jobs.enqueue(ExportCollection.self, options, transfers.options(space)) else {
+            throw HTTPProblem(.conflict)
+        }
+        return try await .job(job, transfers, space, status: .accepted)
+    }
+}

@@ -1,0 +1,86 @@
+import MartletAPI
+import MartletHTTP
+import MartletPostgres
+
+/// What a view of the stored data shows of one collection.
+extension CollectionStore {
+    struct Details: Sendable {
+        /// Without removed objects when it is exact, otherwise PostgreSQL's estimate of all.
+        var count: Int
+        var isCountExact: Bool
+        var sizeInBytes: Int
+        /// Contained in `sizeInBytes`.
+        var indexSizeInBytes: Int
+    }
+
+    struct Field: Codable, Sendable, Equatable {
+        var name: String
+        /// `String`, `Number`, `Boolean`, `Array`, `Object`, `Date`, `Pointer<…>` …; sorted.
+        var types: [String]
+        /// In how many objects of the sample it stands.
+        var sampled: Int
+    }
+
+    /// Objects looked at for fields: the oldest and the newest.
+    private static let sample = 500
+    /// Tables up to this size are counted.
+    private static let countedSizeInBytes = 64 << 20
+
+    /// - Throws: `collection-not-found`.
+    func details(of collection: CollectionName, of space: AppSpace) async throws -> Details {
+        let table = try space.table(collection)
+        let rows = try await looking(
+            """
+            SELECT pg_total_relation_size(c.oid), pg_indexes_size(c.oid), greatest(reltuples, 0)::bigint,
+                CASE WHEN pg_relation_size(c.oid) <= \(Self.countedSizeInBytes) THEN (SELECT count(*) FROM \(table) WHERE deleted IS NULL) END
+            FROM pg_class AS c
+            WHERE relnamespace = to_regnamespace(quote_ident(\(space.schema))) AND relname = \(collection.text) AND relkind = 'r'
+            """, in: space)
+        guard let row = rows.first else { throw HTTPProblem(.collectionNotFound) }
+        let (estimate, exact) = (try row.decode(2, as: Int.self), try row.decode(3, as: Int?.self))
+        return Details(
+            count: exact ?? estimate, isCountExact: exact != nil, sizeInBytes: try row.decode(0), indexSizeInBytes: try row.decode(1))
+    }
+
+    /// The fields known by name, and those of a sample of objects.
+    func fields(of collection: CollectionName, of space: AppSpace, known: [String: [String]]) async throws -> [Field] {
+        let table = try space.table(collection)
+        let rows = try await looking(
+            """
+            SELECT key, type, count(*) FROM (
+                SELECT member.key, CASE jsonb_typeof(member.value) WHEN 'object' THEN
+                        CASE WHEN member.value->>'__type' IN ('Pointer', 'Relation')
+                            THEN (member.value->>'__type') || '<' || coalesce(member.value->>'className', '') || '>'
+                            ELSE coalesce(member.value->>'__type', 'Object') END
+                    ELSE initcap(jsonb_typeof(member.value)) END AS type
+                FROM (
+                    (SELECT id, doc FROM \(table) WHERE deleted IS NULL ORDER BY id LIMIT \(Self.sample))
+                    UNION
+                    (SELECT id, doc FROM \(table) WHERE deleted IS NULL ORDER BY id DESC LIMIT \(Self.sample))) AS sample,
+                    jsonb_each(doc) AS member) AS seen
+            GROUP BY key, type ORDER BY key, type LIMIT 5000
+            """, in: space)
+        var fields = known.mapValues { Field(name: "", types: $0, sampled: 0) }
+        for row in rows {
+            let (name, type) = (try row.decode(0, as: String.self), try row.decode(1, as: String.self))
+            var field = fields[name] ?? Field(name: "", types: [], sampled: 0)
+            field.sampled += try row.decode(2, as: Int.self)
+            if type != "Null", !field.types.contains(type) { field.types.append(type) }
+            fields[name] = field
+        }
+        return fields.map { Field(name: $0.key, types: $0.value.types.sorted(), sampled: $0.value.sampled) }
+            .sorted { $0.name < $1.name }
+    }
+
+    private func looking(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
+        var statement = statement
+        statement.role = space.role
+        statement.isPrepared = false
+        try await spaces.prepare(space)
+        do {
+            return try await postgres.query(statement)
+        } catch let error as PostgresError where error.isUndefinedTable {
+            throw HTTPProblem(.collectionNotFound)
+        }
+    }
+}

@@ -1,0 +1,220 @@
+import Foundation
+import MartletAPI
+import MartletHTTP
+import MartletJobs
+import MartletPostgres
+
+/// The job that copies an app's live data into its test environment.
+///
+/// New tables are filled beside the old ones, from one snapshot of live, and take their place at the end; all in one transaction,
+/// so that a copy that fails or is cancelled leaves the test data as they were. Live is only read: by the role `app_<id>_copy`.
+struct CopyEnvironment: JobHandler {
+    static let kind = "copy"
+    static let retries = JobRetries(maximumAttempts: 3)
+    static let timeLimit: Duration = .seconds(4 * 3_600)
+    private static let batch = 10_000
+    private static let timeout: Duration = .seconds(3_600)
+
+    struct Options: Codable, Sendable {
+        var appID: String
+    }
+
+    struct Report: Codable, Sendable, Equatable {
+        var collections: Int
+        var objects: Int
+    }
+
+    let transfers: TransferStores
+
+    func run(_ options: Options, _ job: RunningJob) async throws -> Report {
+        var name = SpaceName(appID: options.appID, environment: .live)
+        let live = try name.space
+        name.environment = .test
+        let test = try name.space
+        try await transfers.spaces.prepare(live)
+        try await transfers.spaces.prepare(test)
+        try await transfers.postgres.execute("SELECT storage.provision_copy(\(options.appID))")
+        let report = try await transfers.postgres.withTransaction(isolation: .repeatableRead) { transaction in
+            let copy = EnvironmentCopy(live: live, test: test, transaction: transaction, timeout: Self.timeout)
+            var report = Report(collections: 0, objects: 0)
+            let tables = try await copy.tables()
+            let total = tables.reduce(0) { $0 + $1.estimate }
+            for table in tables {
+                report.collections += 1
+                var last: String? = ""
+                try await copy.begin(table)
+                while let position = last {
+                    let (count, next) = try await copy.fill(table, after: position, limit: Self.batch)
+                    report.objects += count
+                    last = next
+                    try await job.report(
+                        JobProgress(done: report.objects, total: max(total, report.objects), message: table.name))
+                }
+                try await copy.index(table)
+            }
+            try await copy.takePlace(tables)
+            try await copy.own()
+            // Not `job.finish`: the job's row has changed since this transaction's snapshot. A copy is harmless to repeat.
+            try await job.report(JobProgress(done: report.objects, total: report.objects, message: "taking place"), isImportant: true)
+            return report
+        }
+        transfers.rights.forgetAll()
+        transfers.signal.written(in: test)
+        _ = try? await transfers.postgres.query("SELECT pg_notify(\(RightsStore.channel), \(test.schema))")
+        return report
+    }
+}
+
+/// The steps of a copy, each under the role that may do it.
+struct EnvironmentCopy {
+    struct Table {
+        var name: String
+        var estimate: Int
+        /// The new table, until it takes the place of the old.
+        var interim: String
+    }
+
+    let live: AppSpace
+    let test: AppSpace
+    let transaction: PostgresTransaction
+    let timeout: Duration
+
+    private static let columns: PostgresQuery = "id, created, updated, deleted, version, readers, writers, doc"
+
+    func tables() async throws -> [Table] {
+        let rows = try await transaction.query(
+            """
+            SELECT relname::text, greatest(reltuples, 0)::bigint FROM pg_class
+            WHERE relnamespace = to_regnamespace(quote_ident(\(live.schema))) AND relkind = 'r' AND relname !~ '^_' ORDER BY relname
+            """)
+        return try rows.enumerated().map { number, row in
+            Table(name: try row.decode(0), estimate: try row.decode(1), interim: "_copy_\(number)")
+        }
+    }
+
+    func begin(_ table: Table) async throws {
+        let interim = try identifier(test, table.interim)
+        try await become(test.role)
+        try await CollectionStore.makeTable(interim, in: transaction)
+        try await transaction.executeScript("GRANT SELECT, INSERT ON \(interim.quoted) TO \(try copier.quoted)")
+        try await become(try copier)
+    }
+
+    /// Copies the objects behind an id; returns how many, and where to go on.
+    func fill(_ table: Table, after id: String, limit: Int) async throws -> (count: Int, last: String?) {
+        var query: PostgresQuery = """
+            WITH copied AS (
+                INSERT INTO \(try identifier(test, table.interim)) (\(Self.columns))
+                SELECT \(Self.columns) FROM \(try identifier(live, table.name)) WHERE id > \(id) ORDER BY id LIMIT \(limit) RETURNING id)
+            SELECT count(*), max(id) FROM copied
+            """
+        query.isPrepared = false
+        let row = try await transaction.query(query, timeout: timeout)[0]
+        let count: Int = try row.decode(0)
+        return (count, count < limit ? nil : try row.decode(1))
+    }
+
+    /// The index on every equality, and those the app made.
+    func index(_ table: Table) async throws {
+        let interim = try identifier(test, table.interim)
+        let (key, search) = (try IndexName.make().identifier, try IndexName.make().identifier)
+        let rows = try await transaction.query(
+            """
+            SELECT pg_get_indexdef(i.oid), obj_description(i.oid, 'pg_class')
+            FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid
+            WHERE t.relname = \(table.name) AND t.relnamespace = to_regnamespace(quote_ident(\(live.schema)))
+                AND obj_description(i.oid, 'pg_class') IS NOT NULL ORDER BY i.oid
+            """)
+        try await become(test.role)
+        try await transaction.executeScript("REVOKE ALL ON \(interim.quoted) FROM \(try copier.quoted)", timeout: timeout)
+        try await CollectionStore.makeIndexes(interim, key: key, search: search, in: transaction, timeout: timeout)
+        for row in rows {
+            let (definition, comment) = (try row.decode(0, as: String.self), try row.decode(1, as: String.self))
+            // `CREATE [UNIQUE] INDEX name ON schema.table USING …`, as PostgreSQL itself writes it.
+            guard let using = definition.range(of: " USING "), let text = PostgresLiteral(comment) else { continue }
+            let name = IndexName.make()
+            let unique = definition.hasPrefix("CREATE UNIQUE") ? "UNIQUE " : ""
+            let sql = "CREATE \(unique)INDEX \(try name.identifier.quoted) ON \(interim.quoted)\(definition[using.lowerBound...])"
+            try await transaction.executeScript(sql, timeout: timeout)
+            try await transaction.execute("COMMENT ON INDEX \(try identifier(test, name.text)) IS \(text)")
+        }
+    }
+
+    /// Drops what test had, and gives the new tables their names.
+    func takePlace(_ tables: [Table]) async throws {
+        try await become(test.role)
+        try await Self.dropCollections(of: test, in: transaction)
+        try await Self.raiseFloor(of: tables.map(\.name), in: test, transaction)
+        for table in tables {
+            guard let name = PostgresIdentifier(table.name) else { throw HTTPProblem(.internalError) }
+            try await transaction.executeScript("ALTER TABLE \(try identifier(test, table.interim).quoted) RENAME TO \(name.quoted)")
+        }
+    }
+
+    /// Rules, roles and relations.
+    func own() async throws {
+        let kept = ["_collections", "_roles", "_role_members", "_relations"]
+        try await become(live.role)
+        var rows: [(table: String, json: PostgresJSON)] = []
+        for name in kept {
+            let found = try await transaction.query(
+                "SELECT coalesce(jsonb_agg(to_jsonb(t)), '[]') FROM \(try identifier(live, name)) AS t", timeout: timeout)
+            rows.append((name, try found[0].decode(0)))
+        }
+        try await become(test.role)
+        for row in rows {
+            let table = try identifier(test, row.table)
+            try await transaction.execute(
+                "INSERT INTO \(table) SELECT * FROM jsonb_populate_recordset(NULL::\(table), \(row.json))", timeout: timeout)
+        }
+    }
+
+    /// Every collection of the space and all that belongs to one. The transaction has the space's role.
+    static func dropCollections(of space: AppSpace, in transaction: PostgresTransaction) async throws {
+        guard space.environment == .test else { throw HTTPProblem(.internalError, cause: "only test may be wiped") }
+        let rows = try await transaction.query(
+            """
+            SELECT relname::text FROM pg_class
+            WHERE relnamespace = to_regnamespace(quote_ident(\(space.schema))) AND relkind = 'r' AND relname !~ '^_' ORDER BY relname
+            """)
+        let names = try rows.map { try $0.decode(0, as: String.self) }
+        for name in names {
+            guard let table = PostgresIdentifier(schema: space.schema, name: name) else { continue }
+            try await transaction.executeScript("DROP TABLE \(table.quoted)")
+        }
+        let own = ["_changes", "_idempotency", "_relations", "_role_members", "_roles", "_collections"]
+        let tables = own.compactMap { PostgresIdentifier(schema: space.schema, name: $0)?.quoted }.joined(separator: ", ")
+        // Not DELETE: that would leave what others write meanwhile.
+        try await transaction.executeScript("TRUNCATE \(tables)")
+        try await raiseFloor(of: names, in: space, transaction)
+    }
+
+    /// Tells those who follow the collections' changes that they must start over, where the space keeps note of that.
+    private static func raiseFloor(of names: [String], in space: AppSpace, _ transaction: PostgresTransaction) async throws {
+        guard let floor = PostgresIdentifier(schema: space.schema, name: "_changes_floor"),
+            try await !transaction.query(
+                "SELECT FROM pg_tables WHERE schemaname = \(space.schema) AND tablename = '_changes_floor'").isEmpty
+        else { return }
+        try await transaction.execute(
+            """
+            INSERT INTO \(floor) (collection, txid) SELECT name, pg_current_xact_id() FROM unnest(\(names)) AS name
+            ON CONFLICT (collection) DO UPDATE SET txid = excluded.txid
+            """)
+    }
+
+    private var copier: PostgresIdentifier {
+        get throws {
+            guard let role = PostgresIdentifier(live.schema + "_copy") else { throw HTTPProblem(.internalError) }
+            return role
+        }
+    }
+
+    private func identifier(_ space: AppSpace, _ name: String) throws -> PostgresIdentifier {
+        guard let identifier = PostgresIdentifier(schema: space.schema, name: name) else { throw HTTPProblem(.internalError) }
+        return identifier
+    }
+
+    private func become(_ role: PostgresIdentifier) async throws {
+        try await transaction.executeScript("SET LOCAL ROLE \(role.quoted)")
+    }
+}

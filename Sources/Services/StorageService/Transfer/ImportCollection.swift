@@ -1,0 +1,252 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletJobs
+import MartletPostgres
+import NIOCore
+
+/// The job of an import: reads the upload record by record into a stage, and stores all of it in one transaction, or nothing.
+struct ImportCollection: JobHandler {
+    static let kind = "import"
+    static let retries = JobRetries(maximumAttempts: 3)
+    static let timeLimit: Duration = .seconds(4 * 3_600)
+    /// Records staged by one statement, and their bytes.
+    private static let batch = 500
+    private static let batchSizeInBytes = 2 << 20
+    private static let applied = 5_000
+
+    let transfers: TransferStores
+
+    func run(_ options: ImportOptions, _ job: RunningJob) async throws -> ImportReport {
+        let space = try options.space.space
+        let collection = try CollectionName(options.collection)
+        try await transfers.spaces.prepare(space)
+        guard let stage = ImportStage(postgres: transfers.postgres, space: space, collection: collection, job: job.id) else {
+            throw JobFailure(code: ErrorCode.invalidName.rawValue, detail: "The collection's name is not acceptable.")
+        }
+        let result: Result<ImportReport, any Error>
+        do {
+            var attempt = Run(options: options, job: job, stage: stage, transfers: transfers)
+            result = .success(try await attempt.perform())
+        } catch {
+            result = .failure(error)
+        }
+        let isOver =
+            switch result {
+            case .success: true
+            case .failure(let failure as JobFailure): failure.isFinal
+            case .failure: job.interruption == .cancelled
+            }
+        // In a task of its own: this one may be cancelled.
+        await Task {
+            try? await stage.drop()
+            if isOver { try? await transfers.spool.deleteFiles(of: job.id) }
+        }.value
+        return try result.get()
+    }
+
+    /// One attempt.
+    private struct Run {
+        let options: ImportOptions
+        let job: RunningJob
+        let stage: ImportStage
+        let transfers: TransferStores
+        var report: ImportReport
+        var columns: CSVColumns?
+        var pending: [ImportRecord] = []
+        var pendingSize = 0
+        var staged = 0
+        var fields: [String: Set<String>] = [:]
+
+        init(options: ImportOptions, job: RunningJob, stage: ImportStage, transfers: TransferStores) {
+            self.options = options
+            self.job = job
+            self.stage = stage
+            self.transfers = transfers
+            report = ImportReport(options)
+        }
+
+        mutating func perform() async throws -> ImportReport {
+            try await stage.dropForgotten()
+            try await stage.create()
+            do {
+                if options.format == .csv { try await readColumns() }
+                try await readRecords()
+            } catch let fault as FileFault {
+                report.note(.init(line: fault.line, reason: fault.reason, field: nil))
+                report.sort()
+                throw failure("The file cannot be read: line \(fault.line): \(fault.reason)")
+            }
+            try await stageBatch()
+            let duplicates = try await stage.removeDuplicates(refusingExisting: options.existing == .refuse)
+            for record in duplicates.first { report.note(record) }
+            report.bad += duplicates.count - duplicates.first.count
+            report.sort()
+            report.good = report.records - report.bad
+            if options.dryRun { return report }
+            guard report.bad == 0 || options.skipBad else {
+                throw failure("\(report.bad) of \(report.records) records are bad. Nothing was stored.")
+            }
+            try await apply()
+            return report
+        }
+
+        private func failure(_ detail: String) -> JobFailure {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return JobFailure(code: "bad-records", detail: detail, report: (try? encoder.encode(report)).map { Array($0) })
+        }
+
+        /// The header, and, where a column's type is not given, what all its cells are.
+        private mutating func readColumns() async throws {
+            var splitter = CSVSplitter(delimiter: options.delimiter?.utf8.first)
+            var position = 0
+            do {
+                try await transfers.spool.read(options.file) { portion in
+                    try seeColumns(try splitter.feed(portion.readableBytesView))
+                    if columns?.isTypeMissing == false { throw Enough() }
+                    position += portion.readableBytes
+                    try await job.report(JobProgress(done: position, total: options.sizeInBytes, message: "finding types"))
+                }
+                try seeColumns(try splitter.finish())
+            } catch is Enough {}
+            report.delimiter = splitter.delimiter.map { String(UnicodeScalar($0)) }
+            guard let columns else { throw FileFault(line: 1, reason: "The file has no header.") }
+            report.columns = columns.columns.map { .init(name: $0.name, type: $0.effectiveType, filled: $0.guess.filled) }
+        }
+
+        private struct Enough: Error {}
+
+        private mutating func seeColumns(_ records: [RawRecord]) throws(FileFault) {
+            for record in records {
+                switch record.content {
+                case .cells(let cells) where columns == nil:
+                    columns = try CSVColumns(header: cells, types: options.types, id: options.idField)
+                case .cells(let cells): columns?.see(cells)
+                case .bad(let reason) where columns == nil: throw FileFault(line: record.line, reason: reason)
+                default: break
+                }
+            }
+        }
+
+        private mutating func readRecords() async throws {
+            var splitter = options.splitter
+            var position = 0
+            var isHeader = options.format == .csv
+            try await transfers.spool.read(options.file) { portion in
+                for record in try splitter.feed(portion.readableBytesView) { try await take(record, &isHeader) }
+                position += portion.readableBytes
+                try await job.report(JobProgress(done: position, total: options.sizeInBytes, message: "reading"))
+            }
+            for record in try splitter.finish() { try await take(record, &isHeader) }
+        }
+
+        private mutating func take(_ raw: RawRecord, _ isHeader: inout Bool) async throws {
+            if isHeader { return isHeader = false }
+            report.records += 1
+            do {
+                let record = try record(raw)
+                for (name, type) in record.fields where fields.count < FieldType.maximumFields || fields[name] != nil {
+                    fields[name, default: []].insert(type)
+                }
+                pending.append(record)
+                pendingSize += record.document.count
+            } catch {
+                report.note(.init(line: raw.line, reason: error.reason, field: error.field))
+            }
+            if pending.count >= ImportCollection.batch || pendingSize >= ImportCollection.batchSizeInBytes { try await stageBatch() }
+        }
+
+        private func record(_ raw: RawRecord) throws(RecordFault) -> ImportRecord {
+            switch raw.content {
+            case .bad(let reason): throw RecordFault(reason: reason)
+            case .json(let text): return try ImportRecord(line: raw.line, text: text, idField: options.idField)
+            case .cells(let cells):
+                guard let columns else { throw RecordFault(reason: "There is no header.") }
+                let text = try columns.object(cells, emptyIsNull: options.emptyIsNull)
+                guard text.count <= TransferLimits.recordSizeInBytes else { throw RecordFault(reason: tooLarge) }
+                return try ImportRecord(line: raw.line, text: text, idField: nil)
+            }
+        }
+
+        private mutating func stageBatch() async throws {
+            for record in try await stage.add(pending[...], after: staged) {
+                report.note(.init(line: record.line, reason: "A value cannot be stored.", field: nil))
+            }
+            staged += pending.count
+            pending = []
+            pendingSize = 0
+        }
+
+        /// The one transaction; the job ends in it.
+        private mutating func apply() async throws {
+            let scope = QueryScope(space: stage.space, collection: stage.collection, rights: .master)
+            let isNew = !(try await stage.hasTarget())
+            try await job.report(JobProgress(done: 0, total: staged, message: "storing"), isImportant: true)
+            do {
+                try await transfers.collections.create(stage.collection, of: stage.space)
+                report = try await applied(scope)
+            } catch {
+                if isNew { try? await transfers.collections.dropIfEmpty(stage.collection, of: stage.space) }
+                guard let error = error as? PostgresError else { throw error }
+                guard error.sqlState == "23505" else { throw error }
+                throw JobFailure(
+                    code: ErrorCode.conflict.rawValue, detail: "A record has values of a unique index that another object has. Nothing was stored.",
+                    cause: "\(error)")
+            }
+            transfers.signal.written(in: stage.space)
+            try? await transfers.rights.learn(fields, scope)
+        }
+
+        private func applied(_ scope: QueryScope) async throws -> ImportReport {
+            try await transfers.postgres.withTransaction { transaction in
+                var report = report
+                try await transaction.executeScript("SET LOCAL ROLE \(stage.space.role.quoted)")
+                for start in stride(from: 1, through: staged, by: ImportCollection.applied) {
+                    let range = start...min(staged, start + ImportCollection.applied - 1)
+                    let done = try await stage.apply(range, replacing: options.existing == .replace, scope: scope, in: transaction)
+                    report.created += done.created
+                    report.replaced += done.replaced
+                    report.skipped += done.skipped
+                    try await job.report(JobProgress(done: range.upperBound, total: staged, message: "storing"))
+                }
+                guard options.existing != .refuse || report.skipped == 0 else {
+                    throw JobFailure(
+                        code: ErrorCode.conflict.rawValue, detail: "An object with the _id of a record was made meanwhile. Nothing was stored.")
+                }
+                report.applied = true
+                try await transaction.executeScript("RESET ROLE")
+                try await job.finish(report, in: transaction)
+                return report
+            }
+        }
+    }
+}
+
+/// What the jobs and calls of import, export and environments work with.
+struct TransferStores: Sendable {
+    /// With connections of its own: a long transaction must not keep requests waiting.
+    let postgres: PostgresClient
+    let spaces: Spaces
+    let collections: CollectionStore
+    let rights: RightsStore
+    let signal: ChangeSignal
+    let jobs: JobQueue
+    let spool: Spool
+    let exports: ExportGate
+
+    static let maximumUnfinishedJobs = 20
+
+    /// - Throws: `limit-exceeded` when the app has too many jobs that wait or run.
+    func checkNumberOfJobs(of space: AppSpace) async throws {
+        let kinds = [ImportCollection.kind, ExportCollection.kind, CopyEnvironment.kind]
+        guard try await jobs.unfinished(scope: space.appID, kinds: kinds) < Self.maximumUnfinishedJobs else {
+            throw HTTPProblem(.limitExceeded, "An app may have \(Self.maximumUnfinishedJobs) unfinished jobs.")
+        }
+    }
+
+    func options(_ space: AppSpace) -> JobOptions {
+        JobOptions(scope: space.appID, lane: space.appID)
+    }
+}

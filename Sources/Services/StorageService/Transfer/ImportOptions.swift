@@ -1,0 +1,139 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// What an import is to do; the parameters of its job.
+struct ImportOptions: Codable, Sendable {
+    /// What becomes of an object whose id the collection has.
+    enum Existing: String, Codable, Sendable, CaseIterable {
+        /// The record is bad.
+        case refuse
+        /// The stored one is replaced.
+        case replace
+        /// The stored one stays, the record is left out.
+        case skip
+    }
+
+    /// The upload, in the spool.
+    var file: UUID
+    var sizeInBytes: Int
+    var space: SpaceName
+    var collection: String
+    var format: TransferFormat
+    /// Only look, and tell.
+    var dryRun: Bool
+    /// Store the good records even though there are bad ones.
+    var skipBad: Bool
+    var existing: Existing
+    /// CSV: `,`, `;` or a tab; nil: found out.
+    var delimiter: String?
+    /// CSV: column → type.
+    var types: [String: ColumnType]
+    /// CSV: an empty cell is null instead of no value.
+    var emptyIsNull: Bool
+    /// The field that holds the id; nil: `_id`.
+    var idField: String?
+
+    private static let known: Set<Substring> = [
+        "format", "dryRun", "skipBad", "existing", "delimiter", "types", "emptyIsNull", "idField",
+    ]
+
+    init(collection: CollectionName, space: AppSpace, format: TransferFormat) {
+        file = UUID()
+        sizeInBytes = 0
+        self.space = SpaceName(space)
+        self.collection = collection.text
+        self.format = format
+        dryRun = false
+        skipBad = false
+        existing = .refuse
+        types = [:]
+        emptyIsNull = false
+    }
+
+    /// - Throws: `invalid-parameter`.
+    init(_ request: Request, collection: CollectionName, space: AppSpace) throws {
+        try request.allowParameters(Self.known)
+        let parameters = request.uri.queryParameters
+        func flag(_ name: Substring) throws -> Bool {
+            try parameters[name].map { try ListQuery.flag($0, String(name)) } ?? false
+        }
+        self.init(collection: collection, space: space, format: try TransferFormat(parameter: parameters["format"]))
+        dryRun = try flag("dryRun")
+        skipBad = try flag("skipBad")
+        emptyIsNull = try flag("emptyIsNull")
+        guard let existing = Existing(rawValue: String(parameters["existing"] ?? "refuse")) else {
+            throw HTTPProblem(.invalidParameter, "It must be refuse, replace or skip.", field: "existing")
+        }
+        self.existing = existing
+        delimiter = try Self.delimiter(parameters["delimiter"])
+        types = try Self.types(parameters["types"])
+        idField = parameters["idField"].map(String.init)
+        if let idField, idField.isEmpty || idField.utf8.count > 128 || idField.contains(".") {
+            throw HTTPProblem(.invalidParameter, "It must be the name of a top-level field.", field: "idField")
+        }
+        let csvOnly: [(name: String, isGiven: Bool)] = [
+            ("delimiter", delimiter != nil), ("types", !types.isEmpty), ("emptyIsNull", emptyIsNull),
+        ]
+        if format != .csv, let wrong = csvOnly.first(where: \.isGiven) {
+            throw HTTPProblem(.invalidParameter, "It goes with format=csv only.", field: wrong.name)
+        }
+    }
+
+    private static func delimiter(_ text: Substring?) throws -> String? {
+        switch text {
+        case nil: return nil
+        case ",", ";", "\t": return text.map(String.init)
+        case "tab": return "\t"
+        default: throw HTTPProblem(.invalidParameter, "It must be a comma, a semicolon or tab.", field: "delimiter")
+        }
+    }
+
+    /// `age:number,zip:string`
+    private static func types(_ text: Substring?) throws -> [String: ColumnType] {
+        var types: [String: ColumnType] = [:]
+        for entry in (text ?? "").split(separator: ",") {
+            guard let colon = entry.lastIndex(of: ":"), let type = ColumnType(rawValue: String(entry[entry.index(after: colon)...])),
+                types.count < TransferLimits.columns
+            else {
+                let names = ColumnType.allCases.map(\.rawValue).joined(separator: ", ")
+                throw HTTPProblem(.invalidParameter, "It must be column:type, …; types are \(names).", field: "types")
+            }
+            types[String(entry[..<colon])] = type
+        }
+        return types
+    }
+
+    var splitter: any RecordSplitter {
+        switch format {
+        case .json: JSONArraySplitter()
+        case .jsonl: JSONLinesSplitter()
+        case .csv: CSVSplitter(delimiter: delimiter?.utf8.first)
+        }
+    }
+}
+
+/// A space as it stands in the parameters of a job.
+struct SpaceName: Codable, Sendable, Hashable {
+    var appID: String
+    var environment: AppEnvironment
+
+    init(appID: String, environment: AppEnvironment) {
+        self.appID = appID
+        self.environment = environment
+    }
+
+    init(_ space: AppSpace) {
+        appID = space.appID
+        environment = space.environment
+    }
+
+    /// - Throws: `unauthorized` for a name that is none.
+    var space: AppSpace {
+        get throws {
+            try AppSpace(Principal(kind: .master, appID: appID, appNumber: 0, environment: environment, credentialID: "job"))
+        }
+    }
+}

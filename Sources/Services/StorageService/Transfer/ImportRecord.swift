@@ -1,0 +1,87 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import NIOCore
+
+/// A record of a file, checked, as it goes into the stage.
+struct ImportRecord: Sendable {
+    var line: Int
+    var id: String
+    /// Whether the file gave the id.
+    var hasOwnID: Bool
+    /// RFC 3339; empty: now.
+    var created = ""
+    var updated = ""
+    var version = 1
+    /// JSON; empty: everyone.
+    var readers = ""
+    var writers = ""
+    /// With system fields still in it.
+    var document: [UInt8]
+    /// Top-level field → type.
+    var fields: [String: String]
+
+    /// - Throws: `RecordFault`.
+    init(line: Int, text: [UInt8], idField: String?) throws(RecordFault) {
+        let text = try Self.renamed(text, idField)
+        let document: Document
+        do {
+            document = try Document(ByteBuffer(bytes: text))
+        } catch let problem as HTTPProblem {
+            throw RecordFault(reason: problem.detail ?? problem.code.title, field: problem.field)
+        } catch {
+            throw RecordFault(reason: "The record cannot be read.")
+        }
+        self.line = line
+        id = (document.id ?? ObjectID.make()).text
+        hasOwnID = document.id != nil
+        self.document = document.json.bytes
+        fields = document.fields
+        if case .names(let names) = document.readers { readers = JSONValue.array(names.map(JSONValue.string)).text }
+        if case .names(let names) = document.writers { writers = JSONValue.array(names.map(JSONValue.string)).text }
+        if document.hasSystemFields { try takeSystemFields() }
+    }
+
+    private mutating func takeSystemFields() throws(RecordFault) {
+        guard case .object(let members) = try? JSONValue(parsing: document) else { return }
+        for member in members {
+            switch (SystemField(rawValue: member.name), member.value) {
+            case (.created?, let value): created = try Self.time(value, member.name)
+            case (.updated?, let value): updated = try Self.time(value, member.name)
+            case (.deleted?, .null): break
+            case (.deleted?, _): throw RecordFault(reason: "The object is removed.", field: member.name)
+            case (.version?, .number(let literal)): version = max(1, Int(literal) ?? 1)
+            default: break
+            }
+        }
+    }
+
+    private static func time(_ value: JSONValue, _ field: String) throws(RecordFault) -> String {
+        switch value {
+        case .null: return ""
+        case .string(let text):
+            guard let date = Timestamps.date(text), date.timeIntervalSince1970.magnitude < 1e11 else {
+                throw RecordFault(reason: "This is not a time as in RFC 3339.", field: field)
+            }
+            return Timestamps.text(date)
+        default: throw RecordFault(reason: "This is not a time as in RFC 3339.", field: field)
+        }
+    }
+
+    /// The text with the field that holds the id called `_id`, its value a string.
+    private static func renamed(_ text: [UInt8], _ idField: String?) throws(RecordFault) -> [UInt8] {
+        guard let idField, idField != SystemField.id.rawValue else { return text }
+        guard case .object(let members) = try? JSONValue(parsing: text) else { return text }
+        let renamed = members.filter { $0.name != SystemField.id.rawValue }.map { member -> JSONValue.Member in
+            guard member.name == idField else { return member }
+            if case .number(let literal) = member.value { return .init(SystemField.id.rawValue, .string(literal)) }
+            return .init(SystemField.id.rawValue, member.value)
+        }
+        guard renamed.contains(where: { $0.name == SystemField.id.rawValue }) else {
+            throw RecordFault(reason: "The record has no id.", field: idField)
+        }
+        return Array(JSONValue.object(renamed).text.utf8)
+    }
+}

@@ -1,0 +1,177 @@
+/// Cuts a JSON array into the texts of its elements.
+///
+/// Only brackets and strings are looked at; whether an element is valid JSON is for whoever gets it to check. An element with
+/// wrong contents is one bad record, while text that leaves open where elements end is a fault of the file.
+struct JSONArraySplitter: RecordSplitter {
+    private enum Place {
+        case start, beforeElement(isFirst: Bool), inElement, behindElement, end
+    }
+
+    private var place = Place.start
+    private var line = 1
+    private var startLine = 1
+    private var element: [UInt8] = []
+    private var size = 0
+    private var depth = 0
+    private var isInString = false
+    private var isEscaped = false
+    private var byteOrderMark = ByteOrderMark()
+
+    mutating func feed(_ bytes: some Sequence<UInt8>) throws(FileFault) -> [RawRecord] {
+        var records: [RawRecord] = []
+        for byte in bytes {
+            if byteOrderMark.skips(byte) { continue }
+            try take(byte, &records)
+            if byte == UInt8(ascii: "\n") { line += 1 }
+        }
+        return records
+    }
+
+    mutating func finish() throws(FileFault) -> [RawRecord] {
+        guard case .end = place else { throw FileFault(line: line, reason: "The file ends before the array does.") }
+        return []
+    }
+
+    private mutating func take(_ byte: UInt8, _ records: inout [RawRecord]) throws(FileFault) {
+        let isBlank = byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09
+        switch place {
+        case .start:
+            if isBlank { return }
+            guard byte == UInt8(ascii: "[") else { throw FileFault(line: line, reason: "The file is not a JSON array.") }
+            place = .beforeElement(isFirst: true)
+        case .beforeElement(let isFirst):
+            if isBlank { return }
+            if byte == UInt8(ascii: "]"), isFirst { return place = .end }
+            guard byte != UInt8(ascii: ","), byte != UInt8(ascii: "]") else {
+                throw FileFault(line: line, reason: "An element is missing.")
+            }
+            begin()
+            try takeInElement(byte, isBlank, &records)
+        case .inElement: try takeInElement(byte, isBlank, &records)
+        case .behindElement:
+            if isBlank { return }
+            switch byte {
+            case UInt8(ascii: ","): place = .beforeElement(isFirst: false)
+            case UInt8(ascii: "]"): place = .end
+            default: throw FileFault(line: line, reason: "A comma or ] is missing behind an element.")
+            }
+        case .end:
+            guard isBlank else { throw FileFault(line: line, reason: "There is text behind the array.") }
+        }
+    }
+
+    private mutating func begin() {
+        place = .inElement
+        startLine = line
+        element.removeAll(keepingCapacity: true)
+        size = 0
+        depth = 0
+        isInString = false
+        isEscaped = false
+    }
+
+    private mutating func takeInElement(_ byte: UInt8, _ isBlank: Bool, _ records: inout [RawRecord]) throws(FileFault) {
+        if isInString {
+            keep(byte)
+            if isEscaped {
+                isEscaped = false
+            } else if byte == UInt8(ascii: "\\") {
+                isEscaped = true
+            } else if byte == UInt8(ascii: "\"") {
+                isInString = false
+            }
+            return
+        }
+        switch byte {
+        case UInt8(ascii: "\""):
+            isInString = true
+            keep(byte)
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            depth += 1
+            keep(byte)
+        case UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}"):
+            guard depth == 0 else {
+                if byte != UInt8(ascii: ",") { depth -= 1 }
+                keep(byte)
+                if depth == 0, byte != UInt8(ascii: ",") { end(&records) }
+                return
+            }
+            // Behind a number or word.
+            guard byte != UInt8(ascii: "}") else { throw FileFault(line: line, reason: "A } stands where none was opened.") }
+            end(&records)
+            place = byte == UInt8(ascii: ",") ? .beforeElement(isFirst: false) : .end
+        default:
+            if isBlank, depth == 0 { end(&records) } else { keep(byte) }
+        }
+    }
+
+    private mutating func keep(_ byte: UInt8) {
+        size += 1
+        if size <= TransferLimits.recordSizeInBytes { element.append(byte) }
+    }
+
+    private mutating func end(_ records: inout [RawRecord]) {
+        let isTooLarge = size > TransferLimits.recordSizeInBytes
+        records.append(RawRecord(line: startLine, content: isTooLarge ? .bad(tooLarge) : .json(element)))
+        place = .behindElement
+    }
+}
+
+/// Cuts JSON Lines: an object per line, blank lines skipped.
+struct JSONLinesSplitter: RecordSplitter {
+    private var line = 1
+    private var text: [UInt8] = []
+    private var size = 0
+    private var isBlank = true
+    private var byteOrderMark = ByteOrderMark()
+
+    mutating func feed(_ bytes: some Sequence<UInt8>) throws(FileFault) -> [RawRecord] {
+        var records: [RawRecord] = []
+        for byte in bytes {
+            if byteOrderMark.skips(byte) { continue }
+            if byte == UInt8(ascii: "\n") {
+                end(&records)
+                line += 1
+                continue
+            }
+            size += 1
+            if size <= TransferLimits.recordSizeInBytes { text.append(byte) }
+            if byte != 0x20 && byte != 0x09 && byte != 0x0d { isBlank = false }
+        }
+        return records
+    }
+
+    mutating func finish() throws(FileFault) -> [RawRecord] {
+        var records: [RawRecord] = []
+        end(&records)
+        return records
+    }
+
+    private mutating func end(_ records: inout [RawRecord]) {
+        if !isBlank {
+            let isTooLarge = size > TransferLimits.recordSizeInBytes
+            records.append(RawRecord(line: line, content: isTooLarge ? .bad(tooLarge) : .json(text)))
+        }
+        text.removeAll(keepingCapacity: true)
+        size = 0
+        isBlank = true
+    }
+}
+
+/// Skips EF BB BF at the beginning of a file.
+struct ByteOrderMark: Sendable {
+    private static let bytes: [UInt8] = [0xef, 0xbb, 0xbf]
+    private var matched: Int? = 0
+
+    mutating func skips(_ byte: UInt8) -> Bool {
+        guard let position = matched else { return false }
+        guard position < Self.bytes.count, byte == Self.bytes[position] else {
+            matched = nil
+            return false
+        }
+        matched = position + 1
+        return true
+    }
+}
+
+let tooLarge = "The record has more than \(TransferLimits.recordSizeInBytes) bytes."

@@ -1,0 +1,113 @@
+import Foundation
+import MartletAPI
+import MartletHTTP
+import MartletPostgres
+import NIOCore
+
+/// Files on their way in and out: uploads that an import job reads, exports that wait to be fetched.
+///
+/// In PostgreSQL, in portions, so that every copy of the service has them and none holds one whole. A file belongs to a job and
+/// goes with it; one that was never given to a job goes after a day.
+struct Spool: Sendable {
+    static let portionSizeInBytes = 128 << 10
+    /// Portions read at once.
+    private static let portionsPerRead = 8
+
+    let postgres: PostgresClient
+
+    struct File: Sendable {
+        var id: UUID
+        var sizeInBytes: Int
+        var contentType: String
+        var name: String
+    }
+
+    /// Begins a file; returns where to write it to.
+    func write(_ id: UUID = UUID(), contentType: String, name: String, job: UUID? = nil) async throws -> Writer {
+        try await postgres.execute("DELETE FROM storage.job_files WHERE job IS NULL AND created < now() - interval '1 day'")
+        try await postgres.execute(
+            "INSERT INTO storage.job_files (id, job, content_type, name) VALUES (\(id), \(job), \(contentType), \(name))")
+        return Writer(postgres: postgres, id: id)
+    }
+
+    /// Fills a file portion by portion.
+    struct Writer: Sendable {
+        fileprivate let postgres: PostgresClient
+        let id: UUID
+        private(set) var sizeInBytes = 0
+        private var portion = ByteBuffer()
+        private var number: Int32 = 0
+
+        fileprivate init(postgres: PostgresClient, id: UUID) {
+            self.postgres = postgres
+            self.id = id
+        }
+
+        mutating func write(_ bytes: ByteBuffer) async throws {
+            var bytes = bytes
+            sizeInBytes += bytes.readableBytes
+            while bytes.readableBytes > 0 {
+                let room = Spool.portionSizeInBytes - portion.readableBytes
+                var part = bytes.readSlice(length: min(room, bytes.readableBytes)) ?? ByteBuffer()
+                portion.writeBuffer(&part)
+                if portion.readableBytes == Spool.portionSizeInBytes { try await flush() }
+            }
+        }
+
+        /// Makes the file complete.
+        mutating func finish() async throws {
+            if portion.readableBytes > 0 { try await flush() }
+            try await postgres.execute("UPDATE storage.job_files SET size = \(sizeInBytes), complete = TRUE WHERE id = \(id)")
+        }
+
+        private mutating func flush() async throws {
+            let data = Data(portion.readableBytesView)
+            portion.clear()
+            try await postgres.execute("INSERT INTO storage.job_portions (file, number, data) VALUES (\(id), \(number), \(data))")
+            number += 1
+        }
+    }
+
+    /// Gives a complete file to a job, in the transaction that stores the job.
+    func give(_ id: UUID, to job: UUID, in transaction: PostgresTransaction) async throws {
+        try await transaction.execute("UPDATE storage.job_files SET job = \(job) WHERE id = \(id)")
+    }
+
+    /// The complete file of a job, if it has one.
+    func file(of job: UUID) async throws -> File? {
+        let rows = try await postgres.query(
+            """
+            SELECT id, size, content_type, name FROM storage.job_files WHERE job = \(job) AND complete
+            ORDER BY created DESC LIMIT 1
+            """)
+        return try rows.first.map {
+            File(id: try $0.decode(0), sizeInBytes: try $0.decode(1), contentType: try $0.decode(2), name: try $0.decode(3))
+        }
+    }
+
+    /// Calls `body` with each portion, in order.
+    func read(_ id: UUID, _ body: (ByteBuffer) async throws -> Void) async throws {
+        var next: Int32 = 0
+        while true {
+            let rows = try await postgres.query(
+                """
+                SELECT data FROM storage.job_portions WHERE file = \(id) AND number >= \(next)
+                ORDER BY number LIMIT \(Self.portionsPerRead)
+                """)
+            for row in rows {
+                let portion = row.withBytes(0) { ByteBuffer(bytes: $0 ?? UnsafeRawBufferPointer(start: nil, count: 0)) }
+                try await body(portion)
+            }
+            guard rows.count == Self.portionsPerRead else { return }
+            next += Int32(rows.count)
+        }
+    }
+
+    func delete(_ id: UUID) async throws {
+        try await postgres.execute("DELETE FROM storage.job_files WHERE id = \(id)")
+    }
+
+    func deleteFiles(of job: UUID) async throws {
+        try await postgres.execute("DELETE FROM storage.job_files WHERE job = \(job)")
+    }
+}

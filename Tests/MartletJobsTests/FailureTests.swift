@@ -1,0 +1,271 @@
+import Foundation
+import MartletPostgres
+import MartletTesting
+import ServiceLifecycle
+import Synchronization
+import Testing
+
+@testable import MartletJobs
+
+@Suite struct FailureTests {
+    struct Mishap: Error {}
+
+    @Test func `a job is tried again until it goes well`() async throws {
+        try await TestQueue.with { test async throws in
+            let handler = Simple { _, job in
+                guard job.attempt == 3 else { throw Mishap() }
+                return ""
+            }
+            let id = try await test.enqueue(Simple.self)
+            try await test.withWorkers([handler]) { _ async throws in
+                let job = try await test.finished(id)
+                #expect(job.state == .done && job.attempt == 3 && job.failure == nil)
+            }
+        }
+    }
+
+    @Test func `after the last attempt it has failed, without telling the cause`() async throws {
+        try await TestQueue.with { test async throws in
+            let id = try await test.enqueue(Simple.self)
+            try await test.withWorkers([Simple { _, _ in throw Mishap() }]) { _ async throws in
+                let job = try await test.finished(id)
+                #expect(job.state == .failed && job.attempt == 3 && job.failure?.code == "internal-error")
+                #expect(job.failure?.detail == "Something went wrong on the server.")
+            }
+        }
+    }
+
+    @Test func `a final failure is not tried again, and its words reach the owner`() async throws {
+        try await TestQueue.with { test async throws in
+            let id = try await test.enqueue(Simple.self)
+            try await test.withWorkers([Simple { _, _ in throw JobFailure(code: "bad-file", detail: "Line 3.") }]) { _ async throws in
+                let job = try await test.finished(id)
+                #expect(job.state == .failed && job.attempt == 1)
+                #expect(job.failure == JobFailure(code: "bad-file", detail: "Line 3."))
+            }
+        }
+    }
+
+    @Test func `the delay doubles up to its limit`() {
+        let retries = JobRetries(maximumAttempts: 9, firstDelay: .seconds(5), maximumDelay: .seconds(60))
+        #expect([1, 2, 3, 4, 5, 90].map { retries.delay(after: $0, jitter: 1) } == [5, 10, 20, 40, 60, 60].map { .seconds($0) })
+    }
+
+    @Test func `a postponed job runs later, and that is no attempt`() async throws {
+        try await TestQueue.with { test async throws in
+            let runs = Mutex(0)
+            let handler = Simple { _, _ in
+                guard runs.withLock({ $0 += 1; return $0 }) > 5 else { throw JobPostponement(by: .milliseconds(1)) }
+                return ""
+            }
+            let id = try await test.enqueue(Simple.self)
+            try await test.withWorkers([handler]) { _ async throws in
+                let job = try await test.finished(id)
+                #expect(job.state == .done && job.attempt == 1)
+            }
+        }
+    }
+
+    @Test func `a job that takes too long is stopped`() async throws {
+        try await TestQueue.with { test async throws in
+            let id = try await test.enqueue(Impatient.self)
+            try await test.withWorkers([Impatient()]) { _ async throws in
+                let job = try await test.finished(id)
+                #expect(job.state == .failed && job.failure?.code == "job-timeout")
+            }
+        }
+    }
+
+    @Test func `parameters that a handler cannot read fail the job`() async throws {
+        try await TestQueue.with { test async throws in
+            let id = try await test.enqueue(Simple.self)
+            try await test.postgres.execute("UPDATE storage.jobs SET parameters = '{}'")
+            try await test.withWorkers([Simple { _, _ in "" }]) { _ async throws in
+                #expect(try await test.finished(id).failure?.code == "invalid-job")
+            }
+        }
+    }
+
+    // A worker that dies leaves its lease behind: nobody renews it.
+
+    @Test func `the job of a worker that died is taken over when its lease ends, not before`() async throws {
+        try await TestQueue.with { test async throws in
+            let id = try await test.enqueue(Simple.self)
+            let dead = try #require(try await test.queue.claim(kinds: [Simple.kind], limit: 1, lease: .milliseconds(600)).first)
+            let start = ContinuousClock.now
+            try await test.withWorkers([Simple { _, _ in "second" }]) { _ async throws in
+                let job = try await test.finished(id)
+                #expect(ContinuousClock.now - start >= .milliseconds(500))
+                #expect(job.state == .done && job.attempt == 2)
+            }
+            // It was not dead, only slow: what it writes now changes nothing.
+            try await test.queue.end(dead, state: "failed")
+            try await test.queue.release(dead)
+            #expect(try await test.queue.report(JobProgress(done: 99), dead) == nil)
+            let job = try #require(try await test.queue.job(id, scope: ""))
+            #expect(job.state == .done && job.progress.done == 0)
+        }
+    }
+
+    @Test func `a job that takes its worker down each time fails after its attempts, and others run meanwhile`() async throws {
+        try await TestQueue.with { test async throws in
+            let poison = try await test.enqueue(Simple.self)
+            for attempt in 1...3 {
+                try await test.postgres.execute("UPDATE storage.jobs SET due = now() - interval '1 second'")
+                let claimed = try await test.queue.claim(kinds: [Simple.kind], limit: 1, lease: .zero)
+                #expect(claimed.map(\.attempt) == [attempt])
+                #expect(try await test.queue.rescue() == 1)
+            }
+            let job = try #require(try await test.queue.job(poison, scope: ""))
+            #expect(job.state == .failed && job.failure?.code == "worker-lost")
+            #expect(try await test.queue.rescue() == 0)
+            let other = try await test.enqueue(Simple.self)
+            try await test.withWorkers([Simple { _, _ in "" }]) { _ async throws in
+                #expect(try await test.finished(other).state == .done)
+            }
+        }
+    }
+
+    @Test func `a long job keeps its lease`() async throws {
+        try await TestQueue.with { test async throws in
+            let id = try await test.enqueue(Simple.self)
+            let handler = Simple { _, _ in
+                try await Task.sleep(for: .milliseconds(1_500))
+                return ""
+            }
+            try await test.withWorkers([handler], count: 2, lease: .milliseconds(450)) { _ async throws in
+                let job = try await test.finished(id)
+                #expect(job.state == .done && job.attempt == 1)
+            }
+        }
+    }
+
+    @Test func `a worker whose lease was taken stops its work`() async throws {
+        try await TestQueue.with { test async throws in
+            let wasStopped = Mutex(false)
+            let handler = Simple { _, job in
+                guard job.attempt == 1 else { return "other" }
+                do { try await Task.sleep(for: .seconds(60)) } catch { wasStopped.withLock { $0 = true } }
+                return "late"
+            }
+            let id = try await test.enqueue(Simple.self)
+            try await test.withWorkers([handler], lease: .milliseconds(450)) { _ async throws in
+                try await test.eventually("it runs") { try await test.queue.job(id, scope: "")?.state == .running }
+                try await test.postgres.execute(
+                    "UPDATE storage.jobs SET state = 'waiting', lease = NULL, leased_until = NULL")
+                let job = try await test.finished(id)
+                #expect(job.result.map { String(decoding: $0.bytes, as: UTF8.self) } == #""other""#)
+                try await test.eventually("the first run stops") { wasStopped.withLock { $0 } }
+            }
+        }
+    }
+
+    @Test func `work that ends in the transaction of its job takes place once, also when the lease is gone`() async throws {
+        try await TestQueue.with { test async throws in
+            let id = try await test.enqueue(Simple.self)
+            let claim = try #require(try await test.queue.claim(kinds: [Simple.kind], limit: 1, lease: .zero).first)
+            #expect(try await test.queue.rescue() == 1)
+            let zombie = RunningJob(claim, queue: test.queue)
+            await #expect(throws: JobInterruption.leaseLost) {
+                try await test.postgres.withTransaction { transaction in
+                    _ = try await test.queue.enqueue(Simple.self, "an effect", in: transaction)
+                    try await zombie.finish("", in: transaction)
+                }
+            }
+            #expect(try await test.queue.jobs(scope: "", limit: 9).map(\.id) == [id])
+            let handler = Simple { _, job in
+                try await test.postgres.withTransaction { try await job.finish("in the transaction", in: $0) }
+                return "in the transaction"
+            }
+            try await test.withWorkers([handler]) { _ async throws in #expect(try await test.finished(id).state == .done) }
+        }
+    }
+}
+
+@Suite struct CancellationTests {
+    @Test func `a waiting job is cancelled at once, a finished one stays as it is`() async throws {
+        try await TestQueue.with { test async throws in
+            let id = try await test.enqueue(Simple.self, JobOptions(scope: "a"))
+            #expect(try await test.queue.cancel(id, scope: "b") == nil)
+            #expect(try await test.queue.cancel(id, scope: "a")?.state == .cancelled)
+            #expect(try await test.queue.claim(kinds: [Simple.kind], limit: 9, lease: .seconds(9)).isEmpty)
+            #expect(try await test.queue.cancel(id, scope: "a")?.state == .cancelled)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `cancellation reaches a running job in another copy, with or without a notification`(_ notifies: Bool) async throws {
+        try await TestQueue.with { test async throws in
+            let id = try await test.enqueue(Simple.self)
+            let handler = Simple { _, _ in
+                try await Task.sleep(for: .seconds(60))
+                return ""
+            }
+            try await test.withWorkers([handler], lease: .milliseconds(600)) { _ async throws in
+                try await test.eventually("it runs") { try await test.queue.job(id, scope: "")?.state == .running }
+                if notifies {
+                    let job = try await test.queue.cancel(id, scope: "")
+                    #expect(job?.state == .running && job?.isCancelRequested == true)
+                } else {
+                    try await test.postgres.execute("UPDATE storage.jobs SET cancel_requested = TRUE")
+                }
+                let job = try await test.finished(id)
+                #expect(job.state == .cancelled && job.attempt == 1)
+            }
+        }
+    }
+
+    @Test func `a handler that only reports its progress notices, too`() async throws {
+        try await TestQueue.with { test async throws in
+            let id = try await test.enqueue(Simple.self)
+            let claim = try #require(try await test.queue.claim(kinds: [Simple.kind], limit: 1, lease: .seconds(9)).first)
+            let job = RunningJob(claim, queue: test.queue)
+            try await job.report(JobProgress(done: 1))
+            _ = try await test.queue.cancel(id, scope: "")
+            await #expect(throws: JobInterruption.cancelled) { try await job.report(JobProgress(done: 2), isImportant: true) }
+        }
+    }
+
+    @Test func `a cancelled job whose worker died stays cancelled`() async throws {
+        try await TestQueue.with { test async throws in
+            let id = try await test.enqueue(Simple.self)
+            _ = try await test.queue.claim(kinds: [Simple.kind], limit: 1, lease: .zero)
+            _ = try await test.queue.cancel(id, scope: "")
+            #expect(try await test.queue.rescue() == 1)
+            #expect(try await test.queue.job(id, scope: "")?.state == .cancelled)
+        }
+    }
+
+    @Test func `at shutdown the job goes to another copy at once, and the attempt does not count`() async throws {
+        try await TestQueue.with { test async throws in
+            let id = try await test.enqueue(Simple.self)
+            let runs = Mutex(0)
+            let handler = Simple { _, _ in
+                if runs.withLock({ $0 += 1; return $0 }) == 1 { try await Task.sleep(for: .seconds(60)) }
+                return ""
+            }
+            try await test.withWorkers([handler], lease: .seconds(30)) { first async throws in
+                try await test.eventually("it runs") { try await test.queue.job(id, scope: "")?.state == .running }
+                try await test.withWorkers([handler], lease: .seconds(30)) { _ async throws in
+                    await first[0].triggerGracefulShutdown()
+                    let job = try await test.finished(id)
+                    #expect(job.state == .done && job.attempt == 1 && runs.withLock { $0 } == 2)
+                }
+            }
+        }
+    }
+
+    @Test func `at shutdown a job that is about to end may end`() async throws {
+        try await TestQueue.with { test async throws in
+            let id = try await test.enqueue(Simple.self)
+            let handler = Simple { _, _ in
+                try await Task.sleep(for: .milliseconds(60))
+                return ""
+            }
+            try await test.withWorkers([handler]) { _ async throws in
+                try await test.eventually("it runs") { try await test.queue.job(id, scope: "")?.state == .running }
+            }
+            #expect(try await test.queue.job(id, scope: "")?.state == .done)
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import Logging
+import MartletPostgres
+import MartletTesting
+import ServiceLifecycle
+import Synchronization
+import Testing
+
+@testable import MartletJobs
+
+/// A queue on a database of its own, under the role of a service.
+struct TestQueue: Sendable {
+    let queue: JobQueue
+    let postgres: PostgresClient
+
+    static func with(_ body: (TestQueue) async throws -> Void) async throws {
+        let postgres = try await MigratedDatabase.make().client(for: "storage", maximumConnections: 4)
+        let queue = TestQueue(queue: JobQueue(postgres: postgres, schema: "storage"), postgres: postgres)
+        do {
+            try await body(queue)
+            await postgres.close()
+        } catch {
+            await postgres.close()
+            throw error
+        }
+    }
+
+    /// Runs workers with these handlers until `body` is done.
+    func withWorkers(
+        _ handlers: [any JobHandler], count: Int = 1, lease: Duration = .seconds(3), concurrency: Int = 4,
+        _ body: ([ServiceGroup]) async throws -> Void
+    ) async throws {
+        let groups = (0..<count).map { _ in
+            var configuration = JobWorker.Configuration()
+            configuration.lease = lease
+            configuration.concurrency = concurrency
+            configuration.pollInterval = .milliseconds(100)
+            configuration.shutdownGrace = .milliseconds(100)
+            let worker = JobWorker(queue: queue, handlers: handlers, configuration: configuration, logger: .silent)
+            return ServiceGroup(services: [worker], logger: .silent)
+        }
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for group in groups { tasks.addTask { try await group.run() } }
+            do {
+                try await body(groups)
+                for group in groups { await group.triggerGracefulShutdown() }
+                try await tasks.waitForAll()
+            } catch {
+                tasks.cancelAll()
+                throw error
+            }
+        }
+    }
+
+    func enqueue<H: JobHandler>(_ handler: H.Type, _ options: JobOptions = JobOptions()) async throws -> UUID
+    where H.Parameters == String {
+        try #require(try await queue.enqueue(handler, "p", options))
+    }
+
+    func finished(_ id: UUID, scope: String = "", sourceLocation: SourceLocation = #_sourceLocation) async throws -> Job {
+        for _ in 0..<1_500 {
+            if let job = try await queue.job(id, scope: scope), job.state.isFinished { return job }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        let job = try #require(try await queue.job(id, scope: scope), sourceLocation: sourceLocation)
+        Issue.record("not finished: \(job.state)", sourceLocation: sourceLocation)
+        return job
+    }
+
+    func eventually(
+        _ sentence: Comment, sourceLocation: SourceLocation = #_sourceLocation, _ isSo: () async throws -> Bool
+    ) async throws {
+        for _ in 0..<1_000 {
+            if try await isSo() { return }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        Issue.record(sentence, sourceLocation: sourceLocation)
+    }
+}
+
+/// A handler made of a closure; three attempts, soon after one another.
+struct Simple: JobHandler {
+    static let kind = "test.simple"
+    static let retries = JobRetries(maximumAttempts: 3, firstDelay: .milliseconds(20))
+
+    let body: @Sendable (String, RunningJob) async throws -> String
+
+    func run(_ parameters: String, _ job: RunningJob) async throws -> String {
+        try await body(parameters, job)
+    }
+}
+
+struct Impatient: JobHandler {
+    static let kind = "test.impatient"
+    static let retries = JobRetries(maximumAttempts: 1)
+    static let timeLimit: Duration = .milliseconds(100)
+
+    func run(_ parameters: String, _ job: RunningJob) async throws -> String {
+        try await Task.sleep(for: .seconds(60))
+        return parameters
+    }
+}
+
+/// Counts what runs, and how much at once.
+final class Tally: Sendable {
+    private let state = Mutex<(running: [String: Int], most: [String: Int], runs: [UUID: Int])>(([:], [:], [:]))
+
+    func enter(_ group: String, _ id: UUID) {
+        state.withLock { state in
+            state.running[group, default: 0] += 1
+            state.most[group] = max(state.most[group] ?? 0, state.running[group] ?? 0)
+            state.runs[id, default: 0] += 1
+        }
+    }
+
+    func leave(_ group: String) {
+        state.withLock { $0.running[group, default: 0] -= 1 }
+    }
+
+    /// The most at once, by group.
+    var most: [String: Int] { state.withLock { $0.most } }
+    var runs: [UUID: Int] { state.withLock { $0.runs } }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletJobs
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import StorageService
+
+/// Runs an app's jobs in this process, and waits for them.
+extension StorageApp {
+    /// One worker for all tests: it takes whichever app's jobs there are.
+    func startWorker() async throws {
+        try await SharedWorker.instance.start(postgres)
+    }
+
+    func finished(_ answer: Answer, sourceLocation: SourceLocation = #_sourceLocation) async throws -> Answer {
+        #expect(answer.status == 202, "\(answer)", sourceLocation: sourceLocation)
+        guard case .string(let text)? = answer.json?["id"], let id = UUID(uuidString: text) else { return answer }
+        try await startWorker()
+        return try await wait(for: id, sourceLocation: sourceLocation)
+    }
+
+    func wait(for id: UUID, sourceLocation: SourceLocation = #_sourceLocation) async throws -> Answer {
+        for _ in 0..<3_000 {
+            let job = try await master.get("/jobs/\(id)")
+            if job["finished"] != "null" { return job }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        Issue.record("the job does not finish", sourceLocation: sourceLocation)
+        return try await master.get("/jobs/\(id)")
+    }
+
+    /// Imports a file and waits for the job.
+    func importing(
+        _ file: String, to collection: String, _ parameters: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> Answer {
+        try await finished(
+            master.post("/imports/\(collection)?\(parameters)", file), sourceLocation: sourceLocation)
+    }
+}
+
+private actor SharedWorker {
+    static let instance = SharedWorker()
+
+    private var task: Task<Void, any Error>?
+
+    func start(_ postgres: PostgresClient) async throws {
+        guard task == nil else { return }
+        var jobs = JobWorker.Configuration()
+        jobs.pollInterval = .milliseconds(200)
+        let service = StorageService(postgres: postgres, files: SharedFiles.settings, jobs: jobs)
+        task = Task { try await service.worker.run() }
+    }
+}
