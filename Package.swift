@@ -96,7 +96,9 @@ let package = Package(
 
         // Services
         service("AuthService", dependencies: ["CArgon2", crypto], migrations: true),
-        service("StorageService", dependencies: [crypto, httpTypes, nioCore], migrations: true),
+        service(
+            "StorageService",
+            dependencies: [crypto, httpTypes, nioCore, .product(name: "CoreMetrics", package: "swift-metrics")], migrations: true),
         service("ConfigService"),
         service("AnalyticsService"),
         service("NotificationsService"),
@@ -172,8 +174,8 @@ let package = Package(
         .testTarget(
             name: "StorageServiceTests",
             dependencies: [
-                "StorageService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", "MartletTesting", hummingbird,
-                logging, nioCore,
+                "StorageService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", "MartletTesting", httpTypes,
+                hummingbird, logging, nioCore,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -44,6 +44,9 @@ public struct ErrorCode: Sendable, Hashable {
     public static let tooManyRequests = ErrorCode("too-many-requests", 429, "Too many requests")
     public static let headersTooLarge = ErrorCode("headers-too-large", 431, "The headers are too large")
 
+    // Following
+    public static let cursorExpired = ErrorCode("cursor-expired", 410, "The cursor is too old: start over")
+
     // The server's side
     public static let internalError = ErrorCode("internal-error", 500, "Something went wrong on the server")
     public static let notImplemented = ErrorCode("not-implemented", 501, "The server does not do this")
@@ -60,5 +63,6 @@ public struct ErrorCode: Sendable, Hashable {
         payloadTooLarge, uriTooLong, unsupportedMediaType,
         expectationFailed, idempotencyKeyReused, tooManyRequests, headersTooLarge, internalError, notImplemented, upstreamFailed,
         unavailable, upstreamTimeout, versionNotSupported,
+        cursorExpired,
     ]
 }

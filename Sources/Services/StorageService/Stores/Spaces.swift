@@ -14,7 +14,8 @@ final class Spaces: Sendable {
 
     /// The scripts that make a space's own tables, in order; never edited once released.
     static let scripts: [(number: Int, sql: String)] = [
-        (1, String(decoding: PackageResources.space_001_core_sql, as: UTF8.self))
+        (1, String(decoding: PackageResources.space_001_core_sql, as: UTF8.self)),
+        (4, String(decoding: PackageResources.space_004_follow_sql, as: UTF8.self)),
     ]
 
     func prepare(_ space: AppSpace) async throws {
