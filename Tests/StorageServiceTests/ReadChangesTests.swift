@@ -15,7 +15,10 @@ struct FeedPage {
     init(_ answer: Answer) throws {
         func strings(_ value: JSONValue?, _ path: String?) -> [String] {
             guard case .array(let elements) = value else { return [] }
-            return elements.compactMap { if case .string(let text) = path.flatMap({ name in $0[name] }) ?? $0 { text } else { nil } }
+            return elements.compactMap { element in
+                guard case .string(let text) = path == nil ? element : element[path ?? ""] else { return nil }
+                return text
+            }
         }
         changed = strings(answer.json?["changed"], "_id")
         deleted = strings(answer.json?["deleted"], nil)

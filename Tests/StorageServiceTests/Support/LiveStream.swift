@@ -21,7 +21,6 @@ final class LiveStream: Sendable {
         var events: [Event] = []
         var pending = ""
         var cursor: String?
-        var breaks = 0
     }
 
     private let state = Mutex(State())
@@ -46,8 +45,8 @@ final class LiveStream: Sendable {
     }
 
     /// Waits until there are `count` events.
-    func wait(for count: Int) async throws {
-        let deadline = ContinuousClock.now + .seconds(10)
+    func wait(for count: Int, seconds: Int = 10) async throws {
+        let deadline = ContinuousClock.now + .seconds(seconds)
         while events.count < count {
             guard .now < deadline else { throw Timeout(lines: lines) }
             try await Task.sleep(for: .milliseconds(5))
