@@ -146,11 +146,11 @@ import Testing
         let foreign = ChangeCursor(epoch: "000000000000", position: try ChangeCursor(old).position).text
         #expect(try await app.client.get("/live/Notes?since=\(foreign)").isProblem(.cursorExpired))
         _ = try await app.client.post("/storage/Notes", #"{"_id":"b"}"#)
-        let pruner = ChangePruner(postgres: app.postgres, retention: ChangePruner.defaultRetention, logger: .silent)
-        _ = try await pruner.prune(app.space())
+        let housekeeping = Housekeeping(postgres: app.postgres, logger: .silent, retentionInDays: 7)
+        try await housekeeping.sweep()
         #expect(try await app.client.get("/changes/Notes?since=\(old)").status == 200, "nothing is old yet")
         _ = try await app.superuser.execute("UPDATE \(try app.space().own("_changes")) SET at = now() - interval '8 days'")
-        _ = try await pruner.prune(app.space())
+        try await housekeeping.sweep()
         #expect(try await app.client.get("/live/Notes?since=\(old)").isProblem(.cursorExpired))
         #expect(try await app.client.get("/changes/Notes?since=\(old)").isProblem(.cursorExpired))
         let fresh = try await app.feed(since: nil).cursor
