@@ -107,7 +107,12 @@ let package = Package(
 
         // Services
         service("AuthService", dependencies: ["CArgon2", crypto], migrations: true),
-        service("StorageService", dependencies: ["MartletFiles", "MartletJobs", crypto, httpTypes, nioCore], migrations: true),
+        service(
+            "StorageService",
+            dependencies: [
+                "MartletFiles", "MartletJobs", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
+            ],
+            migrations: true),
         service("ConfigService"),
         service("AnalyticsService"),
         service("NotificationsService"),
@@ -191,7 +196,7 @@ let package = Package(
             name: "StorageServiceTests",
             dependencies: [
                 "StorageService", "MartletAPI", "MartletCore", "MartletFiles", "MartletHTTP", "MartletJobs", "MartletPostgres",
-                "MartletTesting", hummingbird, logging, nioCore,
+                "MartletTesting", httpTypes, hummingbird, logging, nioCore,
             ],
             swiftSettings: settings),
         .testTarget(

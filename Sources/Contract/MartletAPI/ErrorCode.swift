@@ -52,6 +52,9 @@ public struct ErrorCode: Sendable, Hashable {
     public static let rangeNotSatisfiable = ErrorCode("range-not-satisfiable", 416, "The file does not have this range")
     public static let imageRefused = ErrorCode("image-refused", 422, "There is no thumbnail of this file")
 
+    // Following
+    public static let cursorExpired = ErrorCode("cursor-expired", 410, "The cursor is too old: start over")
+
     // The server's side
     public static let internalError = ErrorCode("internal-error", 500, "Something went wrong on the server")
     public static let notImplemented = ErrorCode("not-implemented", 501, "The server does not do this")
@@ -69,5 +72,6 @@ public struct ErrorCode: Sendable, Hashable {
         expectationFailed, idempotencyKeyReused, tooManyRequests, headersTooLarge, internalError, notImplemented, upstreamFailed,
         unavailable, upstreamTimeout, versionNotSupported,
         fileNotFound, uploadNotFound, invalidLink, rangeNotSatisfiable, imageRefused,
+        cursorExpired,
     ]
 }

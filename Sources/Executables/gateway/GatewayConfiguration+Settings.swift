@@ -52,6 +52,10 @@ extension GatewayConfiguration {
             "limit.address.inflight", default: limits.maximumRequestsPerAddress, in: 1...100_000)
         limits.maximumRequestsPerCredential = try settings.integer(
             "limit.key.inflight", default: limits.maximumRequestsPerCredential, in: 1...100_000)
+        limits.maximumStreamsPerAddress = try settings.integer(
+            "limit.address.streams", default: limits.maximumStreamsPerAddress, in: 1...100_000)
+        limits.maximumStreamsPerCredential = try settings.integer(
+            "limit.key.streams", default: limits.maximumStreamsPerCredential, in: 1...100_000)
         limits.maximumConnections = try settings.integer("limit.connections", default: limits.maximumConnections, in: 1...1_000_000)
     }
 

@@ -75,13 +75,17 @@ public struct GatewayConfiguration: Sendable {
         public var maximumConnections = 10_000
         /// Streams a client may have open on one HTTP/2 connection.
         public var maximumStreamsPerConnection = 100
-        /// Connections to one upstream address from one event loop, beyond it 503.
-        public var maximumUpstreamConnections = 512
-        /// Requests under way from one client address (IPv6: a /64) on one event loop, beyond it 429. Streams and WebSockets
-        /// count. Far below `maximumUpstreamConnections`, or one client could keep an upstream from all others.
+        /// Connections to one upstream address from one event loop, beyond it 503. Streams hold one each.
+        public var maximumUpstreamConnections = 4_096
+        /// Requests under way from one client address (IPv6: a /64) on one event loop, beyond it 429. Requests on routes with
+        /// `streaming` have limits of their own. Far below `maximumUpstreamConnections`, or one client could keep an upstream from all others.
         public var maximumRequestsPerAddress = 128
         /// Requests under way with one credential on one event loop, beyond it 429. Below `maximumUpstreamConnections` too.
         public var maximumRequestsPerCredential = 256
+        /// Streams from one client address on one event loop, beyond it 429.
+        public var maximumStreamsPerAddress = 128
+        /// Streams with one credential on one event loop, beyond it 429: all users of an app have the same one.
+        public var maximumStreamsPerCredential = 2_048
         /// What a request body on a route without streaming must keep up on average after `Timeouts.bodyGrace`, beyond it
         /// 408; 0: no limit.
         public var minimumBodyBytesPerSecond = 1024

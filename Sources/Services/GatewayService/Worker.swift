@@ -10,6 +10,8 @@ final class Worker: @unchecked Sendable {
     let metrics: WorkerMetrics
     let answers = Answers()
     var inFlight: InFlightLimits
+    /// Of routes with `streaming`.
+    var streams: InFlightLimits
     /// Replaced on reload; requests under way keep the route they were matched to.
     var routes: RouteTable
     private(set) var isDraining = false
@@ -32,7 +34,9 @@ final class Worker: @unchecked Sendable {
         self.eventLoop = eventLoop
         self.settings = settings
         self.routes = routes
-        inFlight = InFlightLimits(settings.limits)
+        let limits = settings.limits
+        inFlight = InFlightLimits(perAddress: limits.maximumRequestsPerAddress, perCredential: limits.maximumRequestsPerCredential)
+        streams = InFlightLimits(perAddress: limits.maximumStreamsPerAddress, perCredential: limits.maximumStreamsPerCredential)
         gatekeeper = Gatekeeper(signer: settings.signer, masterKeyNetworks: settings.masterKeyNetworks)
         upstreams = settings.upstreamNames.map { Upstream(name: $0, eventLoop: eventLoop, settings: settings) }
         requestLines = settings.logsRequests ? settings.requestLines.map { RequestLines($0) } : nil

@@ -26,6 +26,9 @@ extension StorageService {
         router.on(.get, "collections/:collection/rules", ReadRules(rules: rules))
         router.on(.put, "collections/:collection/rules", SetRules(rules: rules))
 
+        router.on(.get, "live/:collection", FollowCollection(live: live))
+        router.on(.get, "changes/:collection", ReadChanges(feed: feed, rights: rights))
+
         router.on(.get, "roles", ListRoles(roles: roles))
         router.on(.get, "roles/:role", ReadRole(roles: roles))
         router.on(.put, "roles/:role", ChangeRole(roles: roles))

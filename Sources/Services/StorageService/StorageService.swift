@@ -1,13 +1,14 @@
 public import Logging
 public import MartletHTTP
-public import MartletJobs
-public import MartletPostgres
+import MartletJobs
+import MartletPostgres
 public import ServiceLifecycle
 
 /// Objects, their collections and indexes, for every app: rows A1 to A3 of the requirements.
 ///
 /// Settings: `database.url` (secret; role `martlet_storage`), `database.connections` (4), `changes.retention.days` (7),
-/// `files.…` (`FileSettings`), `jobs.concurrency` (2), `jobs.retention.hours` (168), `import.limit.bytes` (1 GiB).
+/// `files.…` (`FileSettings`), `jobs.concurrency` (2), `jobs.retention.hours` (168), `import.limit.bytes` (1 GiB),
+/// `live.subscribers` (10000) and `live.subscribers.app` (5000) on one copy.
 public struct StorageService: ServiceDefinition {
     public static let name = "storage"
     public static let defaultPort = 8202
@@ -23,7 +24,9 @@ public struct StorageService: ServiceDefinition {
     let roles: RoleStore
     let idempotency: Idempotency
     let batch: Batch
-    let signal = ChangeSignal()
+    let signal: ChangeSignal
+    let live: Live
+    let feed: SyncFeed
     let transfers: TransferStores
     let worker: JobWorker
     let maximumImportSizeInBytes: Int
@@ -46,20 +49,25 @@ public struct StorageService: ServiceDefinition {
         jobs.retention = .seconds(try settings.integer("jobs.retention.hours", default: 7 * 24, in: 1...10_000) * 3_600)
         // A transaction for each job and each streaming export, and one for short statements.
         ofTransfers.maximumConnections = jobs.concurrency + ExportGate.maximum + 1
+        var limits = Live.Limits()
+        limits.subscribers = try settings.integer("live.subscribers", default: 10_000, in: 1...100_000)
+        limits.subscribersPerApp = try settings.integer("live.subscribers.app", default: 5_000, in: 1...100_000)
         self.init(
             postgres: PostgresClient(configuration: configuration, logger: logger), files: try FileSettings(settings), logger: logger,
             retentionInDays: try settings.integer("changes.retention.days", default: 7, in: 1...365),
             transfers: PostgresClient(configuration: ofTransfers, logger: logger), jobs: jobs,
-            maximumImportSizeInBytes: try settings.integer("import.limit.bytes", default: 1 << 30, in: 1...(1 << 40)))
+            maximumImportSizeInBytes: try settings.integer("import.limit.bytes", default: 1 << 30, in: 1...(1 << 40)), limits: limits)
     }
 
     /// - Parameter transfers: what imports, exports and copies run on; nil: the same as everything.
-    public init(
+    init(
         postgres: PostgresClient, files fileSettings: FileSettings,
         logger: Logger = Logger(label: "storage") { _ in SwiftLogNoOpLogHandler() }, retentionInDays: Int = 7,
         transfers: PostgresClient? = nil, jobs: JobWorker.Configuration = JobWorker.Configuration(),
-        maximumImportSizeInBytes: Int = 1 << 30
+        maximumImportSizeInBytes: Int = 1 << 30, limits: Live.Limits = Live.Limits()
     ) {
+        let signal = ChangeSignal(postgres: postgres)
+        self.signal = signal
         let spaces = Spaces(postgres: postgres)
         self.postgres = postgres
         self.housekeeping = Housekeeping(postgres: postgres, logger: logger, retentionInDays: retentionInDays)
@@ -72,12 +80,14 @@ public struct StorageService: ServiceDefinition {
         self.idempotency = Idempotency(postgres: postgres, objects: objects, collections: collections)
         self.batch = Batch(postgres: postgres, objects: objects, collections: collections, rights: rights)
         self.indexes = IndexStore(postgres: postgres, spaces: spaces)
+
         self.fileSettings = fileSettings
         self.files = FileStore(postgres: postgres, spaces: spaces)
         self.thumbnails = ThumbnailStore(files: files, settings: fileSettings)
         self.intake = FileIntake(files: files, settings: fileSettings)
         self.tusUploads = TusUploads(store: TusUploadStore(files: files), intake: intake)
         self.orphans = OrphanCollection(postgres: postgres, files: files, settings: fileSettings, logger: logger)
+
         let background = transfers ?? postgres
         let queue = JobQueue(postgres: background, schema: Self.name)
         let stores = TransferStores(
@@ -90,12 +100,18 @@ public struct StorageService: ServiceDefinition {
             queue: queue,
             handlers: [ImportCollection(transfers: stores), ExportCollection(transfers: stores), CopyEnvironment(transfers: stores)],
             configuration: jobs, logger: logger)
+
+        let changes = ChangeStore(postgres: postgres, spaces: spaces)
+        self.live = Live(changes: changes, rights: rights, signal: signal, limits: limits)
+        self.feed = SyncFeed(changes: changes, signal: signal)
     }
 
     public var background: [any Service] {
         var services: [any Service] = [postgres]
         if let transferClient { services.append(transferClient) }
-        return services + [RightsWatch(rights: rights, postgres: postgres), housekeeping, orphans, worker]
+        return services + [
+            RightsWatch(rights: rights, postgres: postgres), ChangeWatch(signal: signal, postgres: postgres), housekeeping, orphans, worker,
+        ]
     }
 
     public func isReady() async -> Bool { postgres.isReady }

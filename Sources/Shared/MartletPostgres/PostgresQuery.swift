@@ -6,7 +6,7 @@
 ///
 /// A query interpolated into a query, or appended to one, brings its parameters along and they are renumbered. Parameters are
 /// not written into the text before the statement is prepared, so composing costs one copy of text and values.
-public struct PostgresQuery: Sendable {
+public struct PostgresQuery: Sendable, Hashable {
     /// The role the statement runs under; `nil` is the role that the client logged in with. Ignored inside a transaction, which has
     /// a role of its own.
     public var role: PostgresIdentifier?
@@ -115,7 +115,7 @@ extension Sequence<PostgresQuery> {
 }
 
 /// Where a value goes in the text, its type, and where its binary form lies in the query's bytes.
-struct PostgresBind: Sendable {
+struct PostgresBind: Sendable, Hashable {
     static let null: Int32 = -1
 
     let mark: UInt32

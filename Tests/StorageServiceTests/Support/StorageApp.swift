@@ -17,6 +17,9 @@ struct StorageApp: Sendable {
     /// Logged in as `martlet_storage`.
     let postgres: PostgresClient
     private let service: ServiceClient
+    /// Parts of the service itself.
+    let live: Live
+    let objects: ObjectStore
 
     init() async throws {
         let shared = try await SharedStorage.instance.parts()
@@ -25,6 +28,8 @@ struct StorageApp: Sendable {
         superuser = shared.superuser
         postgres = shared.postgres
         service = shared.service
+        live = shared.live
+        objects = shared.objects
     }
 
     func principal(_ kind: Principal.Kind, _ environment: AppEnvironment = .live) -> Principal {
@@ -91,6 +96,8 @@ private actor SharedStorage {
         let superuser: PostgresClient
         let postgres: PostgresClient
         let service: ServiceClient
+        let live: Live
+        let objects: ObjectStore
     }
 
     private var task: Task<Parts, any Error>?
@@ -99,9 +106,10 @@ private actor SharedStorage {
         let task = task ?? Task {
             let database = try await MigratedDatabase.make()
             let postgres = database.client(for: "storage", maximumConnections: 4)
+            let storage = StorageService(postgres: postgres, files: SharedFiles.settings, logger: .silent)
             return Parts(
                 database: database, superuser: database.superuserClient(), postgres: postgres,
-                service: try await ServiceClient(StorageService(postgres: postgres, files: SharedFiles.settings, logger: .silent)))
+                service: try await ServiceClient(storage), live: storage.live, objects: storage.objects)
         }
         self.task = task
         return try await task.value

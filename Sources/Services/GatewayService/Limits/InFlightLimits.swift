@@ -2,7 +2,7 @@ import MartletAPI
 
 /// Requests under way by client address and by credential, so that no single one takes all connections to an upstream.
 ///
-/// One per event loop.
+/// One per event loop for requests that are answered at once, and one for streams, which stay.
 struct InFlightLimits {
     /// What one request counts as; to be given back once.
     struct Slot {
@@ -15,9 +15,9 @@ struct InFlightLimits {
     private var addresses: [IPAddress: Int] = [:]
     private var credentials: [String: Int] = [:]
 
-    init(_ limits: GatewayConfiguration.Limits) {
-        perAddress = limits.maximumRequestsPerAddress
-        perCredential = limits.maximumRequestsPerCredential
+    init(perAddress: Int, perCredential: Int) {
+        self.perAddress = perAddress
+        self.perCredential = perCredential
     }
 
     /// Counts a request in, unless its address or its credential has too many under way.

@@ -87,7 +87,7 @@ final class Exchange {
             let admission = try Admission(head, bytes, front.client, worker)
             route = admission.match.route
             grant = admission.grant
-            slot = try worker.inFlight.enter(address: admission.address, credential: admission.grant?.principal.credentialID)
+            slot = try enter(admission)
             isUpgrade = admission.isUpgrade
             bodyFraming = head.isChunked ? .chunked : head.hasBody ? .length : .none
             requestHead = worker.takeBuffer()
@@ -271,6 +271,18 @@ final class Exchange {
 
     // MARK: Details
 
+    private func enter(_ admission: Admission) throws(Refusal) -> InFlightLimits.Slot {
+        let (address, credential) = (admission.address, admission.grant?.principal.credentialID)
+        guard admission.match.route.isStreaming else { return try worker.inFlight.enter(address: address, credential: credential) }
+        return try worker.streams.enter(address: address, credential: credential)
+    }
+
+    private func leaveSlot() {
+        guard let slot else { return }
+        self.slot = nil
+        if route?.isStreaming == true { worker.streams.leave(slot) } else { worker.inFlight.leave(slot) }
+    }
+
     private func connect() {
         guard let route else { return }
         phase = .connecting
@@ -337,8 +349,7 @@ final class Exchange {
         backend?.end(outcome, at: worker.now)
         upstream?.end(reusable: reusable)
         upstream = nil
-        if let slot { worker.inFlight.leave(slot) }
-        slot = nil
+        leaveSlot()
         if requestHead.capacity > 0 {
             worker.giveBack(requestHead)
             requestHead = ByteBuffer()

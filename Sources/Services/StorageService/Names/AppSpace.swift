@@ -24,6 +24,17 @@ struct AppSpace: Sendable, Hashable {
         self.role = role
     }
 
+    /// Nil when this is no app's schema.
+    init?(schema: String) {
+        guard schema.hasPrefix("app_") else { return nil }
+        let isTest = schema.hasSuffix("_test")
+        let principal = Principal(
+            kind: .master, appID: String(schema.dropFirst(4).dropLast(isTest ? 5 : 0)), appNumber: 0,
+            environment: isTest ? .test : .live, credentialID: "")
+        guard let space = try? AppSpace(principal) else { return nil }
+        self = space
+    }
+
     func table(_ collection: CollectionName) throws -> PostgresIdentifier {
         guard let table = PostgresIdentifier(schema: schema, name: collection.text) else { throw HTTPProblem(.invalidName) }
         return table

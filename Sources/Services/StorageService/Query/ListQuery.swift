@@ -58,7 +58,7 @@ struct ListQuery: Sendable {
         }
     }
 
-    private static func keys(_ text: Substring) throws -> [String] {
+    static func keys(_ text: Substring) throws -> [String] {
         let keys = text.split(separator: ",").map(String.init)
         guard !keys.isEmpty, keys.count <= 100, keys.allSatisfy({ !$0.contains(".") && PostgresLiteral($0) != nil }) else {
             throw HTTPProblem(.invalidParameter, "It must be 1 to 100 names of top-level fields.", field: "keys")

@@ -22,6 +22,15 @@ struct Access: Sendable {
     /// The rows this identity may see in answer to `operation`; nil: all.
     func readable(for operation: Operation) -> PostgresQuery? { condition(column: "readers", operation) }
 
+    /// As `readable(for:)` without the object's own list of readers, which followers check one by one.
+    func ruled(for operation: Operation) -> PostgresQuery? {
+        switch permission(for: operation) {
+        case .granted: nil
+        case .denied: "FALSE"
+        case .fields(let paths): named(in: paths)
+        }
+    }
+
     /// The rows this identity may see and change by `operation`; nil: all.
     func writable(for operation: Operation) -> PostgresQuery? {
         guard identity != .master else { return nil }

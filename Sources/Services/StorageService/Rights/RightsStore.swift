@@ -63,6 +63,9 @@ final class RightsStore: Sendable {
         return known
     }
 
+    /// Another number whenever something was forgotten: what was derived from rights is to be derived again.
+    var revision: Int { memory.withLock { $0.generation } }
+
     func forget(_ space: AppSpace) {
         memory.withLock { memory in
             memory.generation += 1

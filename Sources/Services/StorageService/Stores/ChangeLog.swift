@@ -8,9 +8,9 @@ enum ChangeLog {
     static func append(in scope: QueryScope) throws -> PostgresQuery {
         """
         logged AS (
-            INSERT INTO \(try scope.space.own("_changes")) (collection, id, kind, created, updated, version, readers, doc,
+            INSERT INTO \(try scope.space.own("_changes")) (collection, id, kind, created, updated, version, readers, writers, doc,
                 before_updated, before_version, before_readers, before_doc)
-            SELECT \(scope.collection.text), id, kind::"char", created, updated, version, readers,
+            SELECT \(scope.collection.text), id, kind::"char", created, updated, version, readers, writers,
                 CASE WHEN kind <> 'd' THEN doc END, before_updated, before_version, before_readers, before_doc
             FROM written)
         """

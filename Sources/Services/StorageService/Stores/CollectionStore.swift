@@ -139,6 +139,11 @@ struct CollectionStore: Sendable {
         of collection: CollectionName, _ space: AppSpace, _ transaction: PostgresTransaction
     ) async throws {
         try await transaction.execute("DELETE FROM \(try space.own("_changes")) WHERE collection = \(collection.text)")
+        try await transaction.execute(
+            """
+            INSERT INTO \(try space.own("_changes_floor")) (collection, txid) VALUES (\(collection.text), pg_current_xact_id())
+            ON CONFLICT (collection) DO UPDATE SET txid = excluded.txid
+            """)
         try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
     }
 

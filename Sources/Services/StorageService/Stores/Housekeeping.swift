@@ -34,15 +34,24 @@ struct Housekeeping: Service {
         for schema in schemas {
             guard let role = PostgresIdentifier(schema), let changes = PostgresIdentifier(schema: schema, name: "_changes"),
                 let collections = PostgresIdentifier(schema: schema, name: "_collections"),
-                let keys = PostgresIdentifier(schema: schema, name: "_idempotency")
+                let keys = PostgresIdentifier(schema: schema, name: "_idempotency"),
+                let floor = PostgresIdentifier(schema: schema, name: "_changes_floor")
             else { continue }
             // The oldest of each collection, by the index: nothing else is looked at.
             try await delete(
                 """
-                DELETE FROM \(changes) WHERE ctid = ANY (ARRAY(
-                    SELECT oldest.row FROM \(collections) AS c, LATERAL (
-                        SELECT ctid AS row, at FROM \(changes) WHERE collection = c.name ORDER BY txid, seq LIMIT \(Self.batch)) AS oldest
-                    WHERE at < now() - make_interval(days => \(Int32(retentionInDays)))))
+                WITH gone AS (
+                    DELETE FROM \(changes) WHERE ctid = ANY (ARRAY(
+                        SELECT oldest.row FROM \(collections) AS c, LATERAL (
+                            SELECT ctid AS row, at FROM \(changes) WHERE collection = c.name ORDER BY txid, seq LIMIT \(Self.batch)) AS oldest
+                        WHERE at < now() - make_interval(days => \(Int32(retentionInDays)))))
+                    RETURNING collection, txid),
+                -- Cursors from before these are refused from now on.
+                raised AS (
+                    INSERT INTO \(floor) AS f (collection, txid)
+                    SELECT DISTINCT ON (collection) collection, txid FROM gone ORDER BY collection, txid DESC
+                    ON CONFLICT (collection) DO UPDATE SET txid = excluded.txid WHERE f.txid < excluded.txid)
+                SELECT FROM gone
                 """, role)
             try await delete(
                 """

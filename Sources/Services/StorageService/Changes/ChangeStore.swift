@@ -1,0 +1,152 @@
+import MartletAPI
+import MartletHTTP
+import MartletPostgres
+
+/// Reads the change log of a space.
+struct ChangeStore: Sendable {
+    let postgres: PostgresClient
+    let spaces: Spaces
+
+    /// The end of a log, as one moment sees it.
+    struct End: Sendable {
+        var snapshot: Snapshot
+        var epoch: String
+
+        var cursor: ChangeCursor { ChangeCursor(epoch: epoch, position: .at(snapshot)) }
+    }
+
+    /// The end of the log, for a follower that comes from `cursor`.
+    ///
+    /// - Throws: `cursor-expired` when the log no longer has, or never had, all that came after it.
+    func end(of collection: CollectionName, after cursor: ChangeCursor? = nil, in space: AppSpace) async throws -> End {
+        let start = cursor?.start.text
+        let rows = try await run(
+            """
+            SELECT pg_current_snapshot()::text, \(try Self.epoch(of: space)),
+                coalesce(pg_snapshot_xmax(\(start)::pg_snapshot) > pg_snapshot_xmax(pg_current_snapshot()), FALSE)
+                OR coalesce((
+                    SELECT NOT pg_visible_in_snapshot(txid, \(start)::pg_snapshot)
+                    FROM \(try space.own("_changes_floor")) WHERE collection = \(collection.text)), FALSE)
+            """, in: space)
+        let end = try Self.end(rows[0])
+        guard let cursor else { return end }
+        guard try cursor.epoch == end.epoch && !rows[0].decode(2, as: Bool.self) else { throw HTTPProblem(.cursorExpired) }
+        return end
+    }
+
+    /// The end of the log, and which of `collections` have anything that `snapshot` does not see.
+    func news(of collections: [String], since snapshot: Snapshot?, in space: AppSpace) async throws -> (end: End, changed: Set<String>) {
+        let rows = try await run(
+            """
+            SELECT pg_current_snapshot()::text, \(try Self.epoch(of: space)), ARRAY(
+                SELECT name FROM unnest(\(collections)) AS name
+                WHERE \(snapshot?.text) IS NULL OR EXISTS (
+                    SELECT FROM \(try space.own("_changes"))
+                    WHERE collection = name AND txid >= pg_snapshot_xmin(\(snapshot?.text)::pg_snapshot)
+                        AND NOT pg_visible_in_snapshot(txid, \(snapshot?.text)::pg_snapshot)))
+            """, in: space)
+        return (try Self.end(rows[0]), Set(try rows[0].decode(2, as: [String].self)))
+    }
+
+    /// A part of the changes between two snapshots, in order.
+    struct Batch: Sendable {
+        static let maximumChanges = 500
+        static let maximumSizeInBytes = 4 << 20
+
+        /// See `LiveShape.Change`.
+        var rows: PostgresRows
+        /// The log's number of the last one.
+        var last: Int64
+        /// Whether there are more.
+        var hasMore: Bool
+    }
+
+    /// The changes that `to` sees and `from` does not, from behind the number `seq` on; nil: none.
+    func changes(
+        from: Snapshot, to: Snapshot, after seq: Int64, of shape: LiveShape, in space: AppSpace
+    ) async throws -> Batch? {
+        let rows = try await run(
+            """
+            SELECT log.seq, log.id, log.kind::text, log.readers, log.before_readers,
+                coalesce(after.may, FALSE), coalesce(after.fits, FALSE), coalesce(before.may, FALSE), coalesce(before.fits, FALSE),
+                CASE WHEN after.may AND (after.fits OR before.may AND before.fits) THEN shown.object
+                    WHEN log.kind = 'd' AND before.may AND before.fits THEN gone.object END,
+                log.last
+            FROM (
+                SELECT *, max(seq) OVER () AS last, row_number() OVER (ORDER BY seq) AS place,
+                    sum(coalesce(pg_column_size(doc), 0) + coalesce(pg_column_size(before_doc), 0)) OVER (ORDER BY seq) AS size
+                FROM (
+                    SELECT * FROM \(try space.own("_changes"))
+                    WHERE \(Self.between(from, to, shape.collection)) AND seq > \(seq)
+                    ORDER BY seq LIMIT \(Batch.maximumChanges + 1)) AS found) AS log
+            LEFT JOIN LATERAL (
+                SELECT coalesce((\(shape.may)), FALSE) AS may, coalesce((\(shape.fits)), FALSE) AS fits
+                FROM \(Self.stateAfter("log")) OFFSET 0) AS after ON log.kind <> 'd'
+            LEFT JOIN LATERAL (
+                SELECT coalesce((\(shape.may)), FALSE) AS may, coalesce((\(shape.fits)), FALSE) AS fits
+                FROM \(Self.stateBefore("log")) OFFSET 0) AS before ON log.kind <> 'c'
+            LEFT JOIN LATERAL (SELECT \(shape.object) AS object FROM \(Self.stateAfter("log"))) AS shown ON log.kind <> 'd'
+            LEFT JOIN LATERAL (SELECT \(shape.object) AS object FROM \(Self.stateBefore("log"))) AS gone ON log.kind = 'd'
+            WHERE place <= \(Batch.maximumChanges) AND (place = 1 OR size <= \(Batch.maximumSizeInBytes))
+            ORDER BY log.seq
+            """, in: space)
+        guard let row = rows.last else { return nil }
+        let last = try row.decode(0, as: Int64.self)
+        return Batch(rows: rows, last: last, hasMore: try row.decode(10, as: Int64.self) > last)
+    }
+
+    // MARK: Parts of statements
+
+    /// What `to` sees of a collection's log and `from` does not.
+    ///
+    /// The comparisons say nothing new: they are what the index on (collection, txid, seq) can answer.
+    static func between(_ from: Snapshot, _ to: Snapshot, _ collection: String) -> PostgresQuery {
+        """
+        collection = \(collection)
+            AND txid >= pg_snapshot_xmin(\(from.text)::pg_snapshot) AND txid < pg_snapshot_xmax(\(to.text)::pg_snapshot)
+            AND NOT pg_visible_in_snapshot(txid, \(from.text)::pg_snapshot) AND pg_visible_in_snapshot(txid, \(to.text)::pg_snapshot)
+        """
+    }
+
+    /// A row called `state` with the columns that an object has, so that conditions on objects hold for it as they stand.
+    static func stateAfter(_ log: StaticString) -> PostgresQuery {
+        """
+        (SELECT \(unescaped: log).id, \(unescaped: log).created, \(unescaped: log).updated, NULL::timestamptz AS deleted,
+            \(unescaped: log).version, \(unescaped: log).readers, \(unescaped: log).writers, \(unescaped: log).doc) AS state
+        """
+    }
+
+    static func stateBefore(_ log: StaticString) -> PostgresQuery {
+        """
+        (SELECT \(unescaped: log).id, \(unescaped: log).created, \(unescaped: log).before_updated AS updated, NULL::timestamptz AS deleted,
+            \(unescaped: log).before_version AS version, \(unescaped: log).before_readers AS readers, NULL::text[] AS writers,
+            \(unescaped: log).before_doc AS doc) AS state
+        """
+    }
+
+    /// Another text for every log whose transaction numbers mean something else: another cluster, another line of recovery (a restore to
+    /// a point in time), another table (a restore from a dump).
+    static func epoch(of space: AppSpace) throws -> PostgresQuery {
+        """
+        (SELECT left(md5(s.system_identifier || '/' || c.timeline_id || '/' \
+        || to_regclass(\(try space.own("_changes").quoted))::oid), 12) FROM pg_control_system() AS s, pg_control_checkpoint() AS c)
+        """
+    }
+
+    static func end(_ row: PostgresRow) throws -> End {
+        guard let snapshot = Snapshot(try row.decode(0, as: String.self)) else { throw HTTPProblem(.internalError) }
+        return End(snapshot: snapshot, epoch: try row.decode(1))
+    }
+
+    func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
+        try await spaces.prepare(space)
+        var statement = statement
+        statement.role = space.role
+        do {
+            return try await postgres.query(statement)
+        } catch let error as PostgresError {
+            if error.isMissingSpace { spaces.forget(space) }
+            throw error.clientProblem ?? error
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import CoreMetrics
+import ServiceLifecycle
+import Synchronization
+
+/// The live subscribers of this copy of the service.
+final class Live: Sendable {
+    /// How many streams may be open.
+    struct Limits: Sendable {
+        var subscribers = 10_000
+        var subscribersPerApp = 5_000
+    }
+
+    let changes: ChangeStore
+    private let rights: RightsStore
+    private let signal: ChangeSignal
+    private let limits: Limits
+    private let state = Mutex(State())
+    private let gauge = Gauge(label: "martlet.storage.live.subscribers")
+
+    private struct State {
+        var tails: [AppSpace: LiveTail] = [:]
+        var counts: [String: Int] = [:]
+        var count = 0
+        var last = 0
+    }
+
+    init(changes: ChangeStore, rights: RightsStore, signal: ChangeSignal, limits: Limits = Limits()) {
+        self.changes = changes
+        self.rights = rights
+        self.signal = signal
+        self.limits = limits
+    }
+
+    /// - Throws: what would stop `follow` from beginning.
+    func check(_ request: LiveRequest, as principal: Principal, after cursor: ChangeCursor?, in space: AppSpace) async throws {
+        let rights = try await rights.rights(of: principal, in: space)
+        _ = try request.shape(rights, in: space)
+        _ = try await changes.end(of: request.collection, after: cursor, in: space)
+        try state.withLock { try check(space, $0) }
+    }
+
+    /// Writes events until the reader is gone, is too slow, may no longer see anything, or the service stops.
+    func follow(
+        _ request: LiveRequest, as principal: Principal, after cursor: ChangeCursor?, in space: AppSpace,
+        _ writer: inout any ResponseBodyWriter
+    ) async throws {
+        let (tail, number) = try enter(space)
+        defer { leave(space) }
+        let outbox = Outbox()
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask { await Self.fill(outbox, tail, request, principal, cursor, number) }
+                try await Self.write(outbox, to: &writer)
+                tasks.cancelAll()
+            }
+            await tail.leave(number)
+        } catch {
+            await tail.leave(number)
+            throw error
+        }
+    }
+
+    /// Ends every stream.
+    func finish() async {
+        for tail in state.withLock({ Array($0.tails.values) }) { await tail.finish() }
+    }
+
+    private static func fill(
+        _ outbox: Outbox, _ tail: LiveTail, _ request: LiveRequest, _ principal: Principal, _ cursor: ChangeCursor?, _ number: Int
+    ) async {
+        do {
+            try await tail.join(request, as: principal, after: cursor, as: number, outbox)
+        } catch let problem as HTTPProblem {
+            outbox.finish(with: .error(problem))
+        } catch {
+            outbox.finish()
+        }
+    }
+
+    private static func write(_ outbox: Outbox, to writer: inout any ResponseBodyWriter) async throws {
+        try await withGracefulShutdownHandler {
+            while let frames = await outbox.next() { try await writer.write(contentsOf: frames) }
+        } onGracefulShutdown: {
+            outbox.finish()
+        }
+    }
+
+    private func check(_ space: AppSpace, _ state: State) throws {
+        guard state.count < limits.subscribers else { throw HTTPProblem(.unavailable, "This copy has all the subscribers it may have.") }
+        guard state.counts[space.schema, default: 0] < limits.subscribersPerApp else {
+            throw HTTPProblem(.tooManyRequests, "The app has \(limits.subscribersPerApp) subscribers here.")
+        }
+    }
+
+    private func enter(_ space: AppSpace) throws -> (LiveTail, number: Int) {
+        let (tail, number, count) = try state.withLock { state in
+            try check(space, state)
+            state.count += 1
+            state.last += 1
+            state.counts[space.schema, default: 0] += 1
+            let tail = state.tails[space] ?? LiveTail(space: space, changes: changes, rights: rights, signal: signal)
+            state.tails[space] = tail
+            return (tail, state.last, state.count)
+        }
+        gauge.record(count)
+        return (tail, number)
+    }
+
+    private func leave(_ space: AppSpace) {
+        let count = state.withLock { state in
+            state.count -= 1
+            state.counts[space.schema, default: 1] -= 1
+            if state.counts[space.schema] == 0 {
+                state.counts[space.schema] = nil
+                state.tails[space] = nil
+            }
+            return state.count
+        }
+        gauge.record(count)
+    }
+}

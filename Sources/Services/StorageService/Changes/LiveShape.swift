@@ -1,0 +1,107 @@
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// What a subscriber asked for.
+struct LiveRequest: Sendable, Hashable {
+    static let maximumFilterSizeInBytes = 8 << 10
+
+    let collection: CollectionName
+    /// The filter's JSON text; nil: every object.
+    let filter: String?
+    /// The top-level fields to show; nil: all.
+    let keys: [String]?
+
+    /// - Throws: `forbidden` when nothing could ever be shown, and what `FilterCompiler` throws.
+    func shape(_ rights: Rights, in space: AppSpace) throws -> LiveShape {
+        let scope = QueryScope(space: space, collection: collection, rights: rights)
+        let access = scope.access
+        try access.require(.find)
+        let condition = try filter.map { text in
+            let value = try checked { () throws(JSONError) in try JSONValue(parsing: text.utf8) }
+            return try FilterCompiler.condition(value, in: scope)
+        }
+        return LiveShape(
+            collection: collection.text, may: access.ruled(for: .find) ?? "TRUE", fits: condition ?? "TRUE",
+            object: Rendering.object(access, keys: keys))
+    }
+}
+
+/// What a subscriber gets to see, but for the objects' own lists of readers: subscribers of one shape share their queries and bytes.
+///
+/// Compiled, so that whatever makes a difference — rules, roles, hidden fields, filters — makes another shape.
+struct LiveShape: Sendable, Hashable {
+    let collection: String
+    /// Whether the rules open an object.
+    let may: PostgresQuery
+    /// Whether an object matches the filter.
+    let fits: PostgresQuery
+    /// The object's text.
+    let object: PostgresQuery
+}
+
+/// One change, as it looks to the subscribers of a shape.
+struct LiveChange: Sendable {
+    enum Event: String, CaseIterable, Sendable {
+        case create, enter, update, leave, delete
+    }
+
+    let seq: Int64
+    private let id: String
+    private let kind: String
+    let readersAfter: [String]?
+    let readersBefore: [String]?
+    private let mayAfter: Bool
+    private let fitsAfter: Bool
+    private let mayBefore: Bool
+    private let fitsBefore: Bool
+    private let row: PostgresRow
+
+    /// A row of `ChangeStore.changes`.
+    init(_ row: PostgresRow) throws {
+        self.row = row
+        seq = try row.decode(0)
+        id = try row.decode(1)
+        kind = try row.decode(2)
+        readersAfter = try row.decode(3)
+        readersBefore = try row.decode(4)
+        mayAfter = try row.decode(5)
+        fitsAfter = try row.decode(6)
+        mayBefore = try row.decode(7)
+        fitsBefore = try row.decode(8)
+    }
+
+    /// Whether the readers make no difference, so that all subscribers get the same.
+    var isForAll: Bool { readersAfter == nil && readersBefore == nil }
+    /// Whether no subscriber gets anything.
+    var isForNone: Bool { !(mayAfter && fitsAfter) && !(mayBefore && fitsBefore) }
+
+    /// What happened, for a subscriber whom the lists of readers let see the object after or before; nil: nothing.
+    func event(readsAfter: Bool, readsBefore: Bool) -> Event? {
+        let isAfter = mayAfter && fitsAfter && readsAfter
+        let isBefore = mayBefore && fitsBefore && readsBefore
+        return switch (isBefore, isAfter) {
+        case (true, true): .update
+        case (false, true): kind == "c" ? .create : .enter
+        case (true, false): kind == "d" ? .delete : .leave
+        case (false, false): nil
+        }
+    }
+
+    /// The event's text (HTML standard, server-sent events). A `leave` shows the object only to whom it is still open.
+    func frame(_ event: Event, readsAfter: Bool, cursor: String) -> LiveFrame {
+        let shows = event != .leave || (mayAfter && readsAfter)
+        return row.withBytes(9) { object in
+            let object = shows ? object : nil
+            var frame = LiveFrame(minimumCapacity: 96 + cursor.utf8.count + (object?.count ?? 0))
+            frame.append("id: ", cursor, "\nevent: ", event.rawValue, "\ndata: {\"seq\":", "\(seq)", ",\"id\":\"", id, "\"")
+            if let object {
+                frame.append(",\"object\":")
+                frame.append(object)
+            }
+            frame.append("}\n\n")
+            return frame
+        }
+    }
+}

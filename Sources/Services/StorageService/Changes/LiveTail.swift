@@ -1,0 +1,354 @@
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// Follows the change log of one space for all subscribers that this copy of the service has there.
+///
+/// Subscribers of one shape are a group: one query per group looks for what is new, and each event's text is made once. A group is
+/// always at one place of the log, which a snapshot says; what failed is simply asked for again from there.
+actor LiveTail {
+    static let heartbeatInterval: Duration = .seconds(15)
+    /// A stream ends after this long and is taken up again by the client, so that keys and tokens are looked at anew.
+    static let maximumAge: Duration = .seconds(900)
+    /// Groups that ask the database at the same time.
+    private static let maximumConcurrency = 16
+
+    private let space: AppSpace
+    private let changes: ChangeStore
+    private let rights: RightsStore
+    private let signal: ChangeSignal
+
+    private var groups: [LiveShape: Group] = [:]
+    private var members: [Int: LiveShape] = [:]
+    private var epoch = ""
+    /// Where every group is that missed nothing.
+    private var level: Snapshot?
+    private var runner: Task<Void, Never>?
+    private var waiting: [CheckedContinuation<Bool, Never>] = []
+    private var rightsRevision = 0
+    private var rightsUntil = ContinuousClock.now
+    private var lastHeartbeat = ContinuousClock.now
+
+    private struct Group {
+        var position: Snapshot
+        /// Some of what comes after `position` was handed out already, and not all.
+        var isPartial = false
+        var subscribers: [Int: Subscriber] = [:]
+    }
+
+    struct Subscriber {
+        let request: LiveRequest
+        let principal: Principal
+        /// Nil: reads everything.
+        var names: Set<String>?
+        let outbox: Outbox
+        let ends: ContinuousClock.Instant
+        /// What the group had for it while it was still catching up; nil: it has caught up.
+        var held: [LiveFrame]? = []
+
+        func reads(_ readers: [String]?) -> Bool {
+            guard let names, let readers else { return true }
+            return readers.contains { names.contains($0) }
+        }
+    }
+
+    init(space: AppSpace, changes: ChangeStore, rights: RightsStore, signal: ChangeSignal) {
+        self.space = space
+        self.changes = changes
+        self.rights = rights
+        self.signal = signal
+    }
+
+    // MARK: Coming and going
+
+    /// Fills the outbox with every event behind `cursor`, or from now on, until `leave`. The first element says where that is.
+    ///
+    /// Returns when what was missed is in the outbox, which has to be read meanwhile.
+    ///
+    /// - Throws: `forbidden`, `cursor-expired`, and what is wrong with the filter.
+    func join(
+        _ request: LiveRequest, as principal: Principal, after cursor: ChangeCursor?, as number: Int, _ outbox: Outbox
+    ) async throws {
+        let rights = try await rights.rights(of: principal, in: space)
+        let shape = try request.shape(rights, in: space)
+        let end = try await changes.end(of: request.collection, after: cursor, in: space)
+        try await settle(shape)
+        try Task.checkCancellation()
+        epoch = end.epoch
+        let position = groups[shape]?.position ?? end.snapshot
+        let start = cursor ?? ChangeCursor(epoch: end.epoch, position: .at(position))
+        let subscriber = Subscriber(
+            request: request, principal: principal, names: Self.names(rights.identity), outbox: outbox,
+            ends: .now + Self.maximumAge + .seconds(Int.random(in: 0...120)), held: cursor == nil ? nil : [])
+        outbox.push(.hello(start.text))
+        groups[shape, default: Group(position: position)].subscribers[number] = subscriber
+        members[number] = shape
+        if runner == nil { self.start(at: end.snapshot) }
+        guard cursor != nil else { return }
+        try await catchUp(subscriber, start.position, to: position, shape)
+        release(number)
+    }
+
+    /// A group that is there may lag behind what the cursor has seen, or what the asker knows to be written.
+    private func settle(_ shape: LiveShape) async throws {
+        guard groups[shape] != nil else { return }
+        repeat {
+            let isDone = await advanceOnce()
+            guard groups[shape] != nil else { return }
+            guard isDone else { throw HTTPProblem(.unavailable) }
+        } while groups[shape]?.isPartial == true
+    }
+
+    func leave(_ number: Int) {
+        if let shape = members.removeValue(forKey: number) {
+            groups[shape]?.subscribers[number] = nil
+            if groups[shape]?.subscribers.isEmpty == true { groups[shape] = nil }
+        }
+        guard groups.isEmpty else { return }
+        runner?.cancel()
+        runner = nil
+        level = nil
+        resumeWaiting(false)
+    }
+
+    /// Ends every stream; the clients come back by their cursors.
+    func finish() {
+        for subscriber in groups.values.flatMap(\.subscribers.values) { subscriber.outbox.finish() }
+    }
+
+    private static func names(_ identity: Identity) -> Set<String>? {
+        identity == .master ? nil : Set(identity.names)
+    }
+
+    private func catchUp(
+        _ subscriber: Subscriber, _ start: ChangeCursor.Position, to end: Snapshot, _ shape: LiveShape
+    ) async throws {
+        let outbox = subscriber.outbox
+        let push = { (delivery: Delivery) in
+            if let frame = delivery.frame(for: subscriber) { outbox.push(frame, isBounded: false) }
+        }
+        switch start {
+        case .at(let snapshot), .walking(let snapshot, _):
+            try await read(from: snapshot, to: end, after: 0, shape, pace: outbox, push)
+        case .within(let from, let to, let seq):
+            try await read(from: from, to: to, after: seq, shape, pace: outbox, push)
+            try await read(from: to, to: end, after: 0, shape, pace: outbox, push)
+        }
+        // What was read may have been taken out of the log just before.
+        let cursor = ChangeCursor(epoch: epoch, position: start)
+        _ = try await changes.end(of: subscriber.request.collection, after: cursor, in: space)
+    }
+
+    /// What its group had meanwhile follows, and from now on it goes with the group.
+    private func release(_ number: Int) {
+        guard let shape = members[number], let subscriber = groups[shape]?.subscribers[number] else { return }
+        for frame in subscriber.held ?? [] { subscriber.outbox.push(frame) }
+        groups[shape]?.subscribers[number]?.held = nil
+    }
+
+    // MARK: Following
+
+    private func start(at snapshot: Snapshot) {
+        level = snapshot
+        lastHeartbeat = .now
+        let wakes = signal.follow(space)
+        // For what was written since the snapshot.
+        signal.wake(space.schema)
+        runner = Task { [weak self, signal, space] in
+            await withTaskGroup(of: Void.self) { tasks in
+                tasks.addTask {
+                    while (try? await Task.sleep(for: ChangeSignal.pollInterval)) != nil { signal.wake(space.schema) }
+                }
+                for await _ in wakes {
+                    guard let self, !Task.isCancelled else { break }
+                    await self.turn()
+                }
+                tasks.cancelAll()
+            }
+        }
+    }
+
+    private func turn() async {
+        let waiting = waiting
+        self.waiting = []
+        var isDone = true
+        do {
+            try await refreshRights()
+            try await advance()
+        } catch {
+            isDone = false
+        }
+        for continuation in waiting { continuation.resume(returning: isDone) }
+        keepUp()
+    }
+
+    /// Waits for a turn that began after this call; false when it failed.
+    private func advanceOnce() async -> Bool {
+        guard runner != nil else { return true }
+        signal.wake(space.schema)
+        return await withCheckedContinuation { waiting.append($0) }
+    }
+
+    private func resumeWaiting(_ isDone: Bool) {
+        let continuations = waiting
+        waiting = []
+        for continuation in continuations { continuation.resume(returning: isDone) }
+    }
+
+    /// Brings every group to the log's end.
+    private func advance() async throws {
+        let collections = Set(groups.keys.map(\.collection))
+        let news = try await changes.news(of: Array(collections), since: level, in: space)
+        guard !groups.isEmpty else { return }
+        guard news.end.epoch == epoch else { return startOver() }
+        let known = level
+        var behind: [LiveShape] = []
+        for (shape, group) in groups {
+            if group.position == known, !news.changed.contains(shape.collection) {
+                groups[shape]?.position = news.end.snapshot
+            } else {
+                behind.append(shape)
+            }
+        }
+        level = news.end.snapshot
+        await withTaskGroup(of: Void.self) { tasks in
+            for (number, shape) in behind.enumerated() {
+                if number >= Self.maximumConcurrency { await tasks.next() }
+                tasks.addTask { await self.advance(shape, to: news.end.snapshot) }
+            }
+        }
+    }
+
+    private func advance(_ shape: LiveShape, to end: Snapshot) async {
+        guard let position = groups[shape]?.position else { return }
+        do {
+            try await read(from: position, to: end, after: 0, shape) { change in
+                groups[shape]?.isPartial = true
+                hand(change, to: shape)
+            }
+            groups[shape]?.position = end
+            groups[shape]?.isPartial = false
+        } catch let problem as HTTPProblem where problem.code.status < 500 {
+            close(shape, with: .error(problem))
+        } catch {
+            // What was handed out must not come again: the streams end and are taken up by their cursors.
+            close(shape)
+        }
+    }
+
+    /// Reads the changes between two snapshots in order, with the cursor behind each.
+    private func read(
+        from: Snapshot, to: Snapshot, after seq: Int64, _ shape: LiveShape, pace: Outbox? = nil, _ body: (Delivery) -> Void
+    ) async throws {
+        guard from != to else { return }
+        var seq = seq
+        while let batch = try await changes.changes(from: from, to: to, after: seq, of: shape, in: space) {
+            for row in batch.rows {
+                let change = try LiveChange(row)
+                guard !change.isForNone else { continue }
+                let isLast = !batch.hasMore && change.seq == batch.last
+                let position: ChangeCursor.Position = isLast ? .at(to) : .within(from: from, to: to, seq: change.seq)
+                body(Delivery(change, cursor: ChangeCursor(epoch: epoch, position: position).text))
+            }
+            guard batch.hasMore else { return }
+            seq = batch.last
+            try await pace?.untilNearlyEmpty()
+        }
+    }
+
+    private func hand(_ delivery: Delivery, to shape: LiveShape) {
+        guard let group = groups[shape] else { return }
+        for (number, subscriber) in group.subscribers {
+            guard let frame = delivery.frame(for: subscriber) else { continue }
+            if subscriber.held == nil {
+                subscriber.outbox.push(frame)
+            } else if subscriber.held!.count < Outbox.maximumFrames {
+                groups[shape]?.subscribers[number]?.held?.append(frame)
+            } else {
+                subscriber.outbox.finish()
+            }
+        }
+    }
+
+    // MARK: Rights
+
+    /// Rules and roles may have changed: whoever no longer sees the same comes back with the new rights, or is told why not.
+    private func refreshRights() async throws {
+        let revision = rights.revision
+        guard revision != rightsRevision || rightsUntil < .now else { return }
+        var known: [Principal: Rights] = [:]
+        for (shape, group) in groups {
+            var shapes: [LiveRequest: [Identity: Result<LiveShape, any Error>]] = [:]
+            for (number, subscriber) in group.subscribers {
+                let rights: Rights
+                if let remembered = known[subscriber.principal] {
+                    rights = remembered
+                } else {
+                    rights = try await self.rights.rights(of: subscriber.principal, in: space)
+                    known[subscriber.principal] = rights
+                }
+                let result = shapes[subscriber.request]?[rights.identity]
+                    ?? Result { try subscriber.request.shape(rights, in: space) }
+                shapes[subscriber.request, default: [:]][rights.identity] = result
+                switch result {
+                case .success(shape): groups[shape]?.subscribers[number]?.names = Self.names(rights.identity)
+                case .success: subscriber.outbox.finish()
+                case .failure(let problem as HTTPProblem): subscriber.outbox.finish(with: .error(problem))
+                case .failure: subscriber.outbox.finish()
+                }
+            }
+        }
+        rightsRevision = revision
+        rightsUntil = .now + RightsStore.validity
+    }
+
+    // MARK: Ending
+
+    /// Heartbeats, and the end of streams that have been open for long.
+    private func keepUp() {
+        let now = ContinuousClock.now
+        guard now - lastHeartbeat >= Self.heartbeatInterval else { return }
+        lastHeartbeat = now
+        for group in groups.values {
+            let frame = LiveFrame.heartbeat(ChangeCursor(epoch: epoch, position: .at(group.position)).text)
+            for subscriber in group.subscribers.values where subscriber.held == nil {
+                if subscriber.ends < now { subscriber.outbox.finish() } else { subscriber.outbox.push(frame) }
+            }
+        }
+    }
+
+    private func close(_ shape: LiveShape, with last: LiveFrame? = nil) {
+        guard let group = groups.removeValue(forKey: shape) else { return }
+        for (number, subscriber) in group.subscribers {
+            subscriber.outbox.finish(with: last)
+            members[number] = nil
+        }
+    }
+
+    /// The database is another than a moment ago.
+    private func startOver() {
+        for shape in groups.keys { close(shape, with: .error(HTTPProblem(.cursorExpired))) }
+    }
+}
+
+/// One change on its way to subscribers; each text is made when the first asks for it.
+final class Delivery {
+    private let change: LiveChange
+    private let cursor: String
+    private var frames: [LiveChange.Event: [Bool: LiveFrame]] = [:]
+
+    init(_ change: LiveChange, cursor: String) {
+        self.change = change
+        self.cursor = cursor
+    }
+
+    func frame(for subscriber: LiveTail.Subscriber) -> LiveFrame? {
+        let after = subscriber.reads(change.readersAfter)
+        let before = subscriber.reads(change.readersBefore)
+        guard let event = change.event(readsAfter: after, readsBefore: before) else { return nil }
+        if let frame = frames[event]?[after] { return frame }
+        let frame = change.frame(event, readsAfter: after, cursor: cursor)
+        frames[event, default: [:]][after] = frame
+        return frame
+    }
+}

@@ -1,0 +1,97 @@
+import NIOCore
+import Synchronization
+
+/// What waits to be written to one subscriber; bounded, so that one who does not read costs no more than that.
+final class Outbox: Sendable {
+    static let maximumFrames = 1_000
+    static let maximumSizeInBytes = 4 << 20
+
+    private let state = Mutex(State())
+
+    private struct State {
+        var frames: [ByteBuffer] = []
+        var size = 0
+        var isFinished = false
+        var reader: CheckedContinuation<Void, Never>?
+
+        mutating func takeReader() -> CheckedContinuation<Void, Never>? {
+            defer { reader = nil }
+            return reader
+        }
+    }
+
+    /// False when the subscriber is gone or too slow: then it is cut off, and what waited is dropped.
+    ///
+    /// - Parameter isBounded: false when the caller itself waits for what it pushed to be written.
+    @discardableResult
+    func push(_ frame: LiveFrame, isBounded: Bool = true) -> Bool {
+        let (isTaken, reader) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
+            guard !state.isFinished else { return (false, nil) }
+            let isFull = isBounded && (state.frames.count >= Self.maximumFrames || state.size + frame.size > Self.maximumSizeInBytes)
+            // A single frame may be larger than all that may wait.
+            if isFull && !state.frames.isEmpty {
+                state.frames = []
+                state.isFinished = true
+            } else {
+                state.frames.append(frame.buffer)
+                state.size += frame.size
+            }
+            return (!state.isFinished, state.takeReader())
+        }
+        reader?.resume()
+        return isTaken
+    }
+
+    /// Ends the stream behind what waits, and `last`.
+    func finish(with last: LiveFrame? = nil) {
+        let reader = state.withLock { state in
+            if !state.isFinished, let last { state.frames.append(last.buffer) }
+            state.isFinished = true
+            return state.takeReader()
+        }
+        reader?.resume()
+    }
+
+    /// All that waits, when there is something; nil at the end, and when the task is cancelled. One task may ask.
+    func next() async -> [ByteBuffer]? {
+        while true {
+            let (frames, isFinished) = state.withLock { state in
+                defer {
+                    state.frames = []
+                    state.size = 0
+                }
+                return (state.frames, state.isFinished)
+            }
+            if !frames.isEmpty { return frames }
+            if isFinished || Task.isCancelled { return nil }
+            await wait()
+        }
+    }
+
+    /// Waits for most of what was pushed to be written.
+    ///
+    /// - Throws: `CancellationError`, also when the stream is finished.
+    func untilNearlyEmpty() async throws {
+        while true {
+            let (isFinished, size) = state.withLock { ($0.isFinished, $0.size) }
+            if isFinished { throw CancellationError() }
+            if size <= Self.maximumSizeInBytes / 4 { return }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    private func wait() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isReady = state.withLock { state in
+                    if !state.frames.isEmpty || state.isFinished || Task.isCancelled { return true }
+                    state.reader = continuation
+                    return false
+                }
+                if isReady { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.takeReader() }?.resume()
+        }
+    }
+}

@@ -1,0 +1,158 @@
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// What changed in a collection since a cursor: for clients that keep a copy and are not always there.
+///
+/// Without a cursor it walks through all objects first, by id; whatever changes during the walk comes after it.
+struct SyncFeed: Sendable {
+    static let maximumWaitInSeconds = 30
+    static let maximumPageSizeInBytes = 8 << 20
+
+    let changes: ChangeStore
+    let signal: ChangeSignal
+
+    struct Query: Sendable {
+        var condition: PostgresQuery?
+        var keys: [String]?
+        var limit = ListQuery.defaultLimit
+        var wait: Duration = .zero
+    }
+
+    struct Page: Sendable {
+        var cursor: ChangeCursor
+        /// Whether asking again at once is worth it.
+        var hasMore: Bool
+        /// Cell 2 is the changed objects' JSON texts, cell 3 the deleted ones' ids, both joined by commas; nil: neither.
+        var row: PostgresRow?
+        fileprivate var isEmpty = false
+    }
+
+    /// - Throws: `forbidden`, `cursor-expired`.
+    func page(_ query: Query, after cursor: ChangeCursor?, in scope: QueryScope) async throws -> Page {
+        try scope.access.require(.find)
+        let deadline = ContinuousClock.now + query.wait
+        let signs = query.wait > .zero ? signal.follow(scope.space) : nil
+        while true {
+            let page = try await pageNow(query, after: cursor, in: scope)
+            guard page.isEmpty, !page.hasMore, let signs, await Self.sign(signs, until: deadline) else { return page }
+        }
+    }
+
+    private func pageNow(_ query: Query, after cursor: ChangeCursor?, in scope: QueryScope) async throws -> Page {
+        let end = try await changes.end(of: scope.collection, after: cursor, in: scope.space)
+        let page =
+            switch cursor?.position {
+            case nil: try await walk(query, since: end.snapshot, after: "", end, scope)
+            case .walking(let snapshot, let last): try await walk(query, since: snapshot, after: last, end, scope)
+            case .at(let snapshot): try await changed(query, from: snapshot, to: end.snapshot, after: 0, end, scope)
+            case .within(let from, let to, let seq): try await changed(query, from: from, to: to, after: seq, end, scope)
+            }
+        // What was read may have been taken out of the log just before.
+        if let cursor { _ = try await changes.end(of: scope.collection, after: cursor, in: scope.space) }
+        return page
+    }
+
+    // MARK: The walk
+
+    private func walk(
+        _ query: Query, since snapshot: Snapshot, after last: String, _ end: ChangeStore.End, _ scope: QueryScope
+    ) async throws -> Page {
+        let access = scope.access
+        let rows: PostgresRows
+        do {
+            rows = try await changes.run(
+                """
+                SELECT max(id), coalesce(count(*) < max(total), FALSE), coalesce(string_agg(object, ',' ORDER BY id), ''), ''
+                FROM (
+                    SELECT *, row_number() OVER (ORDER BY id) AS place, count(*) OVER () AS total,
+                        sum(octet_length(object)) OVER (ORDER BY id) AS size
+                    FROM (
+                        SELECT id, \(Rendering.object(access, keys: query.keys)) AS object FROM \(try scope.table)
+                        WHERE deleted IS NULL AND id > \(last) AND \(Self.visible(query, access))
+                        ORDER BY id LIMIT \(query.limit + 1)) AS found) AS sized
+                WHERE place <= \(query.limit) AND (place = 1 OR size <= \(Self.maximumPageSizeInBytes))
+                """, in: scope.space)
+        } catch let error as PostgresError where error.isUndefinedTable {
+            return Page(cursor: ChangeCursor(epoch: end.epoch, position: .at(snapshot)), hasMore: false, isEmpty: true)
+        }
+        let hasMore = try rows[0].decode(1, as: Bool.self)
+        let last = try rows[0].decode(0, as: String?.self)
+        let position: ChangeCursor.Position = hasMore ? .walking(since: snapshot, last: last ?? "") : .at(snapshot)
+        return Page(cursor: ChangeCursor(epoch: end.epoch, position: position), hasMore: hasMore, row: rows[0], isEmpty: last == nil)
+    }
+
+    // MARK: The log
+
+    /// For each object that changed, how it was at `from` and how it is at `to`. One that the asker could see then and not now counts as
+    /// deleted; one that the asker could see neither then nor now is not told of.
+    private func changed(
+        _ query: Query, from: Snapshot, to: Snapshot, after seq: Int64, _ end: ChangeStore.End, _ scope: QueryScope
+    ) async throws -> Page {
+        let access = scope.access
+        let log = try scope.space.own("_changes")
+        let visible = Self.visible(query, access)
+        let rows = try await changes.run(
+            """
+            WITH range AS (
+                SELECT id, seq, txid FROM \(log) WHERE \(ChangeStore.between(from, to, scope.collection.text))),
+            first AS (SELECT DISTINCT ON (id) id, seq, txid FROM range ORDER BY id, seq),
+            last AS (SELECT DISTINCT ON (id) id, seq, txid FROM range ORDER BY id, seq DESC),
+            page AS (
+                SELECT id, last.seq, last.txid, first.seq AS first_seq, first.txid AS first_txid FROM last JOIN first USING (id)
+                WHERE last.seq > \(seq) ORDER BY last.seq LIMIT \(query.limit + 1)),
+            states AS (
+                SELECT page.seq, page.id, coalesce(after.fits, FALSE) AS is_in, coalesce(before.fits, FALSE) AS was_in,
+                    CASE WHEN after.fits THEN shown.object END AS object
+                FROM page
+                JOIN \(log) AS new ON new.collection = \(scope.collection.text) AND new.txid = page.txid AND new.seq = page.seq
+                JOIN \(log) AS old ON old.collection = \(scope.collection.text) AND old.txid = first_txid AND old.seq = first_seq
+                LEFT JOIN LATERAL (
+                    SELECT \(visible) AS fits FROM \(ChangeStore.stateAfter("new")) OFFSET 0) AS after ON new.kind <> 'd'
+                LEFT JOIN LATERAL (
+                    SELECT \(visible) AS fits FROM \(ChangeStore.stateBefore("old")) OFFSET 0) AS before ON old.kind <> 'c'
+                LEFT JOIN LATERAL (
+                    SELECT \(Rendering.object(access, keys: query.keys)) AS object FROM \(ChangeStore.stateAfter("new"))) AS shown ON TRUE)
+            SELECT max(seq), coalesce(count(*) < max(total), FALSE),
+                coalesce(string_agg(object, ',' ORDER BY seq), ''),
+                coalesce(string_agg('"' || id || '"', ',' ORDER BY seq) FILTER (WHERE was_in AND NOT is_in), '')
+            FROM (
+                SELECT *, row_number() OVER (ORDER BY seq) AS place, count(*) OVER () AS total,
+                    sum(coalesce(octet_length(object), 0)) OVER (ORDER BY seq) AS size
+                FROM states) AS sized
+            WHERE place <= \(query.limit) AND (place = 1 OR size <= \(Self.maximumPageSizeInBytes))
+            """, in: scope.space)
+        let isCut = try rows[0].decode(1, as: Bool.self)
+        let last = try rows[0].decode(0, as: Int64?.self)
+        let isEmpty = rows[0].withBytes(2) { $0?.isEmpty ?? true } && rows[0].withBytes(3) { $0?.isEmpty ?? true }
+        let position: ChangeCursor.Position = isCut ? .within(from: from, to: to, seq: last ?? seq) : .at(to)
+        return Page(
+            cursor: ChangeCursor(epoch: end.epoch, position: position), hasMore: isCut || to != end.snapshot, row: rows[0], isEmpty: isEmpty)
+    }
+
+    private static func visible(_ query: Query, _ access: Access) -> PostgresQuery {
+        let parts = [access.readable(for: .find), query.condition].compactMap(\.self)
+        return parts.isEmpty ? "TRUE" : "coalesce((\(parts.joined(separator: " AND "))), FALSE)"
+    }
+
+    // MARK: Waiting
+
+    /// Whether a sign came, or it is time to look anyway; false at the deadline.
+    private static func sign(_ signs: AsyncStream<Void>, until deadline: ContinuousClock.Instant) async -> Bool {
+        let now = ContinuousClock.now
+        guard now < deadline, !Task.isCancelled else { return false }
+        return await withTaskGroup(of: Bool.self) { tasks in
+            tasks.addTask {
+                for await _ in signs { return true }
+                return false
+            }
+            tasks.addTask {
+                let wait = min(deadline, now + ChangeSignal.pollInterval)
+                return (try? await Task.sleep(until: wait)) != nil
+            }
+            defer { tasks.cancelAll() }
+            return await tasks.next() ?? false
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+
+/// `GET /live/{collection}?where=&keys=&since=`: what happens in a collection, as server-sent events, until the client goes.
+///
+/// Events `create`, `enter`, `update`, `leave`, `delete`, each with the cursor behind it as its id; `Last-Event-ID`, or else `since`,
+/// takes a stream up again without loss and without anything twice. The first event, `open`, has the cursor of the start.
+struct FollowCollection: Endpoint {
+    private static let lastEventID = HTTPField.Name("Last-Event-ID")!
+
+    let live: Live
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters(["where", "keys", "since"])
+        let (space, principal) = (try context.space, try context.principal)
+        let wanted = LiveRequest(
+            collection: try context.collection, filter: try request.filter, keys: try request.keys)
+        let cursor = try request.headers[Self.lastEventID].map { try ChangeCursor($0, parameter: "Last-Event-ID") } ?? request.since
+        try await live.check(wanted, as: principal, after: cursor, in: space)
+        return Response(
+            status: .ok,
+            headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store"],
+            body: ResponseBody { [live] writer in
+                try await live.follow(wanted, as: principal, after: cursor, in: space, &writer)
+                try await writer.finish(nil)
+            })
+    }
+}
+
+extension Request {
+    /// The cursor in `since`.
+    var since: ChangeCursor? {
+        get throws { try uri.queryParameters["since"].map { try ChangeCursor($0) } }
+    }
+
+    /// The filter's text in `where`.
+    var filter: String? {
+        get throws {
+            guard let text = uri.queryParameters["where"] else { return nil }
+            guard text.utf8.count <= LiveRequest.maximumFilterSizeInBytes else {
+                throw HTTPProblem(
+                    .limitExceeded, "The filter may have \(LiveRequest.maximumFilterSizeInBytes) bytes.", field: "where")
+            }
+            return String(text)
+        }
+    }
+
+    var keys: [String]? {
+        get throws { try uri.queryParameters["keys"].map { try ListQuery.keys($0) } }
+    }
+}
