@@ -184,8 +184,9 @@ import Testing
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Notes", #"{"_id":"start"}"#)
         let principal = app.principal(.client)
-        let other = app.database.client(for: "storage")
-        let copies = [app.live, StorageService(postgres: other, files: SharedFiles.settings).live]
+        let clients = [app.database.client(for: "storage", maximumConnections: 4), app.database.client(for: "storage")]
+        // Copies of its own: what ends here is every stream of a copy.
+        let copies = clients.map { StorageService(postgres: $0, files: SharedFiles.settings).live }
         let streams = [LiveStream(), LiveStream(), LiveStream()]
         let writes = 300
         try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -218,7 +219,8 @@ import Testing
                         #expect(answer.status == 201)
                         try await Task.sleep(for: .milliseconds(8))
                     }
-                    if writer == 0 { _ = try await app.client.post("/storage/Notes", #"{"_id":"end"}"#) }
+                    guard writer == 0 else { return }
+                    #expect(try await app.client.post("/storage/Notes", #"{"_id":"end"}"#).status == 201)
                 }
             }
             try await tasks.waitForAll()
@@ -228,6 +230,6 @@ import Testing
             #expect(ids.count == writes + 1)
             #expect(Set(ids).count == writes + 1)
         }
-        await other.close()
+        for client in clients { await client.close() }
     }
 }

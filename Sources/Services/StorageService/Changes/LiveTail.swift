@@ -24,6 +24,8 @@ actor LiveTail {
     /// Where every group is that missed nothing.
     private var level: Snapshot?
     private var runner: Task<Void, Never>?
+    /// Of the runner: what an earlier one still asks for concerns none of the groups that are there now.
+    private var generation = 0
     private var waiting: [CheckedContinuation<Bool, Never>] = []
     private var rightsRevision = 0
     private var rightsUntil = ContinuousClock.now
@@ -107,6 +109,7 @@ actor LiveTail {
         guard groups.isEmpty else { return }
         runner?.cancel()
         runner = nil
+        generation += 1
         level = nil
         resumeWaiting(false)
     }
@@ -154,32 +157,34 @@ actor LiveTail {
         let wakes = signal.follow(space)
         // For what was written since the snapshot.
         signal.wake(space.schema)
-        runner = Task { [weak self, signal, space] in
+        runner = Task { [weak self, signal, space, generation] in
             await withTaskGroup(of: Void.self) { tasks in
                 tasks.addTask {
                     while (try? await Task.sleep(for: ChangeSignal.pollInterval)) != nil { signal.wake(space.schema) }
                 }
                 for await _ in wakes {
                     guard let self, !Task.isCancelled else { break }
-                    await self.turn()
+                    await self.turn(generation)
                 }
                 tasks.cancelAll()
             }
         }
     }
 
-    private func turn() async {
+    private func turn(_ generation: Int) async {
+        guard generation == self.generation else { return }
         let waiting = waiting
         self.waiting = []
         var isDone = true
         do {
             try await refreshRights()
-            try await advance()
+            try await advance(generation)
         } catch {
             isDone = false
         }
+        isDone = isDone && generation == self.generation
         for continuation in waiting { continuation.resume(returning: isDone) }
-        keepUp()
+        if generation == self.generation { keepUp() }
     }
 
     /// Waits for a turn that began after this call; false when it failed.
@@ -196,10 +201,10 @@ actor LiveTail {
     }
 
     /// Brings every group to the log's end.
-    private func advance() async throws {
+    private func advance(_ generation: Int) async throws {
         let collections = Set(groups.keys.map(\.collection))
         let news = try await changes.news(of: Array(collections), since: level, in: space)
-        guard !groups.isEmpty else { return }
+        guard generation == self.generation else { return }
         guard news.end.epoch == epoch else { return startOver() }
         let known = level
         var behind: [LiveShape] = []
@@ -214,20 +219,24 @@ actor LiveTail {
         await withTaskGroup(of: Void.self) { tasks in
             for (number, shape) in behind.enumerated() {
                 if number >= Self.maximumConcurrency { await tasks.next() }
-                tasks.addTask { await self.advance(shape, to: news.end.snapshot) }
+                tasks.addTask { await self.advance(shape, to: news.end.snapshot, generation) }
             }
         }
     }
 
-    private func advance(_ shape: LiveShape, to end: Snapshot) async {
-        guard let position = groups[shape]?.position else { return }
+    private func advance(_ shape: LiveShape, to end: Snapshot, _ generation: Int) async {
+        guard generation == self.generation, let position = groups[shape]?.position else { return }
         do {
             try await read(from: position, to: end, after: 0, shape) { change in
+                guard generation == self.generation else { return }
                 groups[shape]?.isPartial = true
                 hand(change, to: shape)
             }
+            guard generation == self.generation else { return }
             groups[shape]?.position = end
             groups[shape]?.isPartial = false
+        } catch where generation != self.generation {
+            return
         } catch let problem as HTTPProblem where problem.code.status < 500 {
             close(shape, with: .error(problem))
         } catch {
