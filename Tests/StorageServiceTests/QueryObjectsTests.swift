@@ -74,7 +74,7 @@ import Testing
         ("", ErrorCode.invalidJSON, nil), ("{", .invalidJSON, nil), (#"{"a":"\ud800"}"#, .invalidJSON, nil), (#"{"a":"\u0000"}"#, .invalidBody, nil),
         ("[]", .invalidFilter, nil), (#""x""#, .invalidFilter, nil), ("1", .invalidFilter, nil), ("null", .invalidFilter, nil),
         (#"{"$foo":1}"#, .unknownOperator, "$foo"), (#"{"a":{"$foo":1}}"#, .unknownOperator, "$foo"), (#"{"$gt":1}"#, .unknownOperator, "$gt"),
-        (#"{"a":{"$regex":"x"}}"#, .unknownOperator, "$regex"), (#"{"$where":"1"}"#, .unknownOperator, "$where"), (#"{"$":1}"#, .unknownOperator, "$"),
+        (#"{"$where":"1"}"#, .unknownOperator, "$where"), (#"{"$":1}"#, .unknownOperator, "$"),
         (#"{"a":{"$GT":1}}"#, .unknownOperator, "$GT"), (#"{"a":{"$gt":1,"$foo":1}}"#, .unknownOperator, "$foo"),
         (#"{"$or":[{"a":1},{"$foo":1}]}"#, .unknownOperator, "$foo"),
         (#"{"a":{"$gt":null}}"#, .invalidFilter, "a"), (#"{"a":{"$gt":[]}}"#, .invalidFilter, "a"), (#"{"a":{"$lte":{}}}"#, .invalidFilter, "a"),

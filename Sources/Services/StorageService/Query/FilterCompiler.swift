@@ -4,32 +4,72 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
+/// A filter as SQL.
+struct Filter: Sendable {
+    /// On the columns of the collection's table, unqualified.
+    var condition: PostgresQuery
+    /// The order that the filter asks for, by distance; nil: none.
+    var order: PostgresQuery?
+    /// Other collections that the condition reads.
+    var collections: Set<CollectionName> = []
+    /// Whether the condition may take long on a single object.
+    var isCostly = false
+    var uses: [IndexUse] = []
+}
+
 /// Turns a filter, `{"name":"tim","age":{"$gte":18}}`, into a condition on a collection's columns.
 ///
 /// Members are joined by AND. A plain value means equality, which holds for an array too when one of its elements
-/// equals it (as in MongoDB and Parse); null means null or absent. Operators: `$eq $ne $gt $gte $lt $lte $in $nin
-/// $exists`, and `$and $or $nor` over lists of filters. Comparisons hold between values of one type only.
+/// equals it (as in MongoDB and Parse); null means null or absent. Comparisons hold between values of one type only. docs/API.md has
+/// every operator. Fields that are hidden from the asker are refused; subqueries read what the asker may find, nothing else.
 ///
 /// Every equality with a value other than null is served by the GIN index on `doc`.
 struct FilterCompiler {
     static let maximumDepth = 8
     static let maximumConditions = 100
     static let maximumListed = 100
+    static let maximumSubqueries = 4
+    static let maximumSubqueryDepth = 3
+    static let maximumPatterns = 10
 
     /// Of all `$in` and `$nin` together: each is a search of the index.
     static let maximumListedInAll = 300
 
-    private let access: Access
-    private var conditions = 0
-    private var listed = 0
+    /// What is used up, of a filter with all its subqueries.
+    struct Budget {
+        var conditions = 0
+        var listed = 0
+        var subqueries = 0
+        var patterns = 0
+    }
+
+    let scope: QueryScope
+    let access: Access
+    let now: Date
+    let subqueryDepth: Int
+    var budget = Budget()
+    var filter = Filter(condition: "TRUE")
+
+    init(scope: QueryScope, now: Date, subqueryDepth: Int = 0) {
+        self.scope = scope
+        self.access = scope.access
+        self.now = now
+        self.subqueryDepth = subqueryDepth
+    }
 
     /// - Throws: `invalid-filter`, `unknown-operator`, `limit-exceeded`, `forbidden` for a hidden field, each naming the field.
     static func condition(_ filter: JSONValue, in scope: QueryScope) throws -> PostgresQuery {
-        var compiler = FilterCompiler(access: scope.access)
-        return try compiler.compile(filter, depth: 0)
+        try self.filter(filter, in: scope).condition
     }
 
-    private mutating func compile(_ filter: JSONValue, depth: Int) throws -> PostgresQuery {
+    /// As `condition`, with everything else that a list needs to know. `now` is what `$relativeTime` counts from.
+    static func filter(_ filter: JSONValue, in scope: QueryScope, now: Date = Date()) throws -> Filter {
+        var compiler = FilterCompiler(scope: scope, now: now)
+        compiler.filter.condition = try compiler.compile(filter, depth: 0)
+        return compiler.filter
+    }
+
+    mutating func compile(_ filter: JSONValue, depth: Int) throws -> PostgresQuery {
         guard case .object(let members) = filter else {
             throw HTTPProblem(.invalidFilter, "A filter is an object of fields and their values.")
         }
@@ -48,18 +88,25 @@ struct FilterCompiler {
         case "$nor":
             let any = try combine(name, value, separator: " OR ", depth: depth)
             return "\(any) IS NOT TRUE"
+        case "$relatedTo": return try relatedTo(value)
+        case "$text":
+            let search = try TextSearch(value, field: name)
+            filter.uses.append(IndexUse(field: "*", kind: .text))
+            return try count { search.condition(on: access.visible()) }
         default: break
         }
         guard !name.hasPrefix("$") else { throw Self.unknown(name) }
         let target = try Target(name)
         try access.check(target)
         guard case .object(let operators) = value, operators.contains(where: { $0.name.hasPrefix("$") }) else {
+            filter.uses.append(IndexUse(field: name, kind: .equality))
             return try count { try target.equality(value) }
         }
         guard operators.allSatisfy({ $0.name.hasPrefix("$") }) else {
             throw HTTPProblem(.invalidFilter, "Operators and plain members do not mix.", field: name)
         }
-        return try operators.map { try compile($0.name, $0.value, on: target) }.joined(separator: " AND ")
+        let operands = Operands(target: target, members: operators, isOutermost: depth == 0)
+        return try operators.compactMap { try compile($0.name, $0.value, operands) }.joined(separator: " AND ")
     }
 
     private mutating func combine(
@@ -72,51 +119,15 @@ struct FilterCompiler {
         return "(\(parts.joined(separator: separator)))"
     }
 
-    private mutating func compile(_ name: String, _ value: JSONValue, on target: Target) throws -> PostgresQuery {
-        switch name {
-        case "$eq": return try count { try target.equality(value) }
-        case "$ne": return try count { "(\(try target.equality(value))) IS NOT TRUE" }
-        case "$gt": return try count { try target.comparison(">", value) }
-        case "$gte": return try count { try target.comparison(">=", value) }
-        case "$lt": return try count { try target.comparison("<", value) }
-        case "$lte": return try count { try target.comparison("<=", value) }
-        case "$in": return try anyOf(value, name, target)
-        case "$nin":
-            let any = try anyOf(value, name, target)
-            return "\(any) IS NOT TRUE"
-        case "$exists":
-            guard case .bool(let exists) = value else {
-                throw HTTPProblem(.invalidFilter, "$exists takes true or false.", field: target.name)
-            }
-            return try count { exists ? "\(target.expression) IS NOT NULL" : "\(target.expression) IS NULL" }
-        default: throw Self.unknown(name)
-        }
-    }
-
-    private mutating func anyOf(_ value: JSONValue, _ name: String, _ target: Target) throws -> PostgresQuery {
-        guard case .array(let values) = value else {
-            throw HTTPProblem(.invalidFilter, "\(name) takes a list of values.", field: target.name)
-        }
-        guard values.count <= Self.maximumListed else {
-            throw HTTPProblem(.limitExceeded, "\(name) takes at most \(Self.maximumListed) values.", field: target.name)
-        }
-        guard !values.isEmpty else { return "FALSE" }
-        listed += values.count
-        guard listed <= Self.maximumListedInAll else {
-            throw HTTPProblem(.limitExceeded, "All lists of a filter together have at most \(Self.maximumListedInAll) values.")
-        }
-        return try count { "(\(try values.map(target.equality).joined(separator: " OR ")))" }
-    }
-
-    private mutating func count(_ condition: () throws -> PostgresQuery) throws -> PostgresQuery {
-        conditions += 1
-        guard conditions <= Self.maximumConditions else {
+    mutating func count(_ condition: () throws -> PostgresQuery) throws -> PostgresQuery {
+        budget.conditions += 1
+        guard budget.conditions <= Self.maximumConditions else {
             throw HTTPProblem(.limitExceeded, "A filter may have \(Self.maximumConditions) conditions.")
         }
         return try condition()
     }
 
-    private static func unknown(_ name: String) -> HTTPProblem {
+    static func unknown(_ name: String) -> HTTPProblem {
         HTTPProblem(.unknownOperator, "This operator is not known.", field: name)
     }
 }

@@ -24,7 +24,7 @@ struct CollectionStore: Sendable {
     /// - Throws: `limit-exceeded` beyond `maximumCollections`.
     func create(_ collection: CollectionName, of space: AppSpace) async throws {
         let table = try space.table(collection)
-        let (key, search) = (try IndexName.make().identifier, try IndexName.make().identifier)
+        let (key, search, newest) = (try IndexName.make().identifier, try IndexName.make().identifier, try IndexName.make().identifier)
         try await spaces.prepare(space)
         try await postgres.withTransaction(role: space.role) { transaction in
             try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema), 0))")
@@ -54,6 +54,8 @@ struct CollectionStore: Sendable {
             // Without the list of pending entries, which every search would have to walk: after a bulk write it made
             // PostgreSQL prefer reading the whole table.
             try await transaction.execute("CREATE INDEX \(search) ON \(table) USING gin (doc jsonb_path_ops) WITH (fastupdate = off)")
+            // For the newest first, under whatever rules: rows come in order until enough of them may be read.
+            try await transaction.execute("CREATE INDEX \(newest) ON \(table) (created DESC, id)")
         }
     }
 
