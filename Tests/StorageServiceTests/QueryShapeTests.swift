@@ -1,4 +1,5 @@
 import Foundation
+import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletTesting
@@ -133,7 +134,7 @@ import Testing
         let advice = AdviceStore()
         let app = try await StorageApp()
         let scope = QueryScope(space: try app.space(), collection: try CollectionName("Note"), rights: .master)
-        var query = try ListQuery([:], in: scope)
+        var query = try ListQuery(Parameters(), in: scope)
         try query.add(JSONValue(parsing: #"{"age":{"$gt":3},"name":"tim"}"#.utf8), in: scope)
         advice.note(query, in: scope, took: .milliseconds(20))
         #expect(advice.list(of: scope.collection, in: scope.space).isEmpty)

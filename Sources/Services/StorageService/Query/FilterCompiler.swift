@@ -92,7 +92,8 @@ struct FilterCompiler {
         case "$text":
             let search = try TextSearch(value, field: name)
             filter.uses.append(IndexUse(field: "*", kind: .text))
-            return try count { search.condition(on: access.visible()) }
+            let visible = access.visible()
+            return try count { search.condition(on: visible) }
         default: break
         }
         guard !name.hasPrefix("$") else { throw Self.unknown(name) }
