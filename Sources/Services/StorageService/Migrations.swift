@@ -8,6 +8,7 @@ extension StorageService {
     public static let migrations: [Migration] = [
         Migration(number: 1, name: "provision", sql: PackageResources._01_provision_sql),
         Migration(number: 2, name: "space", sql: PackageResources._02_space_sql),
+        Migration(number: 4, name: "query", sql: PackageResources._04_query_sql),
         JobQueue.migration(number: 10, schema: name),
         Migration(number: 11, name: "spool", sql: PackageResources._11_spool_sql),
     ]

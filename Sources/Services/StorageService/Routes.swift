@@ -17,6 +17,10 @@ extension StorageService {
         router.on(.post, "storage/query/:collection/:id/:limit", QueryObjects(objects: objects, rights: rights))
         router.on(.post, "storage/remove/:collection/:id", RemoveObject(idempotency: idempotency, rights: rights))
 
+        router.on(.post, "storage/aggregate/:collection", AggregateObjects(objects: objects, rights: rights))
+        router.on(.post, "storage/distinct/:collection", DistinctValues(objects: objects, rights: rights))
+        router.on(.get, "collections/:collection/advice", ListAdvice(objects: objects))
+
         router.on(.get, "collections", ListCollections(collections: collections))
         router.on(.delete, "collections/:collection", DropCollection(collections: collections))
         router.on(.post, "collections/:collection/rename", RenameCollection(collections: collections))

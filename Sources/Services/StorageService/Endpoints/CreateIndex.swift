@@ -3,14 +3,16 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// `POST /collections/{collection}/indexes` with `{"fields":["age","-name"],"name"?,"unique"?}`, 201; master key.
+/// `POST /collections/{collection}/indexes` with `{"fields":["age","-name"],"kind"?,"name"?,"unique"?,"language"?}`, 201; master key.
 ///
-/// Serves comparisons and orders on these fields. Equality needs none.
+/// Kinds: `ordered` (comparisons and orders on these fields), `prefix`, `text`, `geo`. Equality needs none. Writes go on while it is built.
 struct CreateIndex: Endpoint {
     let indexes: IndexStore
 
     private struct Body: Codable {
         var name: String?
+        var kind: String?
+        var language: String?
         var fields: [String]
         var unique: Bool?
     }
@@ -22,14 +24,20 @@ struct CreateIndex: Endpoint {
         guard (1...IndexStore.maximumFields).contains(body.fields.count) else {
             throw HTTPProblem(.invalidBody, "An index has 1 to \(IndexStore.maximumFields) fields.", field: "fields")
         }
-        let name = body.name ?? body.fields.joined(separator: "_")
+        guard let kind = IndexDefinition.Kind(rawValue: body.kind ?? "ordered") else {
+            throw HTTPProblem(.invalidBody, "A kind is ordered, prefix, text or geo.", field: "kind")
+        }
+        guard body.language == nil || kind == .text else { throw HTTPProblem(.invalidBody, "Only a text index has a language.", field: "language") }
+        let name = body.name ?? ((kind == .ordered ? [] : [kind.rawValue]) + body.fields).joined(separator: "_")
         guard (1...128).contains(name.utf8.count) else {
             throw HTTPProblem(.invalidName, "An index's name has 1 to 128 bytes.", field: "name")
         }
         guard (body.fields + [name]).allSatisfy({ PostgresLiteral($0) != nil && !$0.contains("\"") }) else {
             throw HTTPProblem(.invalidName, "Names in an index have no quote, backslash or control character.", field: "fields")
         }
-        let index = IndexStore.Definition(name: name, fields: body.fields, unique: body.unique ?? false)
+        let index = IndexDefinition(
+            name: name, kind: kind, fields: body.fields, unique: body.unique ?? false,
+            language: kind == .text ? body.language ?? TextSearch.defaultLanguage : nil)
         try await indexes.create(index, on: collection, of: space)
         return try .encoding(index, status: .created)
     }

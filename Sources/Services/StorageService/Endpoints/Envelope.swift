@@ -11,15 +11,19 @@ enum Envelope {
         #"{"config":{"version":null,"date":null},"translation":{"version":null,"date":null},"count":"#
 
     static func response(_ page: ObjectStore.Page, status: HTTPResponse.Status = .ok) -> Response {
-        guard let row = page.rows?.first else { return .json(body(count: page.count, objects: nil), status: status) }
-        return .json(row.withBytes(1) { body(count: page.count, objects: $0) }, status: status)
+        guard let row = page.rows?.first else { return .json(body(page, objects: nil), status: status) }
+        return .json(row.withBytes(1) { body(page, objects: $0) }, status: status)
     }
 
-    private static func body(count: Int, objects: UnsafeRawBufferPointer?) -> ByteBuffer {
+    private static func body(_ page: ObjectStore.Page, objects: UnsafeRawBufferPointer?) -> ByteBuffer {
         var body = ByteBuffer()
         body.reserveCapacity(head.utf8CodeUnitCount + 32 + (objects?.count ?? 0))
         body.writeStaticString(head)
-        body.writeString(String(count))
+        body.writeString(String(page.count))
+        if let cursor = page.cursor {
+            body.writeStaticString(#","cursor":"#)
+            body.writeString(cursor.map { "\"\($0)\"" } ?? "null")
+        }
         body.writeStaticString(#","data":["#)
         if let objects { body.writeBytes(objects) }
         body.writeStaticString("]}")

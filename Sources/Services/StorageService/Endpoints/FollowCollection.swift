@@ -48,6 +48,6 @@ extension Request {
     }
 
     var keys: [String]? {
-        get throws { try uri.queryParameters["keys"].map { try ListQuery.keys($0) } }
+        get throws { try uri.queryParameters["keys"].map { try ListQuery.keys($0, "keys") } }
     }
 }

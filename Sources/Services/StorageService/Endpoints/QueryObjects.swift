@@ -18,7 +18,7 @@ struct QueryObjects: Endpoint {
         }
         let body = try await request.wholeBody(upTo: Self.maximumFilterSizeInBytes)
         let filter = try checked { () throws(JSONError) in try JSONValue(parsing: body.readableBytesView) }
-        query.condition = try FilterCompiler.condition(filter, in: scope)
+        try query.add(filter, in: scope)
         return Envelope.response(try await objects.list(query, in: scope))
     }
 }

@@ -3,16 +3,16 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /storage/{collection}/{id}?keys=&deleted=`; 304 when `If-None-Match` names its entity tag.
+/// `GET /storage/{collection}/{id}?keys=&excludeKeys=&include=&deleted=`; 304 when `If-None-Match` names its entity tag.
 struct ReadObject: Endpoint {
     let objects: ObjectStore
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["keys", "deleted"])
+        try request.allowParameters(["keys", "excludeKeys", "include", "deleted"])
         let (scope, id) = (try await context.scope(rights), try context.objectID)
         let query = try ListQuery(request.uri.queryParameters, in: scope)
-        guard let found = try await objects.find(id, keys: query.keys, includingDeleted: query.includesDeleted, in: scope) else {
+        guard let found = try await objects.find(id, query, in: scope) else {
             throw HTTPProblem(.objectNotFound)
         }
         let tag = try found.entityTag

@@ -32,4 +32,12 @@ struct FieldPath: Sendable, Hashable {
         for literal in literals { expression.append("->\(literal)") }
         return expression
     }
+
+    /// `doc->'address'->>'city'`.
+    var textExpression: PostgresQuery {
+        var expression: PostgresQuery = "doc"
+        for literal in literals.dropLast() { expression.append("->\(literal)") }
+        if let last = literals.last { expression.append("->>\(last)") }
+        return "(\(expression))"
+    }
 }

@@ -9,16 +9,23 @@ struct ListQuery: Sendable {
     static let defaultLimit = 100
     static let maximumLimit = 1_000
     static let maximumSkip = 1_000_000
-    private static let maximumOrderKeys = 4
-    private static let known: Set<Substring> = ["order", "limit", "skip", "keys", "count", "deleted"]
+    private static let known: Set<Substring> = [
+        "order", "limit", "skip", "keys", "excludeKeys", "include", "where", "cursor", "count", "deleted",
+    ]
 
-    var condition: PostgresQuery?
-    /// `ORDER BY` without the words.
-    var order: PostgresQuery = "id"
+    /// All of them must hold.
+    var filters: [JSONValue] = []
+    /// Nil: as the filter says, or by id.
+    var order: [OrderKey]?
     var skip = 0
     var limit = ListQuery.defaultLimit
     /// The top-level fields to answer with; nil: all.
     var keys: [String]?
+    /// The top-level fields to leave out.
+    var excludedKeys: [String] = []
+    var include = Include()
+    /// Where to go on; `.some(nil)`: at the start; nil: pages by `skip`.
+    var cursor: Cursor??
     /// Whether `count` is to be the number of all matches.
     var wantsTotal = false
     var includesDeleted = false
@@ -30,16 +37,53 @@ struct ListQuery: Sendable {
         }
         if let text = parameters["skip"] { skip = try Self.integer(text, "skip", in: 0...Self.maximumSkip) }
         if let text = parameters["limit"] { limit = try Self.integer(text, "limit", in: 0...Self.maximumLimit) }
-        if let text = parameters["keys"] { keys = try Self.keys(text) }
-        if let text = parameters["order"] { order = try Self.order(text, scope.access) }
+        if let text = parameters["keys"] { keys = try Self.keys(text, "keys") }
+        if let text = parameters["excludeKeys"] { excludedKeys = try Self.keys(text, "excludeKeys") }
+        if let text = parameters["include"] { include = try Include(text) }
+        if let text = parameters["order"] { order = try ListOrder.keys(text, scope.access) }
         if let text = parameters["count"] { wantsTotal = try Self.flag(text, "count") }
         if let text = parameters["deleted"] { includesDeleted = try Self.flag(text, "deleted") }
+        if let text = parameters["where"] {
+            guard let filter = try? JSONValue(parsing: text.utf8) else { throw HTTPProblem(.invalidParameter, "It is not JSON.", field: "where") }
+            try add(filter, in: scope)
+        }
+        if let text = parameters["cursor"] {
+            guard skip == 0 else { throw HTTPProblem(.invalidParameter, "A cursor does not go with skip.", field: "cursor") }
+            cursor = .some(text.isEmpty ? nil : try Cursor(text, order: completeOrder))
+        }
     }
+
+    /// - Throws: as `FilterCompiler`.
+    mutating func add(_ filter: JSONValue, in scope: QueryScope) throws {
+        // A mistake is told also when there is nothing to read.
+        _ = try FilterCompiler.filter(filter, in: scope)
+        filters.append(filter)
+    }
+
+    /// All filters as one.
+    func filter(in scope: QueryScope) throws -> Filter? {
+        switch filters.count {
+        case 0: nil
+        case 1: try FilterCompiler.filter(filters[0], in: scope)
+        default:
+            try filters.dropFirst().map { try FilterCompiler.filter($0, in: scope) }
+                .reduce(into: FilterCompiler.filter(filters[0], in: scope)) { sum, next in
+                    sum.condition = "(\(sum.condition)) AND (\(next.condition))"
+                    sum.order = sum.order ?? next.order
+                    sum.collections.formUnion(next.collections)
+                    sum.isCostly = sum.isCostly || next.isCostly
+                    sum.uses += next.uses
+                }
+        }
+    }
+
+    var completeOrder: [OrderKey] { ListOrder.complete(order ?? []) }
 
     /// The page given in the path, `…/{skip}/{limit}`.
     mutating func setPage(skip: String, limit: String) throws {
         self.skip = try Self.integer(skip[...], "skip", in: 0...Self.maximumSkip)
         self.limit = try Self.integer(limit[...], "limit", in: 0...Self.maximumLimit)
+        guard cursor == nil else { throw HTTPProblem(.invalidParameter, "A cursor does not go with skip.", field: "cursor") }
     }
 
     static func integer(_ text: Substring, _ name: String, in range: ClosedRange<Int>) throws -> Int {
@@ -58,31 +102,11 @@ struct ListQuery: Sendable {
         }
     }
 
-    static func keys(_ text: Substring) throws -> [String] {
+    static func keys(_ text: Substring, _ name: String) throws -> [String] {
         let keys = text.split(separator: ",").map(String.init)
         guard !keys.isEmpty, keys.count <= 100, keys.allSatisfy({ !$0.contains(".") && PostgresLiteral($0) != nil }) else {
-            throw HTTPProblem(.invalidParameter, "It must be 1 to 100 names of top-level fields.", field: "keys")
+            throw HTTPProblem(.invalidParameter, "It must be 1 to 100 names of top-level fields.", field: name)
         }
         return keys
-    }
-
-    /// `name,-age`; `id` follows so that pages never overlap.
-    private static func order(_ text: Substring, _ access: Access) throws -> PostgresQuery {
-        let names = text.split(separator: ",", omittingEmptySubsequences: false)
-        guard names.count <= maximumOrderKeys else {
-            throw HTTPProblem(.invalidParameter, "At most \(maximumOrderKeys) fields can be ordered by.", field: "order")
-        }
-        var order = try names.map { name -> PostgresQuery in
-            let target: Target
-            do {
-                target = try Target(String(name.hasPrefix("-") ? name.dropFirst() : name))
-            } catch {
-                throw HTTPProblem(.invalidParameter, "This is not a field's name or dotted path.", field: "order")
-            }
-            try access.check(target)
-            return name.hasPrefix("-") ? "\(target.expression) DESC" : target.expression
-        }
-        order.append("id")
-        return order.joined(separator: ", ")
     }
 }

@@ -6,6 +6,8 @@ struct QueryScope: Sendable {
     let space: AppSpace
     let collection: CollectionName
     let rights: Rights
+    /// Collections that a filter may name and that are not there: they are empty.
+    var missing: Set<CollectionName> = []
 
     var access: Access { rights.access(to: collection) }
 
@@ -15,6 +17,16 @@ struct QueryScope: Sendable {
 
     /// The same asker, at another collection: for subqueries and includes.
     func scope(of other: CollectionName) -> QueryScope {
-        QueryScope(space: space, collection: other, rights: rights)
+        QueryScope(space: space, collection: other, rights: rights, missing: missing)
     }
+
+    /// What to select from: the table, or nothing in its shape.
+    var source: PostgresQuery {
+        get throws { missing.contains(collection) ? Self.nothing : "\(try table)" }
+    }
+
+    private static let nothing: PostgresQuery = """
+        (SELECT NULL::text AS id, NULL::timestamptz AS created, NULL::timestamptz AS updated, NULL::timestamptz AS deleted, \
+        NULL::bigint AS version, NULL::text[] AS readers, NULL::text[] AS writers, NULL::jsonb AS doc WHERE FALSE) AS nothing
+        """
 }

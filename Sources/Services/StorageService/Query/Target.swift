@@ -28,48 +28,61 @@ enum Target {
         }
     }
 
-    /// Whether the field is an array that has every one of the values; one search of the index.
-    func containsAll(_ values: [JSONValue]) throws -> PostgresQuery {
-        guard case .document(let path) = self else { throw HTTPProblem(.invalidFilter, "This field is no array.", field: name) }
-        let values = try values.map { try TypedValue.normalized($0, field: name) }
-        // Containment looks into arrays and objects inside the array; what it finds there has to be an element itself.
-        let exact = values.filter(\.isContainer).map { value -> PostgresQuery in
-            "\(PostgresJSON(value.text)) IN (SELECT jsonb_array_elements(\(path.expression)))"
+    /// The value as `jsonb`.
+    var json: PostgresQuery {
+        switch self {
+        case .system(let field): "to_jsonb(\(field.column))"
+        case .document(let path): path.expression
         }
-        let all: PostgresQuery = "(doc @> \(Self.document(path, .array(values))) AND jsonb_typeof(\(path.expression)) = 'array'"
-        return exact.isEmpty ? "\(all))" : "\(all) AND \(exact.joined(separator: " AND ")))"
     }
 
-    /// Whether the field is an array whose every element is among the values.
-    func isContained(in values: [JSONValue]) throws -> PostgresQuery {
-        guard case .document(let path) = self else { throw HTTPProblem(.invalidFilter, "This field is no array.", field: name) }
-        let values = try values.map { try TypedValue.normalized($0, field: name) }
-        return """
-            (CASE jsonb_typeof(\(path.expression)) WHEN 'array' THEN NOT EXISTS (
-                SELECT FROM jsonb_array_elements(\(path.expression)) AS element
-                WHERE element NOT IN (SELECT jsonb_array_elements(\(PostgresJSON(JSONValue.array(values).text))))) ELSE FALSE END)
-            """
+    /// The value as `text`: `doc->'address'->>'city'`.
+    var text: PostgresQuery {
+        switch self {
+        case .system(let field): "\(field.column)::text"
+        case .document(let path): path.textExpression
+        }
     }
 
     func equality(_ value: JSONValue) throws -> PostgresQuery {
-        let value = try TypedValue.normalized(value, field: name)
         switch self {
         case .system(let field):
             if value == .null { return "\(field.column) IS NULL" }
             return "\(field.column) = \(try bound(value, as: field))"
         case .document(let path):
+            let value = try normalized(value)
             switch value {
             case .null: return "(\(path.expression) IS NULL OR \(path.expression) = 'null'::jsonb)"
             case .bool, .number, .string:
                 return "(doc @> \(Self.document(path, value)) OR doc @> \(Self.document(path, .array([value]))))"
             case .array: return "\(path.expression) = \(PostgresJSON(value.text))"
             case .object where value["__type"] != nil:
-                // Typed values have one form and no arrays' meaning: an array holds when it contains the value.
-                return "(doc @> \(Self.document(path, value)) OR doc @> \(Self.document(path, .array([value]))))"
+                // Typed values have one form, so that a list with it among its elements is found by containment.
+                return """
+                    ((doc @> \(Self.document(path, value)) AND \(path.expression) = \(PostgresJSON(value.text))) \
+                    OR doc @> \(Self.document(path, .array([value]))))
+                    """
             case .object:
                 return "(doc @> \(Self.document(path, value)) AND \(path.expression) = \(PostgresJSON(value.text)))"
             }
         }
+    }
+
+    /// `$all`: a list with all of these among its elements.
+    func contains(_ values: [JSONValue]) throws -> PostgresQuery {
+        let path = try documentPath("$all")
+        return "doc @> \(Self.document(path, .array(try values.map(normalized))))"
+    }
+
+    /// `$containedBy`: a list with none but these among its elements.
+    func isContained(in values: [JSONValue]) throws -> PostgresQuery {
+        let path = try documentPath("$containedBy").expression
+        let list = PostgresJSON(JSONValue.array(try values.map(normalized)).text)
+        return """
+            (jsonb_typeof(\(path)) = 'array' AND NOT EXISTS (\
+            SELECT jsonb_array_elements(CASE WHEN jsonb_typeof(\(path)) = 'array' THEN \(path) ELSE '[]' END) \
+            EXCEPT SELECT jsonb_array_elements(\(list))))
+            """
     }
 
     func comparison(_ sign: StaticString, _ value: JSONValue) throws -> PostgresQuery {
@@ -77,23 +90,52 @@ enum Target {
         case .system(let field):
             return "\(field.column) \(unescaped: sign) \(try bound(value, as: field))"
         case .document(let path):
+            let value = try normalized(value)
+            let expression = path.expression
             let type: PostgresQuery
             switch value {
             case .number: type = "'number'"
             case .string: type = "'string'"
             case .bool: type = "'boolean'"
             case .object where value["__type"] == .string("Date"):
-                // Objects of the same two members compare by their values, and a Date has one form: its order is the order in time.
-                let date = try TypedValue.normalized(value, field: self.name)
-                let expression = path.expression
+                // Two Dates have members of the same names, so that only what `iso` says makes the order.
                 return """
-                    (\(expression)->>'__type' = 'Date' AND jsonb_typeof(\(expression)->'iso') = 'string' \
-                    AND \(expression) \(unescaped: sign) \(PostgresJSON(date.text)))
+                    (\(expression)->>'__type' = 'Date' AND jsonb_typeof(\(expression)) = 'object' \
+                    AND \(expression) \(unescaped: sign) \(PostgresJSON(value.text)))
                     """
             default: throw HTTPProblem(.invalidFilter, "Only numbers, strings, booleans and Dates can be compared.", field: name)
             }
-            let expression = path.expression
             return "(jsonb_typeof(\(expression)) = \(type) AND \(expression) \(unescaped: sign) \(PostgresJSON(value.text)))"
+        }
+    }
+
+    /// A string that the pattern finds something in.
+    ///
+    /// What all matches begin with is a range of bytes, which a `prefix` index serves.
+    func match(_ pattern: RegexPattern) -> PostgresQuery {
+        var conditions: [PostgresQuery] = []
+        if case .document(let path) = self { conditions.append("jsonb_typeof(\(path.expression)) = 'string'") }
+        if let prefix = pattern.prefix {
+            conditions.append("\(text) ~>=~ \(prefix)")
+            if let bound = RegexPattern.upperBound(of: prefix) { conditions.append("\(text) ~<~ \(bound)") }
+        }
+        if !pattern.isPrefixOnly || pattern.prefix == nil { conditions.append("\(text) ~ \(pattern.text)") }
+        return "(\(conditions.joined(separator: " AND ")))"
+    }
+
+    /// - Throws: `invalid-filter` for a system field.
+    func documentPath(_ name: String) throws -> FieldPath {
+        guard case .document(let path) = self else {
+            throw HTTPProblem(.invalidFilter, "\(name) is for fields of the document.", field: self.name)
+        }
+        return path
+    }
+
+    private func normalized(_ value: JSONValue) throws -> JSONValue {
+        do {
+            return try TypedValue.normalized(value, field: name)
+        } catch let problem as HTTPProblem where problem.code == .invalidBody {
+            throw HTTPProblem(.invalidFilter, problem.detail, field: problem.field)
         }
     }
 
@@ -110,19 +152,12 @@ enum Target {
         case (.id, .string(let id)): return "\(id)"
         case (.version, .number(let literal)):
             if let version = Int(literal) { return "\(version)" }
+        case (.created, .object), (.updated, .object), (.deleted, .object):
+            if value["__type"] == .string("Date"), case .string(let text) = value["iso"], let date = Timestamps.date(text) { return "\(date)" }
         case (.created, .string(let text)), (.updated, .string(let text)), (.deleted, .string(let text)):
             if let date = Timestamps.date(text) { return "\(date)" }
         default: break
         }
         throw HTTPProblem(.invalidFilter, "The value's type does not fit the field.", field: name)
-    }
-}
-
-extension JSONValue {
-    fileprivate var isContainer: Bool {
-        switch self {
-        case .array, .object: true
-        default: false
-        }
     }
 }

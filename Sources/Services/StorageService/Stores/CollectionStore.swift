@@ -24,7 +24,6 @@ struct CollectionStore: Sendable {
     /// - Throws: `limit-exceeded` beyond `maximumCollections`.
     func create(_ collection: CollectionName, of space: AppSpace) async throws {
         let table = try space.table(collection)
-        let (key, search) = (try IndexName.make().identifier, try IndexName.make().identifier)
         try await spaces.prepare(space)
         try await postgres.withTransaction(role: space.role) { transaction in
             try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema), 0))")
@@ -40,7 +39,7 @@ struct CollectionStore: Sendable {
             try await Self.makeTable(table, in: transaction)
             try await transaction.execute(
                 "INSERT INTO \(try space.own("_collections")) (name) VALUES (\(collection.text)) ON CONFLICT DO NOTHING")
-            try await Self.makeIndexes(table, key: key, search: search, in: transaction)
+            try await Self.makeIndexes(table, in: transaction)
         }
     }
 
@@ -60,16 +59,16 @@ struct CollectionStore: Sendable {
             """)
     }
 
-    /// The primary key, and the index on every equality.
-    static func makeIndexes(
-        _ table: PostgresIdentifier, key: PostgresIdentifier, search: PostgresIdentifier, in transaction: PostgresTransaction,
-        timeout: Duration? = nil
-    ) async throws {
+    /// The primary key, the index on every equality, and the one on the order of creation.
+    static func makeIndexes(_ table: PostgresIdentifier, in transaction: PostgresTransaction, timeout: Duration? = nil) async throws {
+        let (key, search, newest) = (try IndexName.make().identifier, try IndexName.make().identifier, try IndexName.make().identifier)
         try await transaction.execute("ALTER TABLE \(table) ADD CONSTRAINT \(key) PRIMARY KEY (id)", timeout: timeout)
         // Without the list of pending entries, which every search would have to walk: after a bulk write it made
         // PostgreSQL prefer reading the whole table.
         try await transaction.execute(
             "CREATE INDEX \(search) ON \(table) USING gin (doc jsonb_path_ops) WITH (fastupdate = off)", timeout: timeout)
+        // For the newest first, under whatever rules: rows come in order until enough of them may be read.
+        try await transaction.execute("CREATE INDEX \(newest) ON \(table) (created DESC, id)", timeout: timeout)
     }
 
     /// Takes back a collection that was made for objects that then did not come.

@@ -16,47 +16,77 @@ struct IndexStore: Sendable {
     let postgres: PostgresClient
     let spaces: Spaces
 
-    struct Definition: Codable, Sendable, Equatable {
-        /// Given by the client, or the fields joined by `_`.
-        var name: String
-        /// Dotted paths or system fields; `-` in front for descending order.
-        var fields: [String]
-        /// Among objects that are not removed.
-        var unique: Bool
-    }
+    typealias Definition = IndexDefinition
 
+    /// Builds it while reads and writes go on. A failed build leaves nothing behind; one that was cut off is cleared away by the next.
+    ///
+    /// Waits for transactions that have changed the collection, at most as long as for a lock.
+    ///
     /// - Throws: `collection-not-found`, `conflict` when the name is taken or the data are not unique, `limit-exceeded`.
     func create(_ index: Definition, on collection: CollectionName, of space: AppSpace) async throws {
-        let table = try space.table(collection)
-        let keys = try index.fields.map(Self.key).joined(separator: ", ")
-        let internalName = IndexName.make()
-        let identifier = try internalName.identifier
-        guard let qualified = PostgresIdentifier(schema: space.schema, name: internalName.text),
-            let comment = PostgresLiteral(try Self.comment(index))
-        else { throw HTTPProblem(.invalidName) }
+        let (table, keys) = (try space.table(collection), try index.keys())
         let unique: PostgresQuery = index.unique ? "UNIQUE " : ""
-        let scope: PostgresQuery = index.unique ? " WHERE deleted IS NULL" : ""
         try await spaces.prepare(space)
         do {
+            // Holds a lock and nothing else that the build, on another connection, would wait for.
             try await postgres.withTransaction(role: space.role) { transaction in
-                try await transaction.execute("LOCK TABLE \(table) IN SHARE MODE")
-                let existing = try await Self.list(on: collection, of: space, transaction)
-                guard !existing.contains(where: { $0.definition.name == index.name }) else {
-                    throw HTTPProblem(.conflict, "An index \"\(index.name)\" exists.", field: "name")
-                }
-                guard existing.count < Self.maximumIndexes else {
-                    throw HTTPProblem(.limitExceeded, "A collection may have \(Self.maximumIndexes) indexes.")
-                }
-                try await transaction.executeScript("SET LOCAL statement_timeout = '\(Self.buildTimeout.components.seconds)s'")
                 try await transaction.execute(
-                    "CREATE \(unique)INDEX \(identifier) ON \(table) (\(keys))\(scope)", timeout: Self.buildTimeout)
-                try await transaction.execute("COMMENT ON INDEX \(qualified) IS \(comment)")
+                    "SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema + "." + collection.text), 1))", timeout: Self.buildTimeout)
+                try await check(index, on: collection, of: space)
+                let name = IndexName.make()
+                let (building, finished) = (try Self.qualified("_b" + name.text.dropFirst(), space), try Self.qualified(name.text, space))
+                guard let plain = PostgresIdentifier("_b" + name.text.dropFirst()), let comment = PostgresLiteral(try Self.comment(index)) else {
+                    throw HTTPProblem(.invalidName)
+                }
+                do {
+                    try await run("CREATE \(unique)INDEX CONCURRENTLY \(plain) ON \(table) \(keys)\(index.condition)", in: space)
+                    try await transaction.execute("ALTER INDEX \(building) RENAME TO \(try name.identifier)")
+                    try await transaction.execute("COMMENT ON INDEX \(finished) IS \(comment)")
+                } catch {
+                    // Also when the client has gone: the task's cancellation must not keep the remains.
+                    await Task { _ = try? await run("DROP INDEX CONCURRENTLY IF EXISTS \(building)", in: space) }.value
+                    throw error
+                }
             }
         } catch let error as PostgresError where error.isUndefinedTable {
             throw HTTPProblem(.collectionNotFound)
         } catch let error as PostgresError {
             throw error.clientProblem ?? error
         }
+    }
+
+    /// Whether the index can be made; clears away what builds that were cut off have left.
+    private func check(_ index: Definition, on collection: CollectionName, of space: AppSpace) async throws {
+        let (existing, remains) = try await postgres.withTransaction(role: space.role) { transaction in
+            try await Self.requireTable(collection, of: space, transaction)
+            let rows = try await transaction.query(
+                """
+                SELECT i.relname::text FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid
+                WHERE t.relname = \(collection.text) AND t.relnamespace = to_regnamespace(quote_ident(\(space.schema)))
+                    AND i.relname ~ '^_b[0-9a-f]{32}$'
+                """)
+            return (try await Self.list(on: collection, of: space, transaction), try rows.map { try $0.decode(0, as: String.self) })
+        }
+        for name in remains { try await run("DROP INDEX CONCURRENTLY IF EXISTS \(try Self.qualified(name, space))", in: space) }
+        guard !existing.contains(where: { $0.definition.name == index.name }) else {
+            throw HTTPProblem(.conflict, "An index \"\(index.name)\" exists.", field: "name")
+        }
+        guard existing.count < Self.maximumIndexes else {
+            throw HTTPProblem(.limitExceeded, "A collection may have \(Self.maximumIndexes) indexes.")
+        }
+    }
+
+    /// Alone in its transaction, as what is done concurrently must be.
+    private func run(_ statement: PostgresQuery, in space: AppSpace) async throws {
+        var statement = statement
+        statement.role = space.role
+        statement.isPrepared = false
+        try await postgres.execute(statement, timeout: Self.buildTimeout)
+    }
+
+    private static func qualified(_ name: String, _ space: AppSpace) throws -> PostgresIdentifier {
+        guard let identifier = PostgresIdentifier(schema: space.schema, name: name) else { throw HTTPProblem(.invalidName) }
+        return identifier
     }
 
     /// - Throws: `collection-not-found`.
@@ -104,12 +134,6 @@ struct IndexStore: Sendable {
             let comment = try row.decode(1, as: String.self)
             return (try row.decode(0), try JSONDecoder().decode(Definition.self, from: Data(comment.utf8)))
         }
-    }
-
-    private static func key(_ field: String) throws -> PostgresQuery {
-        let isDescending = field.hasPrefix("-")
-        let target = try Target(isDescending ? String(field.dropFirst()) : field)
-        return isDescending ? "(\(target.expression)) DESC" : "(\(target.expression))"
     }
 
     private static func comment(_ index: Definition) throws -> String {

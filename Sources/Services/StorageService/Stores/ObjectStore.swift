@@ -15,6 +15,7 @@ struct ObjectStore: Sendable {
     let collections: CollectionStore
     let rights: RightsStore
     let signal: ChangeSignal
+    let advice = AdviceStore()
     /// Where statements run instead of on their own, for a batch that is all or nothing.
     private var transaction: PostgresTransaction?
 
@@ -40,6 +41,8 @@ struct ObjectStore: Sendable {
         var count: Int
         /// One row, whose cell 1 is the objects' JSON texts joined by commas; nil: none.
         var rows: PostgresRows?
+        /// Where the next page begins, of a list read by cursors; `.some(nil)`: there is none.
+        var cursor: String??
     }
 
     /// What became of one object.
@@ -57,49 +60,54 @@ struct ObjectStore: Sendable {
     ///
     /// - Throws: `forbidden`.
     func list(_ query: ListQuery, in scope: QueryScope) async throws -> Page {
-        let access = scope.access
-        try access.require(.find)
-        if query.wantsTotal { try access.require(.count) }
-        let table = try scope.table
-        let condition = Self.condition(query, access.readable(for: .find))
-        let counted = Self.condition(query, access.readable(for: .count))
-        let total: PostgresQuery = query.wantsTotal ? "(SELECT count(*) FROM \(table) WHERE \(counted))" : "count(*)"
-        let rows = try await reading(of: scope) {
-            """
-            SELECT \(total),
-                CASE WHEN max(size) > \(Self.maximumPageSizeInBytes) THEN NULL
-                ELSE coalesce(string_agg(object, ',') FILTER (WHERE size <= \(Self.maximumPageSizeInBytes)), '') END
-            FROM (
-                SELECT object, sum(octet_length(object)) OVER (ROWS UNBOUNDED PRECEDING) AS size
-                FROM (
-                    SELECT \(Rendering.object(access, keys: query.keys)) AS object FROM \(table)
-                    WHERE \(condition) ORDER BY \(query.order) LIMIT \(query.limit) OFFSET \(query.skip)) AS page) AS sized
-            """
-        }
-        guard let rows, let row = rows.first else { return Page(count: 0, rows: nil) }
+        try scope.access.require(.find)
+        if query.wantsTotal { try scope.access.require(.count) }
+        let known = query.include.isEmpty ? [:] : try await rights.collections(of: scope.space)
+        let start = ContinuousClock.now
+        let rows = try await reading(of: scope) { try ListStatement(query, in: $0, known: known) }
+        advice.note(query, in: scope, took: ContinuousClock.now - start)
+        let end: String?? = query.cursor == nil ? nil : .some(nil)
+        guard let rows, let row = rows.first else { return Page(count: 0, rows: nil, cursor: end) }
         guard try row.decode(1, as: String?.self) != nil else {
             throw HTTPProblem(
                 .limitExceeded, "The page would have more than \(Self.maximumPageSizeInBytes) bytes: lower limit, or set keys.",
                 field: "limit")
         }
-        return Page(count: try row.decode(0, as: Int.self), rows: rows)
+        var page = Page(count: try row.decode(0, as: Int.self), rows: rows, cursor: end)
+        if query.cursor != nil, let position = try row.decode(2, as: String?.self) {
+            page.cursor = .some(Cursor.text(position, order: query.completeOrder))
+        }
+        return page
     }
 
-    /// Nil when there is no such object.
+    /// Nil when there is no such object. Of the query only what says how an object is shown counts.
     ///
     /// - Throws: `forbidden`.
-    func find(_ id: ObjectID, keys: [String]?, includingDeleted: Bool, in scope: QueryScope) async throws -> Written? {
-        let access = scope.access
-        try access.require(.get)
-        let table = try scope.table
-        let conditions = [includingDeleted ? nil : "deleted IS NULL", access.readable(for: .get)].compactMap(\.self)
-        let rows = try await reading(of: scope) {
-            """
-            SELECT \(Rendering.object(access, keys: keys)), \(Rendering.entityTag) FROM \(table)
-            WHERE \((["id = \(id.text)"] + conditions).joined(separator: " AND "))
-            """
+    func find(_ id: ObjectID, _ query: ListQuery, in scope: QueryScope) async throws -> Written? {
+        try scope.access.require(.get)
+        let known = query.include.isEmpty ? [:] : try await rights.collections(of: scope.space)
+        let rows = try await reading(of: scope) { scope in
+            let access = scope.access
+            let conditions = [query.includesDeleted ? nil : "deleted IS NULL", access.readable(for: .get)].compactMap(\.self)
+            let shown = try Shown(query, in: scope, known: known)
+            return Statement(
+                """
+                SELECT \(shown.object), \(Rendering.entityTag) FROM \(try scope.table)
+                WHERE \((["id = \(id.text)"] + conditions).joined(separator: " AND "))
+                """, others: shown.collections)
         }
         return rows.flatMap { $0.isEmpty ? nil : Written(rows: $0) }
+    }
+
+    /// The answer of an aggregation or of a search for distinct values: cell 0 the number of rows, cell 1 their JSON texts joined by commas.
+    ///
+    /// - Throws: `forbidden`.
+    func summarize(_ query: some SummaryQuery, in scope: QueryScope) async throws -> Page {
+        try scope.access.require(.find)
+        try scope.access.require(.count)
+        let rows = try await reading(of: scope) { try query.statement(in: $0) }
+        guard let rows, let row = rows.first else { return Page(count: 0, rows: nil) }
+        return Page(count: try row.decode(0, as: Int.self), rows: rows)
     }
 
     // MARK: Writing
@@ -417,11 +425,6 @@ struct ObjectStore: Sendable {
         return "CASE WHEN EXISTS (SELECT FROM old) THEN (SELECT \(unescaped: kept) FROM old) ELSE \(names) END"
     }
 
-    private static func condition(_ query: ListQuery, _ readable: PostgresQuery?) -> PostgresQuery {
-        let parts = [query.includesDeleted ? nil : "deleted IS NULL" as PostgresQuery, readable, query.condition].compactMap(\.self)
-        return parts.isEmpty ? "TRUE" : parts.joined(separator: " AND ")
-    }
-
     // MARK: Fields
 
     /// - Throws: `forbidden` naming a field that nobody has written yet and the asker may not add.
@@ -448,6 +451,37 @@ struct ObjectStore: Sendable {
 
     // MARK: Running
 
+    /// Runs a statement that may read other collections, each of which is empty when it does not exist.
+    private func reading(of scope: QueryScope, _ statement: (QueryScope) throws -> some ReadStatement) async throws -> PostgresRows? {
+        try await spaces.prepare(scope.space)
+        let first = try statement(scope)
+        do {
+            return try await run(first, in: scope.space)
+        } catch let error as PostgresError where error.isUndefinedTable {
+            guard !first.others.isEmpty else { return nil }
+            let all = first.others.union([scope.collection])
+            let rows = try await run(
+                "SELECT tablename::text FROM pg_tables WHERE schemaname = \(scope.space.schema) AND tablename = ANY (\(all.map(\.text)))",
+                in: scope.space)
+            let found = Set(try rows.map { try $0.decode(0, as: String.self) })
+            guard found.contains(scope.collection.text) else { return nil }
+            var scope = scope
+            scope.missing = all.filter { !found.contains($0.text) }
+            return try await run(try statement(scope), in: scope.space)
+        }
+    }
+
+    private func run(_ statement: some ReadStatement, in space: AppSpace) async throws -> PostgresRows {
+        do {
+            return try await run(statement.sql, in: space, timeout: statement.isCostly ? Self.costlyTimeout : nil)
+        } catch let error as PostgresError where statement.isCostly && error.code == .timeout && error.mayHaveExecuted {
+            throw HTTPProblem(.limitExceeded, "The patterns of the filter take too long.", field: "$regex", cause: error.description)
+        }
+    }
+
+    /// For a filter with patterns, which may take for ever on one object.
+    private static let costlyTimeout: Duration = .seconds(3)
+
     /// Runs a statement on a table that may not exist: nil then.
     private func reading(of scope: QueryScope, _ statement: () throws -> PostgresQuery) async throws -> PostgresRows? {
         try await spaces.prepare(scope.space)
@@ -471,12 +505,12 @@ struct ObjectStore: Sendable {
         }
     }
 
-    private func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
+    private func run(_ statement: PostgresQuery, in space: AppSpace, timeout: Duration? = nil) async throws -> PostgresRows {
         var statement = statement
         statement.role = space.role
         do {
-            if let transaction { return try await transaction.query(statement) }
-            return try await postgres.query(statement)
+            if let transaction { return try await transaction.query(statement, timeout: timeout) }
+            return try await postgres.query(statement, timeout: timeout)
         } catch let error as PostgresError {
             if error.isMissingSpace { spaces.forget(space) }
             throw error.clientProblem ?? error
@@ -497,7 +531,7 @@ extension PostgresError {
         return switch sqlState {
         case "23505": HTTPProblem(.conflict, "An object with these values of a unique index exists.", cause: description)
         case "MT403": HTTPProblem(.forbidden, "The collection's rules do not allow this object.", cause: description)
-        case "2201B": HTTPProblem(.invalidFilter, "The regular expression is not valid.", cause: description)
+        case "2201B": HTTPProblem(.invalidFilter, "This pattern is not valid.", field: "$regex", cause: description)
         case "54000", "54001": HTTPProblem(.limitExceeded, "The request is too large for the database.", cause: description)
         case "22P02", "22P05", "22003", "2200G": HTTPProblem(.invalidBody, "A value cannot be stored.", cause: description)
         case "MT409": HTTPProblem(.conflict, "The id of one of the objects is taken.", field: "_id")

@@ -7,11 +7,31 @@ enum Rendering {
     /// Ids need no escape (`ObjectID`). Concatenation costs about half of `jsonb_build_object(…) || doc`.
     static func object(_ access: Access, keys: [String]? = nil) -> PostgresQuery {
         guard let keys else { return "\(system) || \(whole(access))" }
+        return object(access.visible(), keys: keys)
+    }
+
+    /// The object with this in place of its document.
+    static func object(_ document: PostgresQuery, keys: [String]?) -> PostgresQuery {
+        guard let keys else {
+            return """
+                \(system) || (SELECT CASE WHEN shown.doc = '{}'::jsonb THEN '}' ELSE ',' || substr(shown.doc::text, 2) END \
+                FROM (SELECT \(document) AS doc OFFSET 0) AS shown)
+                """
+        }
         return """
             \(system) || coalesce((
                 SELECT string_agg(',' || to_json(member.key)::text || ':' || member.value::text, '')
-                FROM jsonb_each(\(access.visible())) AS member WHERE member.key = ANY (\(keys))), '') || '}'
+                FROM jsonb_each(\(document)) AS member WHERE member.key = ANY (\(keys))), '') || '}'
             """
+    }
+
+    /// The system fields of an object that takes a pointer's place, as `jsonb`.
+    static func included(_ collection: CollectionName) -> PostgresQuery {
+        """
+        jsonb_strip_nulls(jsonb_build_object('__type', 'Object', 'className', \(collection.text), '_id', id, \
+        'created', to_char(created, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'updated', to_char(updated, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), \
+        '_readers', to_jsonb(readers), '_writers', to_jsonb(writers), '_version', version))
+        """
     }
 
     /// `3-1795262400000`: the version with the time of the write in milliseconds, since an id may be deleted and used again.

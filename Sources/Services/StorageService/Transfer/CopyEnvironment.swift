@@ -117,7 +117,6 @@ struct EnvironmentCopy {
     /// The index on every equality, and those the app made.
     func index(_ table: Table) async throws {
         let interim = try identifier(test, table.interim)
-        let (key, search) = (try IndexName.make().identifier, try IndexName.make().identifier)
         let rows = try await transaction.query(
             """
             SELECT pg_get_indexdef(i.oid), obj_description(i.oid, 'pg_class')
@@ -127,7 +126,7 @@ struct EnvironmentCopy {
             """)
         try await become(test.role)
         try await transaction.executeScript("REVOKE ALL ON \(interim.quoted) FROM \(try copier.quoted)", timeout: timeout)
-        try await CollectionStore.makeIndexes(interim, key: key, search: search, in: transaction, timeout: timeout)
+        try await CollectionStore.makeIndexes(interim, in: transaction, timeout: timeout)
         for row in rows {
             let (definition, comment) = (try row.decode(0, as: String.self), try row.decode(1, as: String.self))
             // `CREATE [UNIQUE] INDEX name ON schema.table USING …`, as PostgreSQL itself writes it.

@@ -1,0 +1,19 @@
+import Hummingbird
+import MartletCore
+import MartletHTTP
+
+/// `POST /storage/aggregate/{collection}`: counts, sums, averages, least and greatest values, by groups; the body is an `AggregateQuery`.
+///
+/// Needs the rights to find and to count; a hidden field is refused. Answers the envelope with a row for each group.
+struct AggregateObjects: Endpoint {
+    let objects: ObjectStore
+    let rights: RightsStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        let scope = try await context.scope(rights)
+        let body = try await request.wholeBody(upTo: QueryObjects.maximumFilterSizeInBytes)
+        let value = try checked { () throws(JSONError) in try JSONValue(parsing: body.readableBytesView) }
+        return Envelope.response(try await objects.summarize(try AggregateQuery(value, in: scope), in: scope))
+    }
+}

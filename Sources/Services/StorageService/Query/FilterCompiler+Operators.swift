@@ -1,0 +1,152 @@
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// A field with all the operators on it: some say more about another one.
+struct Operands {
+    let target: Target
+    let members: [JSONValue.Member]
+    /// Whether the whole filter holds only if these do, so that they may bring an order.
+    let isOutermost: Bool
+
+    func value(_ name: String) -> JSONValue? { members.first { $0.name == name }?.value }
+
+    func refusal(_ detail: String) -> HTTPProblem { HTTPProblem(.invalidFilter, detail, field: target.name) }
+}
+
+extension FilterCompiler {
+    /// Nil for what another operator has taken in.
+    mutating func compile(_ name: String, _ value: JSONValue, _ operands: Operands) throws -> PostgresQuery? {
+        let target = operands.target
+        switch name {
+        case "$eq":
+            use(target, .equality)
+            return try count { try target.equality(value) }
+        case "$ne":
+            use(target, .none)
+            return try count { "(\(try target.equality(value))) IS NOT TRUE" }
+        case "$gt": return try compare(target, ">", value)
+        case "$gte": return try compare(target, ">=", value)
+        case "$lt": return try compare(target, "<", value)
+        case "$lte": return try compare(target, "<=", value)
+        case "$in":
+            use(target, .equality)
+            return try anyOf(value, name, target)
+        case "$nin":
+            use(target, .none)
+            let any = try anyOf(value, name, target)
+            return "\(any) IS NOT TRUE"
+        case "$exists":
+            guard case .bool(let exists) = value else { throw operands.refusal("$exists takes true or false.") }
+            use(target, .none)
+            return try count { exists ? "\(target.expression) IS NOT NULL" : "\(target.expression) IS NULL" }
+        case "$all": return try all(value, operands)
+        case "$containedBy":
+            use(target, .none)
+            let values = try listed(value, name, target)
+            return try count { try target.isContained(in: values) }
+        case "$regex": return try match(value, options: operands.value("$options"), operands)
+        case "$options":
+            guard operands.value("$regex") != nil else { throw operands.refusal("$options goes with $regex.") }
+            return nil
+        case "$text":
+            let search = try TextSearch(value, field: target.name)
+            use(target, .text)
+            return try count { search.condition(on: try target.documentPath(name).expression) }
+        case "$inQuery": return try inQuery(value, target)
+        case "$notInQuery":
+            let condition = try inQuery(value, target)
+            return "\(condition) IS NOT TRUE"
+        case "$select": return try select(value, name, target)
+        case "$dontSelect":
+            let condition = try select(value, name, target)
+            return "\(condition) IS NOT TRUE"
+        default: return try compileGeo(name, value, operands)
+        }
+    }
+
+    mutating func use(_ target: Target, _ kind: IndexUse.Kind) {
+        filter.uses.append(IndexUse(field: target.name, kind: kind))
+    }
+
+    private mutating func compare(_ target: Target, _ sign: StaticString, _ value: JSONValue) throws -> PostgresQuery {
+        use(target, .ordered)
+        var value = value
+        if let relative = value["$relativeTime"], case .object(let members) = value {
+            guard case .string(let text) = relative, members.count == 1 else {
+                throw HTTPProblem(.invalidFilter, "$relativeTime takes a string.", field: target.name)
+            }
+            let date = try RelativeTime.date(text, from: now, field: target.name)
+            value = .object([.init("__type", .string("Date")), .init("iso", .string(Timestamps.text(date)))])
+        }
+        return try count { try target.comparison(sign, value) }
+    }
+
+    private mutating func listed(_ value: JSONValue, _ name: String, _ target: Target) throws -> [JSONValue] {
+        guard case .array(let values) = value else {
+            throw HTTPProblem(.invalidFilter, "\(name) takes a list of values.", field: target.name)
+        }
+        guard values.count <= Self.maximumListed else {
+            throw HTTPProblem(.limitExceeded, "\(name) takes at most \(Self.maximumListed) values.", field: target.name)
+        }
+        budget.listed += values.count
+        guard budget.listed <= Self.maximumListedInAll else {
+            throw HTTPProblem(.limitExceeded, "All lists of a filter together have at most \(Self.maximumListedInAll) values.")
+        }
+        return values
+    }
+
+    private mutating func anyOf(_ value: JSONValue, _ name: String, _ target: Target) throws -> PostgresQuery {
+        let values = try listed(value, name, target)
+        guard !values.isEmpty else { return "FALSE" }
+        return try count { "(\(try values.map(target.equality).joined(separator: " OR ")))" }
+    }
+
+    /// Values, or patterns each of which one element must match.
+    private mutating func all(_ value: JSONValue, _ operands: Operands) throws -> PostgresQuery {
+        let target = operands.target
+        let values = try listed(value, "$all", target)
+        guard !values.isEmpty else { return "FALSE" }
+        let patterns = values.filter { $0["$regex"] != nil }
+        guard patterns.isEmpty || patterns.count == values.count else { throw operands.refusal("$all takes values or patterns, not both.") }
+        guard !patterns.isEmpty else {
+            use(target, .equality)
+            return try count { try target.contains(values) }
+        }
+        use(target, .none)
+        let path = try target.documentPath("$all").expression
+        return try patterns.map { value -> PostgresQuery in
+            let pattern = try pattern(value["$regex"] ?? .null, options: value["$options"], operands)
+            return try count {
+                """
+                EXISTS (SELECT FROM jsonb_array_elements(CASE WHEN jsonb_typeof(\(path)) = 'array' THEN \(path) ELSE '[]' END) AS element \
+                WHERE jsonb_typeof(element) = 'string' AND element #>> '{}' ~ \(pattern.text))
+                """
+            }
+        }.joined(separator: " AND ")
+    }
+
+    private mutating func match(_ value: JSONValue, options: JSONValue?, _ operands: Operands) throws -> PostgresQuery {
+        let pattern = try pattern(value, options: options, operands)
+        use(operands.target, pattern.prefix == nil ? .none : .prefix)
+        if case .system(let field) = operands.target, field != .id { throw operands.refusal("$regex is for strings.") }
+        return try count { operands.target.match(pattern) }
+    }
+
+    private mutating func pattern(_ value: JSONValue, options: JSONValue?, _ operands: Operands) throws -> RegexPattern {
+        guard case .string(let text) = value else { throw operands.refusal("$regex takes a string.") }
+        var letters = ""
+        if let options {
+            guard case .string(let given) = options else { throw operands.refusal("$options takes a string.") }
+            letters = given
+        }
+        budget.patterns += 1
+        guard budget.patterns <= Self.maximumPatterns else {
+            throw HTTPProblem(.limitExceeded, "A filter may have \(Self.maximumPatterns) patterns.", field: operands.target.name)
+        }
+        let pattern = try RegexPattern(text, options: letters, field: operands.target.name)
+        if !pattern.isPrefixOnly { filter.isCostly = true }
+        return pattern
+    }
+}

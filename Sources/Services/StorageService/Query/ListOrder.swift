@@ -1,0 +1,47 @@
+import MartletAPI
+import MartletHTTP
+import MartletPostgres
+
+/// One field that a list is ordered by.
+struct OrderKey: Sendable {
+    var target: Target
+    var isDescending: Bool
+
+    var sql: PostgresQuery { isDescending ? "\(target.expression) DESC" : target.expression }
+    var text: String { (isDescending ? "-" : "") + target.name }
+}
+
+enum ListOrder {
+    static let maximumKeys = 4
+
+    /// `name,-age`.
+    ///
+    /// - Throws: `invalid-parameter`, `forbidden` naming a hidden field.
+    static func keys(_ text: Substring, _ access: Access) throws -> [OrderKey] {
+        let names = text.split(separator: ",", omittingEmptySubsequences: false)
+        guard names.count <= maximumKeys else {
+            throw HTTPProblem(.invalidParameter, "At most \(maximumKeys) fields can be ordered by.", field: "order")
+        }
+        return try names.map { name in
+            let target: Target
+            do {
+                target = try Target(String(name.hasPrefix("-") ? name.dropFirst() : name))
+            } catch {
+                throw HTTPProblem(.invalidParameter, "This is not a field's name or dotted path.", field: "order")
+            }
+            try access.check(target)
+            return OrderKey(target: target, isDescending: name.hasPrefix("-"))
+        }
+    }
+
+    /// `ORDER BY` without the words; `id` is always the last key, so that pages never overlap.
+    static func sql(_ keys: [OrderKey]) -> PostgresQuery {
+        complete(keys).map(\.sql).joined(separator: ", ")
+    }
+
+    /// The keys up to the first `id`: behind it nothing is left to order.
+    static func complete(_ keys: [OrderKey]) -> [OrderKey] {
+        if let end = keys.firstIndex(where: { if case .system(.id) = $0.target { true } else { false } }) { return Array(keys[...end]) }
+        return keys + [OrderKey(target: .system(.id), isDescending: false)]
+    }
+}

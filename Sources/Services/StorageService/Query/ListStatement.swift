@@ -1,0 +1,118 @@
+import MartletAPI
+import MartletHTTP
+import MartletPostgres
+
+/// A statement that reads, and what has to be known to run it.
+protocol ReadStatement {
+    var sql: PostgresQuery { get }
+    /// Collections it reads beside its own.
+    var others: Set<CollectionName> { get }
+    /// Whether it may take long on a single object.
+    var isCostly: Bool { get }
+}
+
+struct Statement: ReadStatement {
+    var sql: PostgresQuery
+    var others: Set<CollectionName>
+    var isCostly = false
+
+    init(_ sql: PostgresQuery, others: Set<CollectionName>, isCostly: Bool = false) {
+        self.sql = sql
+        self.others = others
+        self.isCostly = isCostly
+    }
+}
+
+/// How an object is shown: without what is hidden, with what is included, of the fields that are wanted.
+struct Shown {
+    let object: PostgresQuery
+    let collections: Set<CollectionName>
+
+    init(_ query: ListQuery, in scope: QueryScope, known: [String: RightsStore.Collection]) throws {
+        let access = scope.access
+        guard !query.include.isEmpty || !query.excludedKeys.isEmpty else {
+            object = Rendering.object(access, keys: query.keys)
+            collections = []
+            return
+        }
+        var document = access.visible()
+        if !query.excludedKeys.isEmpty { document = "(\(document) - \(query.excludedKeys))" }
+        var inclusion = Inclusion(scope: scope, known: known)
+        document = try inclusion.document(document, of: scope, query.include)
+        object = Rendering.object(document, keys: query.keys)
+        collections = inclusion.collections
+    }
+}
+
+/// The statement of a list: cell 0 the count, cell 1 the objects' texts joined by commas (NULL: too large), cell 2 where the page ended
+/// (NULL: nothing follows), when it is read by cursors.
+struct ListStatement: ReadStatement {
+    let sql: PostgresQuery
+    let others: Set<CollectionName>
+    let isCostly: Bool
+
+    init(_ query: ListQuery, in scope: QueryScope, known: [String: RightsStore.Collection]) throws {
+        let access = scope.access
+        let table = try scope.table
+        let filter = try query.filter(in: scope)
+        let shown = try Shown(query, in: scope, known: known)
+        others = shown.collections.union(filter?.collections ?? []).subtracting([scope.collection])
+        isCostly = filter?.isCostly ?? false
+        let condition = Self.condition(query, filter, access.readable(for: .find))
+        let counted = Self.condition(query, filter, access.readable(for: .count))
+        let total: PostgresQuery = query.wantsTotal ? "(SELECT count(*) FROM \(table) WHERE \(counted))" : "count(*)"
+        let limit = ObjectStore.maximumPageSizeInBytes
+        let texts: PostgresQuery = """
+            CASE WHEN max(size) > \(limit) THEN NULL
+                ELSE coalesce(string_agg(object, ',') FILTER (WHERE size <= \(limit)), '') END
+            """
+        guard let cursor = query.cursor else {
+            let order = query.order.map(ListOrder.sql) ?? filter?.order.map { "\($0), id" } ?? "id"
+            let page = Self.page(
+                shown, isLate: !query.include.isEmpty, "FROM \(table) WHERE \(condition) ORDER BY \(order) LIMIT \(query.limit) OFFSET \(query.skip)")
+            sql = """
+                SELECT \(total),
+                    \(texts)
+                FROM (
+                    SELECT object, sum(octet_length(object)) OVER (ROWS UNBOUNDED PRECEDING) AS size
+                    FROM (
+                        \(page)) AS page) AS sized
+                """
+            return
+        }
+        guard query.order != nil || filter?.order == nil else {
+            throw HTTPProblem(.invalidParameter, "A cursor goes with an order by fields, not by distance.", field: "cursor")
+        }
+        let keys = query.completeOrder
+        let rows = try Self.rows(from: cursor, keys, "FROM \(table) WHERE \(condition)", limit: query.limit)
+        sql = """
+            SELECT \(total),
+                \(texts),
+                CASE WHEN count(*) = \(query.limit) AND count(*) > 0 THEN (array_agg(position))[count(*)] END
+            FROM (
+                SELECT object, position, sum(octet_length(object)) OVER (ROWS UNBOUNDED PRECEDING) AS size
+                FROM (
+                    SELECT \(shown.object) AS object, \(Cursor.position(keys)) AS position
+                    FROM (\(rows)) AS page) AS shown) AS sized
+            """
+    }
+
+    /// Included objects are looked up for the rows of the page only, whatever the plan.
+    private static func page(_ shown: Shown, isLate: Bool, _ rows: PostgresQuery) -> PostgresQuery {
+        isLate ? "SELECT \(shown.object) AS object FROM (SELECT * \(rows)) AS page" : "SELECT \(shown.object) AS object \(rows)"
+    }
+
+    /// The page behind the cursor: of each of its branches as many rows as the page can take, together in order.
+    private static func rows(from cursor: Cursor?, _ keys: [OrderKey], _ source: PostgresQuery, limit: Int) throws -> PostgresQuery {
+        let tail: PostgresQuery = " ORDER BY \(ListOrder.sql(keys)) LIMIT \(limit)"
+        guard let cursor else { return "SELECT * \(source)\(tail)" }
+        let branches = try cursor.branches(keys).map { "(SELECT * \(source) AND \($0)\(tail))" as PostgresQuery }
+        if branches.count == 1 { return branches[0] }
+        return "SELECT * FROM (\(branches.joined(separator: " UNION ALL "))) AS branch\(tail)"
+    }
+
+    private static func condition(_ query: ListQuery, _ filter: Filter?, _ readable: PostgresQuery?) -> PostgresQuery {
+        let parts = [query.includesDeleted ? nil : "deleted IS NULL" as PostgresQuery, readable, filter?.condition].compactMap(\.self)
+        return parts.isEmpty ? "TRUE" : parts.joined(separator: " AND ")
+    }
+}

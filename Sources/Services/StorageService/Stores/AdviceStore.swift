@@ -1,0 +1,88 @@
+import MartletPostgres
+import Synchronization
+
+/// Slow lists, by what they ask for: kept in the memory of this copy of the service since it started, without any value.
+///
+/// The time is that of the whole statement as the service waited for it, so that a busy database makes every shape slow.
+final class AdviceStore: Sendable {
+    static let threshold: Duration = .milliseconds(50)
+    static let maximumShapes = 500
+
+    struct Shape: Hashable {
+        let space: AppSpace
+        let collection: CollectionName
+        let uses: [IndexUse]
+        let order: [String]
+    }
+
+    struct Figures {
+        var count = 0
+        var total: Duration = .zero
+        var slowest: Duration = .zero
+    }
+
+    /// What the management call tells of a shape.
+    struct Advice: Codable, Sendable {
+        /// `age ordered`, `title prefix`, …: the fields of the filter and what is asked of them.
+        var filter: [String]
+        var order: [String]
+        var count: Int
+        var meanMilliseconds: Int
+        var slowestMilliseconds: Int
+        /// The body of the call that makes an index for it; nil: none would help.
+        var index: Suggestion?
+    }
+
+    struct Suggestion: Codable, Sendable {
+        var kind: String
+        var fields: [String]
+    }
+
+    private let shapes = Mutex<[Shape: Figures]>([:])
+
+    func note(_ query: ListQuery, in scope: QueryScope, took duration: Duration) {
+        guard duration >= Self.threshold, let filter = try? query.filter(in: scope) ?? Filter(condition: "TRUE") else { return }
+        var seen: Set<IndexUse> = []
+        let uses = filter.uses.filter { seen.insert($0).inserted }.sorted { ($0.field, $0.kind.rawValue) < ($1.field, $1.kind.rawValue) }
+        let shape = Shape(
+            space: scope.space, collection: scope.collection, uses: Array(uses.prefix(10)), order: (query.order ?? []).map(\.text))
+        shapes.withLock { shapes in
+            // The one seen least makes room.
+            if shapes[shape] == nil, shapes.count >= Self.maximumShapes, let least = shapes.min(by: { $0.value.count < $1.value.count }) {
+                shapes[least.key] = nil
+            }
+            var figures = shapes[shape] ?? Figures()
+            figures.count += 1
+            figures.total += duration
+            figures.slowest = max(figures.slowest, duration)
+            shapes[shape] = figures
+        }
+    }
+
+    /// The slowest in all first.
+    func list(of collection: CollectionName, in space: AppSpace) -> [Advice] {
+        let own = shapes.withLock { $0.filter { $0.key.space == space && $0.key.collection == collection } }
+        return own.sorted { $0.value.total > $1.value.total }.prefix(50).map { shape, figures in
+            Advice(
+                filter: shape.uses.map { "\($0.field) \($0.kind.rawValue)" }, order: shape.order, count: figures.count,
+                meanMilliseconds: Self.milliseconds(figures.total) / figures.count, slowestMilliseconds: Self.milliseconds(figures.slowest),
+                index: Self.suggestion(for: shape))
+        }
+    }
+
+    /// Geo, text and prefix need an index of their own kind; else one that reads in order, or goes to where a range begins.
+    static func suggestion(for shape: Shape) -> Suggestion? {
+        for kind in [IndexUse.Kind.geo, .text, .prefix] {
+            if let use = shape.uses.first(where: { $0.kind == kind }) { return Suggestion(kind: kind.rawValue, fields: [use.field]) }
+        }
+        let ranges = shape.uses.filter { $0.kind == .ordered }.map(\.field)
+        if !shape.order.isEmpty, shape.order != ["-created"], shape.order != ["_id"], shape.order != ["-_id"] {
+            return Suggestion(kind: "ordered", fields: shape.order)
+        }
+        return ranges.first.map { Suggestion(kind: "ordered", fields: [$0]) }
+    }
+
+    private static func milliseconds(_ duration: Duration) -> Int {
+        Int(duration.components.seconds * 1_000 + duration.components.attoseconds / 1_000_000_000_000_000)
+    }
+}
