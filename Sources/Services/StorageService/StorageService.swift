@@ -15,6 +15,7 @@ public struct StorageService: ServiceDefinition {
 
     private let postgres: PostgresClient
     private let transferClient: PostgresClient?
+    private let builder: PostgresClient?
     let objects: ObjectStore
     let collections: CollectionStore
     let indexes: IndexStore
@@ -49,21 +50,26 @@ public struct StorageService: ServiceDefinition {
         jobs.retention = .seconds(try settings.integer("jobs.retention.hours", default: 7 * 24, in: 1...10_000) * 3_600)
         // A transaction for each job and each streaming export, and one for short statements.
         ofTransfers.maximumConnections = jobs.concurrency + ExportGate.maximum + 1
+        var ofBuilds = configuration
+        ofBuilds.maximumConnections = 3
         var limits = Live.Limits()
         limits.subscribers = try settings.integer("live.subscribers", default: 10_000, in: 1...100_000)
         limits.subscribersPerApp = try settings.integer("live.subscribers.app", default: 5_000, in: 1...100_000)
         self.init(
             postgres: PostgresClient(configuration: configuration, logger: logger), files: try FileSettings(settings), logger: logger,
             retentionInDays: try settings.integer("changes.retention.days", default: 7, in: 1...365),
-            transfers: PostgresClient(configuration: ofTransfers, logger: logger), jobs: jobs,
+            transfers: PostgresClient(configuration: ofTransfers, logger: logger),
+            builder: PostgresClient(configuration: ofBuilds, logger: logger), jobs: jobs,
             maximumImportSizeInBytes: try settings.integer("import.limit.bytes", default: 1 << 30, in: 1...(1 << 40)), limits: limits)
     }
 
-    /// - Parameter transfers: what imports, exports and copies run on; nil: the same as everything.
+    /// - Parameters:
+    ///   - transfers: what imports, exports and copies run on; nil: the same as everything.
+    ///   - builder: what indexes are built on; nil: the same as everything.
     init(
         postgres: PostgresClient, files fileSettings: FileSettings,
         logger: Logger = Logger(label: "storage") { _ in SwiftLogNoOpLogHandler() }, retentionInDays: Int = 7,
-        transfers: PostgresClient? = nil, jobs: JobWorker.Configuration = JobWorker.Configuration(),
+        transfers: PostgresClient? = nil, builder: PostgresClient? = nil, jobs: JobWorker.Configuration = JobWorker.Configuration(),
         maximumImportSizeInBytes: Int = 1 << 30, limits: Live.Limits = Live.Limits()
     ) {
         let signal = ChangeSignal(postgres: postgres)
@@ -79,7 +85,7 @@ public struct StorageService: ServiceDefinition {
         self.roles = RoleStore(postgres: postgres, spaces: spaces, rights: rights)
         self.idempotency = Idempotency(postgres: postgres, objects: objects, collections: collections)
         self.batch = Batch(postgres: postgres, objects: objects, collections: collections, rights: rights)
-        self.indexes = IndexStore(postgres: postgres, spaces: spaces)
+        self.indexes = IndexStore(postgres: postgres, builder: builder ?? postgres, spaces: spaces)
 
         self.fileSettings = fileSettings
         self.files = FileStore(postgres: postgres, spaces: spaces)
@@ -94,6 +100,7 @@ public struct StorageService: ServiceDefinition {
             postgres: background, spaces: spaces, collections: collections, rights: rights, signal: signal, jobs: queue,
             spool: Spool(postgres: background), exports: ExportGate())
         self.transferClient = transfers
+        self.builder = builder
         self.transfers = stores
         self.maximumImportSizeInBytes = maximumImportSizeInBytes
         self.worker = JobWorker(
@@ -108,7 +115,7 @@ public struct StorageService: ServiceDefinition {
 
     public var background: [any Service] {
         var services: [any Service] = [postgres]
-        if let transferClient { services.append(transferClient) }
+        services += [transferClient, builder].compactMap(\.self)
         return services + [
             RightsWatch(rights: rights, postgres: postgres), ChangeWatch(signal: signal, postgres: postgres), housekeeping, orphans, worker,
         ]

@@ -106,7 +106,9 @@ private actor SharedStorage {
         let task = task ?? Task {
             let database = try await MigratedDatabase.make()
             let postgres = database.client(for: "storage", maximumConnections: 4)
-            let storage = StorageService(postgres: postgres, files: SharedFiles.settings, logger: .silent)
+            let storage = StorageService(
+                postgres: postgres, files: SharedFiles.settings, logger: .silent,
+                builder: database.client(for: "storage", maximumConnections: 3))
             return Parts(
                 database: database, superuser: database.superuserClient(), postgres: postgres,
                 service: try await ServiceClient(storage), live: storage.live, objects: storage.objects)
