@@ -1,6 +1,8 @@
 import MartletAPI
+import MartletHTTP
 import MartletPostgres
 import MartletTesting
+import Synchronization
 import Testing
 
 @testable import MartletCore
@@ -164,5 +166,57 @@ import Testing
         analyze.isPrepared = false
         try await app.superuser.execute(analyze)
         return Large(app: app, table: table)
+    }
+}
+
+@Suite struct BuildTurnTests {
+    private final class Counts: Sendable {
+        private let state = Mutex((running: 0, most: 0, done: 0))
+        var all: [Int] { state.withLock { [$0.most, $0.done] } }
+
+        func start() {
+            state.withLock { state in
+                state.running += 1
+                state.most = max(state.most, state.running)
+            }
+        }
+
+        func end() {
+            state.withLock { state in
+                state.running -= 1
+                state.done += 1
+            }
+        }
+    }
+
+    @Test func `builds take turns, a cancelled one leaves its place, and too many are refused`() async throws {
+        let turn = BuildTurn()
+        let counts = Counts()
+        let first = Task { try await turn.run { try await Task.sleep(for: .seconds(600)) } }
+        let others = (0..<BuildTurn.maximumWaiting).map { _ in
+            Task {
+                try await turn.run {
+                    counts.start()
+                    await Task.yield()
+                    counts.end()
+                }
+            }
+        }
+        // When all of them wait, a further one is refused.
+        while true {
+            let extra = Task { try await turn.run {} }
+            try await Task.sleep(for: .milliseconds(20))
+            extra.cancel()
+            if case .failure(let problem as HTTPProblem) = await extra.result {
+                #expect(problem.code == .unavailable)
+                break
+            }
+        }
+        others[3].cancel()
+        await #expect(throws: CancellationError.self) { try await others[3].value }
+        first.cancel()
+        for (number, other) in others.enumerated() where number != 3 { try await other.value }
+        #expect(counts.all == [1, BuildTurn.maximumWaiting - 1])
+        try await turn.run {}
     }
 }

@@ -74,7 +74,7 @@ import Testing
         }
         answers.append(try await client.get("/storage/Post?order=\(field)"))
         answers.append(try await client.get("/storage/Post?order=n,-\(field)&cursor="))
-        answers.append(try await client.get("/storage/Post?include=\(field)"))
+        answers.append(try await client.get("/storage/Post?include=\(top)"))
         answers.append(try await client.post("/storage/distinct/Post", #"{"field":"\#(field)"}"#))
         answers.append(try await client.post("/storage/aggregate/Post", #"{"group":["\#(field)"]}"#))
         for function in ["$sum", "$avg", "$min", "$max"] {
@@ -87,7 +87,7 @@ import Testing
         if !field.contains(".") {
             answers.append(try await client.post("/storage/query/Person", #"{"$relatedTo":{"object":{"__type":"Pointer","className":"Post","objectId":"1"},"key":"\#(top)"}}"#))
         }
-        for answer in answers { #expect(isOpen ? answer.status == 200 : answer.isProblem(.forbidden, field: field), "\(answer)") }
+        for answer in answers { #expect(isOpen ? answer.status == 200 : [field, String(top)].contains { answer.isProblem(.forbidden, field: $0) }, "\(answer)") }
     }
 
     @Test func `hidden fields are not shown, and a search through whole objects does not find them`() async throws {

@@ -51,7 +51,7 @@ public struct StorageService: ServiceDefinition {
         // A transaction for each job and each streaming export, and one for short statements.
         ofTransfers.maximumConnections = jobs.concurrency + ExportGate.maximum + 1
         var ofBuilds = configuration
-        ofBuilds.maximumConnections = 3
+        ofBuilds.maximumConnections = 2
         var limits = Live.Limits()
         limits.subscribers = try settings.integer("live.subscribers", default: 10_000, in: 1...100_000)
         limits.subscribersPerApp = try settings.integer("live.subscribers.app", default: 5_000, in: 1...100_000)

@@ -5,7 +5,7 @@ import MartletPostgres
 
 /// `POST /collections/{collection}/indexes` with `{"fields":["age","-name"],"kind"?,"name"?,"unique"?,"language"?}`, 201; master key.
 ///
-/// Kinds: `ordered` (comparisons and orders on these fields), `prefix`, `text`, `geo`. Equality needs none. Writes go on while it is built.
+/// Kinds: `ordered` (comparisons and orders on these fields), `prefix`, `text`, `geo`. Equality needs none. Writes wait while it is built.
 struct CreateIndex: Endpoint {
     let indexes: IndexStore
 

@@ -84,7 +84,7 @@ struct Inclusion {
             merged.append(" || CASE WHEN \(values).\(column) IS NULL THEN '{}' ELSE jsonb_build_object(\(field.name), \(values).\(column)) END")
         }
         return """
-            (SELECT (\(whole).doc - ARRAY[\(wanted.map { "\($0.name)" }.joined(separator: ", "))])\(merged.joined(separator: "")) \
+            (SELECT (\(whole).doc - ARRAY[\(wanted.map { "\($0.name)" as PostgresQuery }.joined(separator: ", "))])\(merged.joined(separator: "")) \
             FROM (SELECT \(document) AS doc OFFSET 0) AS \(whole) \
             CROSS JOIN LATERAL (SELECT \(selected.joined(separator: ", ")) OFFSET 0) AS \(values))
             """
@@ -137,12 +137,17 @@ struct Inclusion {
         return resolved
     }
 
-    /// Of `Pointer<User>` and `Array<Pointer<User>>`.
+    /// Of `Pointer<User>` and `Array<Pointer<Team>,Pointer<User>>`, each once.
     private static func classes(_ types: [String]) -> [CollectionName] {
-        types.compactMap { type in
-            guard let start = type.range(of: "Pointer<") else { return nil }
-            return try? CollectionName(String(type[start.upperBound...].prefix { $0 != ">" }))
+        var names: Set<Substring> = []
+        for type in types {
+            var rest = type[...]
+            while let start = rest.range(of: "Pointer<") {
+                rest = rest[start.upperBound...]
+                names.insert(rest.prefix { $0 != ">" })
+            }
         }
+        return names.sorted().compactMap { try? CollectionName(String($0)) }
     }
 
     private static func alias(_ name: String, _ depth: Int) -> PostgresQuery { PostgresQuery(unescaped: "\(name)\(depth)") }

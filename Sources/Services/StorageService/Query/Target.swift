@@ -132,6 +132,9 @@ enum Target {
     }
 
     private func normalized(_ value: JSONValue) throws -> JSONValue {
+        guard value["$relativeTime"] == nil else {
+            throw HTTPProblem(.invalidFilter, "$relativeTime goes with $lt, $lte, $gt and $gte.", field: name)
+        }
         do {
             return try TypedValue.normalized(value, field: name)
         } catch let problem as HTTPProblem where problem.code == .invalidBody {

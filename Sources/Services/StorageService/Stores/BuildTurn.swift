@@ -5,7 +5,7 @@ import Synchronization
 
 /// One build of an index at a time in this copy of the service, in the order of asking.
 ///
-/// Each takes a processor and a disk for itself; and builds on expressions that run beside each other wait for one another in PostgreSQL.
+/// Each takes a processor and a disk for itself.
 final class BuildTurn: Sendable {
     static let maximumWaiting = 20
 

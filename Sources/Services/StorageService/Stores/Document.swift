@@ -180,7 +180,8 @@ private struct Facts {
     private static func type(_ bytes: ArraySlice<UInt8>) -> String? {
         switch bytes.first {
         case UInt8(ascii: "\""): "String"
-        case UInt8(ascii: "["): "Array"
+        case UInt8(ascii: "["):
+            Array(bytes).mayHaveTypes ? (try? JSONValue(parsing: bytes)).flatMap(FieldType.name) : "Array"
         case UInt8(ascii: "t"), UInt8(ascii: "f"): "Boolean"
         case UInt8(ascii: "n"): nil
         case UInt8(ascii: "{"):

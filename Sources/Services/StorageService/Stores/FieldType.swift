@@ -11,7 +11,7 @@ enum FieldType {
         case .bool: "Boolean"
         case .number: "Number"
         case .string: "String"
-        case .array: "Array"
+        case .array(let elements): array(of: elements)
         case .object: value["__op"].map { result(of: $0, value) } ?? typed(value) ?? "Object"
         }
     }
@@ -21,11 +21,22 @@ enum FieldType {
         switch operation {
         case .string("Increment"): "Number"
         case .string("SetOnInsert"): value["amount"].flatMap(name)
-        case .string("Add"), .string("AddUnique"), .string("Remove"): "Array"
+        case .string("Add"), .string("AddUnique"):
+            if case .array(let elements) = value["objects"] { array(of: elements) } else { "Array" }
+        case .string("Remove"): "Array"
         case .string("AddRelation"):
             if case .string(let collection) = value["className"] { "Relation<\(collection)>" } else { nil }
         default: nil
         }
+    }
+
+    /// With what its elements point to, of up to four collections: `Array<Pointer<User>>`, `Array<Pointer<Team>,Pointer<User>>`.
+    private static func array(of elements: [JSONValue]) -> String {
+        var pointers: Set<String> = []
+        for element in elements where pointers.count < 4 {
+            if element["__type"] == .string("Pointer"), let type = typed(element) { pointers.insert(type) }
+        }
+        return pointers.isEmpty ? "Array" : "Array<\(pointers.sorted().joined(separator: ","))>"
     }
 
     private static func typed(_ value: JSONValue) -> String? {

@@ -12,88 +12,38 @@ struct IndexStore: Sendable {
     static let maximumFields = 4
     /// Building one on a large table takes its time.
     static let buildTimeout: Duration = .seconds(600)
-    /// Key of the advisory lock that a build holds: `index` in ASCII.
-    private static let buildLock: Int64 = 0x69_6e64_6578
 
     let postgres: PostgresClient
-    /// Connections for builds alone, so that nothing else waits for one; three.
+    /// Connections for builds alone, so that nothing else waits for one.
     let builder: PostgresClient
     let turn = BuildTurn()
-    /// A collection of up to this size is indexed in one transaction, which is quicker and waits for nobody else's.
-    var smallSizeInBytes = 16 << 20
     let spaces: Spaces
 
     typealias Definition = IndexDefinition
 
-    /// Builds it while reads and writes go on; on a small collection, writes wait for that moment.
-    ///
-    /// A failed build leaves nothing behind; one that was cut off is cleared away by the next. Waits for transactions that have changed
-    /// the collection, at most as long as for a lock.
+    /// Builds it in one transaction: writes to the collection wait, reads go on, and a failed build leaves nothing behind.
     ///
     /// - Throws: `collection-not-found`, `conflict` when the name is taken or the data are not unique, `limit-exceeded`, `unavailable`.
     func create(_ index: Definition, on collection: CollectionName, of space: AppSpace) async throws {
+        let (table, keys, name) = (try space.table(collection), try index.keys(), IndexName.make())
+        let (identifier, comment) = (try name.identifier, try Self.comment(index))
+        guard let qualified = PostgresIdentifier(schema: space.schema, name: name.text) else { throw HTTPProblem(.invalidName) }
+        let start: PostgresQuery = index.unique ? "CREATE UNIQUE INDEX" : "CREATE INDEX"
         try await spaces.prepare(space)
-        let build = Build(
-            name: IndexName.make(), table: try space.table(collection),
-            start: index.unique ? "CREATE UNIQUE INDEX" : "CREATE INDEX", end: "\(try index.keys())\(index.condition)",
-            comment: try Self.comment(index))
         do {
-            if try await isSmall(collection, of: space) {
-                try await postgres.withTransaction(role: space.role) { transaction in
-                    try await transaction.execute("LOCK TABLE \(build.table) IN SHARE MODE")
+            try await turn.run {
+                try await builder.withTransaction(role: space.role) { transaction in
+                    try await transaction.execute("LOCK TABLE \(table) IN SHARE MODE")
                     try await Self.check(index, on: collection, of: space, transaction)
-                    try await transaction.execute("\(build.start) \(build.name.identifier) ON \(build.table) \(build.end)")
-                    try await transaction.execute("COMMENT ON INDEX \(Self.qualified(build.name.text, space)) IS \(build.comment)")
+                    try await transaction.executeScript("SET LOCAL statement_timeout = '\(Self.buildTimeout.components.seconds)s'")
+                    try await transaction.execute("\(start) \(identifier) ON \(table) \(keys)\(index.condition)", timeout: Self.buildTimeout)
+                    try await transaction.execute("COMMENT ON INDEX \(qualified) IS \(comment)")
                 }
-            } else {
-                try await turn.run { try await createConcurrently(index, build, on: collection, of: space) }
             }
         } catch let error as PostgresError where error.isUndefinedTable {
             throw HTTPProblem(.collectionNotFound)
         } catch let error as PostgresError {
             throw error.clientProblem ?? error
-        }
-    }
-
-    private struct Build {
-        let name: IndexName
-        let table: PostgresIdentifier
-        let start: PostgresQuery
-        let end: PostgresQuery
-        let comment: PostgresLiteral
-    }
-
-    private func isSmall(_ collection: CollectionName, of space: AppSpace) async throws -> Bool {
-        let rows = try await postgres.query(
-            """
-            SELECT pg_table_size(c.oid) FROM pg_class c
-            WHERE c.relname = \(collection.text) AND c.relnamespace = to_regnamespace(quote_ident(\(space.schema)))
-            """)
-        guard let row = rows.first else { throw HTTPProblem(.collectionNotFound) }
-        return try row.decode(0, as: Int.self) <= smallSizeInBytes
-    }
-
-    private func createConcurrently(
-        _ index: Definition, _ build: Build, on collection: CollectionName, of space: AppSpace
-    ) async throws {
-        let unfinished = "_b" + build.name.text.dropFirst()
-        // Holds a lock and nothing else that the build, on another connection, would wait for. Other copies of the service take it too.
-        try await builder.withTransaction(role: space.role) { transaction in
-            try await transaction.execute("SELECT pg_advisory_xact_lock(\(Self.buildLock))")
-            try await clear(collection, of: space)
-            try await builder.withTransaction(role: space.role) { try await Self.check(index, on: collection, of: space, $0) }
-            guard let plain = PostgresIdentifier(unfinished) else { throw HTTPProblem(.invalidName) }
-            do {
-                var start = build.start
-                start.append(" CONCURRENTLY")
-                try await run("\(start) \(plain) ON \(build.table) \(build.end)", in: space)
-                try await transaction.execute("ALTER INDEX \(Self.qualified(unfinished, space)) RENAME TO \(build.name.identifier)")
-                try await transaction.execute("COMMENT ON INDEX \(Self.qualified(build.name.text, space)) IS \(build.comment)")
-            } catch {
-                // Also when the client has gone: the task's cancellation must not keep the remains.
-                await Task { _ = try? await run("DROP INDEX CONCURRENTLY IF EXISTS \(Self.qualified(unfinished, space))", in: space) }.value
-                throw error
-            }
         }
     }
 
@@ -109,32 +59,6 @@ struct IndexStore: Sendable {
         guard existing.count < maximumIndexes else {
             throw HTTPProblem(.limitExceeded, "A collection may have \(maximumIndexes) indexes.")
         }
-    }
-
-    /// Clears away what builds that were cut off have left.
-    private func clear(_ collection: CollectionName, of space: AppSpace) async throws {
-        let remains = try await builder.query(
-            """
-            SELECT i.relname::text FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid
-            WHERE t.relname = \(collection.text) AND t.relnamespace = to_regnamespace(quote_ident(\(space.schema)))
-                AND i.relname ~ '^_b[0-9a-f]{32}$'
-            """)
-        for row in remains {
-            try await run("DROP INDEX CONCURRENTLY IF EXISTS \(Self.qualified(try row.decode(0, as: String.self), space))", in: space)
-        }
-    }
-
-    /// Alone in its transaction, as what is done concurrently must be.
-    private func run(_ statement: PostgresQuery, in space: AppSpace) async throws {
-        var statement = statement
-        statement.role = space.role
-        statement.isPrepared = false
-        try await builder.execute(statement, timeout: Self.buildTimeout)
-    }
-
-    private static func qualified(_ name: String, _ space: AppSpace) throws -> PostgresIdentifier {
-        guard let identifier = PostgresIdentifier(schema: space.schema, name: name) else { throw HTTPProblem(.invalidName) }
-        return identifier
     }
 
     /// - Throws: `collection-not-found`.
