@@ -98,7 +98,8 @@ extension StorageApp {
         _ = try await app.client.post("/storage/Notes", #"{"_id":"a"}"#)
         let start = try await app.feed(since: nil).cursor
         async let page = app.feed(since: start, "wait=10")
-        try await Task.sleep(for: .milliseconds(100))
+        // Longer than the pause between two looks.
+        try await Task.sleep(for: .milliseconds(2_500))
         _ = try await app.client.post("/storage/Notes", #"{"_id":"b"}"#)
         #expect(try await page.changed == ["b"])
         let (begin, cursor) = (ContinuousClock.now, try await page.cursor)

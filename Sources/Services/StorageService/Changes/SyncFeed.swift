@@ -33,8 +33,9 @@ struct SyncFeed: Sendable {
     func page(_ query: Query, after cursor: ChangeCursor?, in scope: QueryScope) async throws -> Page {
         try scope.access.require(.find)
         let deadline = ContinuousClock.now + query.wait
-        let signs = query.wait > .zero ? signal.follow(scope.space) : nil
         while true {
+            // A stream of its own each time: the wait that is given up ends it. Before reading, so that nothing slips between.
+            let signs = query.wait > .zero ? signal.follow(scope.space) : nil
             let page = try await pageNow(query, after: cursor, in: scope)
             guard page.isEmpty, !page.hasMore, let signs, await Self.sign(signs, until: deadline) else { return page }
         }
