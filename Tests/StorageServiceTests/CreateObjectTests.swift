@@ -136,7 +136,7 @@ import Testing
         #expect(try await app.contents().count == 6)
     }
 
-    @Test(arguments: ["all", "query", "remove", "aggregate", "distinct", "batch"]) func `a word of the routes is no collection's name`(_ name: String) async throws {
+    @Test(arguments: ["all", "query", "remove", "aggregate", "distinct"]) func `a word of the routes is no collection's name`(_ name: String) async throws {
         let app = try await StorageApp()
         try await app.expectRefusal(.notFound) { try await app.client.post("/storage/\(name)", "{}") }
         try await app.expectRefusal(.invalidName) { try await app.client.post("/storage/all/\(name)", "[{}]") }

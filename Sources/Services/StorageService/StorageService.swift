@@ -98,7 +98,7 @@ public struct StorageService: ServiceDefinition {
         let queue = JobQueue(postgres: background, schema: Self.name)
         let stores = TransferStores(
             postgres: background, spaces: spaces, collections: collections, rights: rights, signal: signal, jobs: queue,
-            spool: Spool(postgres: background), exports: ExportGate())
+            spool: Spool(postgres: background), exports: ExportGate(), files: fileSettings.backend)
         self.transferClient = transfers
         self.builder = builder
         self.transfers = stores

@@ -105,6 +105,29 @@ import Testing
         #expect(again["state"] == #""done""#, "\(again)")
     }
 
+    @Test func `files are copied with their bytes and readers, and each environment keeps its own`() async throws {
+        let app = try await StorageApp()
+        #expect(try await app.client.send("PUT", "/upload/a/one.txt?readers=ann", "live one").status == 201)
+        #expect(try await app.client.send("PUT", "/upload/b.txt", String(repeating: "b", count: 300_000)).status == 201)
+        #expect(try await app.testClient.send("PUT", "/upload/old.txt", "test").status == 201)
+        let job = try await app.finished(app.master.post("/environment/copy"))
+        #expect(job["state"] == #""done""# && job["result.files"] == "2", "\(job)")
+        #expect(try await app.testMaster.get("/upload/a/one.txt?info=true").text == app.master.get("/upload/a/one.txt?info=true").text)
+        #expect(try await app.testMaster.get("/upload/a/one.txt").text == "live one")
+        #expect(try await app.testClient.get("/upload/a/one.txt").isProblem(.fileNotFound))
+        #expect(try await app.testClient.get("/upload/b.txt").text.utf8.count == 300_000)
+        #expect(try await app.testClient.get("/upload/old.txt").isProblem(.fileNotFound))
+        // What happens to one does not touch the other.
+        #expect(try await app.client.send("PUT", "/upload/b.txt", "new").status == 200)
+        #expect(try await app.testMaster.delete("/upload/a/one.txt").status == 204)
+        #expect(try await app.testClient.get("/upload/b.txt").text.utf8.count == 300_000)
+        #expect(try await app.master.get("/upload/a/one.txt").text == "live one")
+        #expect(try await app.leftovers() == [])
+        #expect(try await app.master.delete("/environment").status == 204)
+        #expect(try await app.testClient.get("/upload/b.txt").isProblem(.fileNotFound))
+        #expect(try await app.client.get("/upload/b.txt").text == "new")
+    }
+
     @Test func `the role that copies may neither write live nor read what test has`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)

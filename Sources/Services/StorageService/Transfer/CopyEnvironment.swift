@@ -1,5 +1,7 @@
 import Foundation
 import MartletAPI
+import MartletCore
+import MartletFiles
 import MartletHTTP
 import MartletJobs
 import MartletPostgres
@@ -8,11 +10,14 @@ import MartletPostgres
 ///
 /// New tables are filled beside the old ones, from one snapshot of live, and take their place at the end; all in one transaction,
 /// so that a copy that fails or is cancelled leaves the test data as they were. Live is only read: by the role `app_<id>_copy`.
+///
+/// Each file's bytes are copied too. Those of a copy that failed, and those that test had, are orphans and go with the next collection.
 struct CopyEnvironment: JobHandler {
     static let kind = "copy"
     static let retries = JobRetries(maximumAttempts: 3)
     static let timeLimit: Duration = .seconds(4 * 3_600)
     private static let batch = 10_000
+    private static let filePage = 200
     private static let timeout: Duration = .seconds(3_600)
 
     struct Options: Codable, Sendable {
@@ -22,6 +27,7 @@ struct CopyEnvironment: JobHandler {
     struct Report: Codable, Sendable, Equatable {
         var collections: Int
         var objects: Int
+        var files = 0
     }
 
     let transfers: TransferStores
@@ -52,8 +58,21 @@ struct CopyEnvironment: JobHandler {
                 }
                 try await copy.index(table)
             }
+            try await copy.beginFiles()
+            var path: String? = ""
+            while let position = path {
+                let page = try await copy.files(after: position, limit: Self.filePage)
+                for file in page {
+                    try await transfers.files.copy(file.source, to: file.target, sizeInBytes: file.sizeInBytes)
+                    report.files += 1
+                    try await job.report(JobProgress(done: report.objects, total: report.objects, message: "\(report.files) files"))
+                }
+                try await copy.keep(page)
+                path = page.count < Self.filePage ? nil : page.last?.path
+            }
             try await copy.takePlace(tables)
             try await copy.own()
+            try await copy.ownFiles()
             // Not `job.finish`: the job's row has changed since this transaction's snapshot. A copy is harmless to repeat.
             try await job.report(JobProgress(done: report.objects, total: report.objects, message: "taking place"), isImportant: true)
             return report
@@ -168,7 +187,61 @@ struct EnvironmentCopy {
         }
     }
 
-    /// Every collection of the space and all that belongs to one. The transaction has the space's role.
+    // MARK: Files
+
+    struct File {
+        var path: String
+        var source: BlobName
+        var target: BlobName
+        var sizeInBytes: Int
+        /// The row in test, as JSON.
+        var row: String
+    }
+
+    private static let interimFiles = "_copy_files"
+
+    func beginFiles() async throws {
+        try await become(test.role)
+        let (interim, own) = (try identifier(test, Self.interimFiles), try identifier(test, "_files"))
+        try await transaction.executeScript("CREATE TABLE \(interim.quoted) (LIKE \(own.quoted))")
+    }
+
+    /// Live's files behind a path, each with a name for its bytes in test.
+    func files(after path: String, limit: Int) async throws -> [File] {
+        try await become(live.role)
+        var query: PostgresQuery = """
+            SELECT path, blob, size, to_jsonb(f)::text FROM \(try identifier(live, "_files")) AS f WHERE path > \(path) ORDER BY path LIMIT \(limit)
+            """
+        query.isPrepared = false
+        return try await transaction.query(query, timeout: timeout).map { row in
+            guard let source = BlobName(space: live.schema, id: try row.decode(1)),
+                case .object(let members) = try JSONValue(parsing: try row.decode(3, as: String.self).utf8)
+            else { throw HTTPProblem(.internalError, cause: "a file's row is odd") }
+            let target = BlobName.random(in: test.schema)
+            return File(
+                path: try row.decode(0), source: source, target: target, sizeInBytes: try row.decode(2),
+                row: JSONValue.object(members.map { $0.name == "blob" ? .init("blob", .string(target.id)) : $0 }).text)
+        }
+    }
+
+    func keep(_ files: [File]) async throws {
+        guard !files.isEmpty else { return }
+        try await become(test.role)
+        let interim = try identifier(test, Self.interimFiles)
+        let rows = PostgresJSON("[" + files.map(\.row).joined(separator: ",") + "]")
+        try await transaction.execute(
+            "INSERT INTO \(interim) SELECT * FROM jsonb_populate_recordset(NULL::\(interim), \(rows))", timeout: timeout)
+    }
+
+    /// The transaction has dropped what test had.
+    func ownFiles() async throws {
+        try await become(test.role)
+        let (interim, own) = (try identifier(test, Self.interimFiles), try identifier(test, "_files"))
+        try await transaction.execute("INSERT INTO \(own) SELECT * FROM \(interim)", timeout: timeout)
+        try await transaction.executeScript("DROP TABLE \(interim.quoted)")
+    }
+
+    /// Every collection of the space and all that belongs to one, and its files: their bytes are orphans then. The transaction has the space's role.
     static func dropCollections(of space: AppSpace, in transaction: PostgresTransaction) async throws {
         guard space.environment == .test else { throw HTTPProblem(.internalError, cause: "only test may be wiped") }
         let rows = try await transaction.query(
@@ -181,7 +254,10 @@ struct EnvironmentCopy {
             guard let table = PostgresIdentifier(schema: space.schema, name: name) else { continue }
             try await transaction.executeScript("DROP TABLE \(table.quoted)")
         }
-        let own = ["_changes", "_idempotency", "_relations", "_role_members", "_roles", "_collections"]
+        let own = [
+            "_changes", "_idempotency", "_relations", "_role_members", "_roles", "_collections",
+            "_files", "_thumbnails", "_uploads", "_transfer_parts", "_transfers",
+        ]
         let tables = own.compactMap { PostgresIdentifier(schema: space.schema, name: $0)?.quoted }.joined(separator: ", ")
         // Not DELETE: that would leave what others write meanwhile.
         try await transaction.executeScript("TRUNCATE \(tables)")

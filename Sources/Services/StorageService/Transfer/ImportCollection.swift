@@ -1,6 +1,7 @@
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletFiles
 import MartletHTTP
 import MartletJobs
 import MartletPostgres
@@ -235,6 +236,7 @@ struct TransferStores: Sendable {
     let jobs: JobQueue
     let spool: Spool
     let exports: ExportGate
+    let files: any FileBackend
 
     static let maximumUnfinishedJobs = 20
 
