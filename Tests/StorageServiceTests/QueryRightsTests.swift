@@ -121,4 +121,30 @@ import Testing
         #expect(try await client.post("/storage/aggregate/Vault", #"{"values":{"s":{"$count":true}}}"#).isProblem(.forbidden))
         #expect(try await client.post("/storage/distinct/Vault", #"{"field":"code"}"#).isProblem(.forbidden))
     }
+
+    /// Quotes that Swift takes for parts of other characters, and PostgreSQL does not.
+    @Test(arguments: ["\u{600}'", "'\u{301}", "\u{600}'\u{301}", "\u{200d}'\u{200d}", #"\u0600\""#, #"\"\u0301"#, #"\u0600'\u0301"#])
+    func `no quote in a name leaves the name`(_ quote: String) async throws {
+        let app = try await StorageApp()
+        _ = try await app.master.post("/storage/all/Note", #"[{"_id":"open","n":1},{"_id":"shut","_readers":["nobody"],"n":2}]"#)
+        for name in ["\(quote) IS NULL OR TRUE OR \(quote)", "x\(quote)) OR TRUE --", "\(quote)||(SELECT 1/0)||\(quote)", "a.\(quote) OR TRUE OR \(quote)"] {
+            let filters = [#"{"\#(name)":{"$exists":true}}"#, #"{"\#(name)":1}"#, #"{"\#(name)":{"$gt":1}}"#, #"{"\#(name)":{"$regex":"^x"}}"#]
+            for filter in filters {
+                let answer = try await app.client.post("/storage/query/Note", filter)
+                #expect(answer.status == 400 || answer.ids == [], "\(name): \(answer)")
+            }
+            for call in ["distinct", "aggregate"] {
+                let body = call == "distinct" ? #"{"field":"\#(name)"}"# : #"{"group":["\#(name)"],"values":{"\#(name)x":{"$max":"\#(name)"}}}"#
+                let answer = try await app.client.post("/storage/\(call)/Note", body)
+                #expect(answer.status == 400 || answer.status == 200, "\(name): \(answer)")
+            }
+            let stored = try await app.client.post("/storage/Other", #"{"_id":"o","\#(name)":{"__type":"Pointer","className":"Note","objectId":"shut"}}"#)
+            #expect(stored.status == 400 || stored.status == 200 || stored.status == 201, "\(name): \(stored)")
+            let included = try await app.client.get("/storage/Other?include=*")
+            #expect(included.status == 200 && !included.text.contains(#""n":2"#), "\(name): \(included)")
+            let index = try await app.master.post("/collections/Note/indexes", #"{"fields":["\#(name)"]}"#)
+            #expect(index.status == 400 || index.status == 409 || index.status == 201, "\(name): \(index)")
+        }
+        #expect(try await app.client.get("/storage/Note").ids == ["open"])
+    }
 }

@@ -1,3 +1,5 @@
+import MartletCore
+
 /// A name of a role, schema, table, column or channel, optionally qualified by a schema.
 ///
 /// The only way to put a name that is not written in the source into SQL: `quoted` is `"name"` or `"schema"."name"` with every
@@ -20,8 +22,7 @@ public struct PostgresIdentifier: Hashable, Sendable {
 
     private static func quote(_ name: String) -> String? {
         guard (1...63).contains(name.utf8.count), !name.utf8.contains(0) else { return nil }
-        guard name.utf8.contains(UInt8(ascii: "\"")) else { return "\"" + name + "\"" }
-        return "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        return name.enclosed(in: "\"")
     }
 }
 

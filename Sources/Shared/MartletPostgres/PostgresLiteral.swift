@@ -1,3 +1,5 @@
+import MartletCore
+
 /// A constant written into the SQL text instead of bound, quoted: for field names inside expressions that an index
 /// must recognise, where a parameter would hide it from the planner.
 ///
@@ -9,7 +11,7 @@ public struct PostgresLiteral: Hashable, Sendable {
     public init?(_ text: String) {
         let isPlain = text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f && $0 != UInt8(ascii: "\\") }
         guard isPlain, text.utf8.count <= 2_048 else { return nil }
-        quoted = "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+        quoted = text.enclosed(in: "'")
     }
 }
 

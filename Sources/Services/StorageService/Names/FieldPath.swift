@@ -14,9 +14,9 @@ struct FieldPath: Sendable, Hashable {
 
     /// - Throws: `invalid-filter` naming the field.
     init(_ text: String) throws {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let parts = text.parts(between: ".")
         let literals = parts.compactMap(PostgresLiteral.init)
-        let isWellFormed = parts.allSatisfy { !$0.isEmpty && $0.utf8.count <= 128 && !$0.hasPrefix("$") }
+        let isWellFormed = parts.allSatisfy { !$0.isEmpty && $0.utf8.count <= 128 && !$0.begins(with: "$") }
         guard isWellFormed, literals.count == parts.count, parts.count <= Self.maximumParts else {
             throw HTTPProblem(.invalidFilter, "This is not a field's name or dotted path.", field: text)
         }

@@ -96,14 +96,14 @@ struct FilterCompiler {
             return try count { search.condition(on: visible) }
         default: break
         }
-        guard !name.hasPrefix("$") else { throw Self.unknown(name) }
+        guard !name.begins(with: "$") else { throw Self.unknown(name) }
         let target = try Target(name)
         try access.check(target)
-        guard case .object(let operators) = value, operators.contains(where: { $0.name.hasPrefix("$") }) else {
+        guard case .object(let operators) = value, operators.contains(where: { $0.name.begins(with: "$") }) else {
             filter.uses.append(IndexUse(field: name, kind: .equality))
             return try count { try target.equality(value) }
         }
-        guard operators.allSatisfy({ $0.name.hasPrefix("$") }) else {
+        guard operators.allSatisfy({ $0.name.begins(with: "$") }) else {
             throw HTTPProblem(.invalidFilter, "Operators and plain members do not mix.", field: name)
         }
         let operands = Operands(target: target, members: operators, isOutermost: depth == 0)

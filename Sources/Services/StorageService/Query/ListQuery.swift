@@ -104,7 +104,7 @@ struct ListQuery: Sendable {
 
     static func keys(_ text: Substring, _ name: String) throws -> [String] {
         let keys = text.split(separator: ",").map(String.init)
-        guard !keys.isEmpty, keys.count <= 100, keys.allSatisfy({ !$0.contains(".") && PostgresLiteral($0) != nil }) else {
+        guard !keys.isEmpty, keys.count <= 100, keys.allSatisfy({ !$0.holds(".") && PostgresLiteral($0) != nil }) else {
             throw HTTPProblem(.invalidParameter, "It must be 1 to 100 names of top-level fields.", field: name)
         }
         return keys

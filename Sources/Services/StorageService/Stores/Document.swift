@@ -41,7 +41,7 @@ struct Document: Sendable {
         let members = try bytes.withUnsafeBufferPointer { bytes in
             try checked { () throws(JSONError) in try JSONText.members(of: bytes) }
         }
-        let needsDecoding = bytes.mayHaveTypes || bytes.mayHaveOperations || members.contains { $0.name.contains(".") }
+        let needsDecoding = bytes.mayHaveTypes || bytes.mayHaveOperations || members.contains { $0.name.holds(".") }
         guard needsDecoding else {
             let facts = try Facts(members, bytes)
             self.init(bytes, facts, operations: nil)
@@ -155,11 +155,11 @@ private struct Facts {
 
     /// Names a filter could not reach, or that are kept for the server.
     private static func check(name: String, isPath: Bool) throws {
-        let parts = isPath ? name.split(separator: ".", omittingEmptySubsequences: false) : [name[...]]
+        let parts = isPath ? name.parts(between: ".") : [name]
         let isWellFormed = parts.count <= FieldPath.maximumParts && parts.allSatisfy { part in
-            !part.isEmpty && part.utf8.count <= 128 && !part.hasPrefix("$") && !part.contains(".")
+            !part.isEmpty && part.utf8.count <= 128 && !part.begins(with: "$") && !part.holds(".")
         }
-        guard isWellFormed, !name.hasPrefix("_"), PostgresLiteral(name) != nil else {
+        guard isWellFormed, !name.begins(with: "_"), PostgresLiteral(name) != nil else {
             throw HTTPProblem(
                 .invalidName, "A field's name has 1 to 128 bytes, no dot, backslash or control character, and no $ or _ in front.",
                 field: String(name.prefix(128)))

@@ -27,7 +27,7 @@ struct Operations: Sendable, Equatable {
     /// - Throws: `invalid-body`, `unknown-operator`, `limit-exceeded`, naming the field.
     init?(_ body: JSONValue) throws {
         guard case .object(let members) = body else { return nil }
-        guard members.contains(where: { $0.name.contains(".") || $0.value["__op"] != nil }) else {
+        guard members.contains(where: { $0.name.holds(".") || $0.value["__op"] != nil }) else {
             try Self.refuseNested(body, field: nil)
             return nil
         }
@@ -111,7 +111,7 @@ struct Operations: Sendable, Equatable {
     }
 
     private mutating func relation(_ parts: [(name: String, value: JSONValue)], key: String) throws -> JSONValue {
-        guard !key.contains(".") else { throw Self.refusal("A relation is a top-level field.", key) }
+        guard !key.holds(".") else { throw Self.refusal("A relation is a top-level field.", key) }
         var className: String?
         for part in parts {
             for object in try Self.objects(part.value, part.name, key) {

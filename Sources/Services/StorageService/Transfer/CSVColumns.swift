@@ -113,7 +113,7 @@ struct CSVColumns: Sendable {
     }
 
     private mutating func insert(_ name: String, column: Int) throws(FileFault) {
-        let parts = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let parts = name.parts(between: ".")
         guard parts.count <= FieldPath.maximumParts, parts.allSatisfy({ !$0.isEmpty && $0.utf8.count <= 128 && PostgresLiteral($0) != nil })
         else { throw FileFault(line: 1, reason: "\"\(name.prefix(128))\" is no name of a field.") }
         Self.insert(parts[...], column, &root)

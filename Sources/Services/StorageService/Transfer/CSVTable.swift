@@ -119,7 +119,7 @@ struct CSVTable: Sendable {
             $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r")
                 || $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "\t")
         }
-        return isPlain ? text : "\"" + text.replacing("\"", with: "\"\"") + "\""
+        return isPlain ? text : text.enclosed(in: "\"")
     }
 
     /// The `iso` of a typed Date and nothing but that.
@@ -135,7 +135,7 @@ struct CSVTable: Sendable {
     private static func isLeaf(_ members: [JSONValue.Member], _ depth: Int) -> Bool {
         members.isEmpty || depth >= FieldPath.maximumParts
             || members.contains {
-                $0.name == "__type" || $0.name.isEmpty || $0.name.contains(".") || $0.name.utf8.count > 128
+                $0.name == "__type" || $0.name.isEmpty || $0.name.holds(".") || $0.name.utf8.count > 128
                     || $0.name.utf8.contains { $0 < 0x20 || $0 == 0x7f || $0 == UInt8(ascii: "\\") }
                     || $0.name != $0.name.trimmingCharacters(in: .whitespaces)
             }

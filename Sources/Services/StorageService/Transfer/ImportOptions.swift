@@ -71,7 +71,7 @@ struct ImportOptions: Codable, Sendable {
         delimiter = try Self.delimiter(parameters["delimiter"])
         types = try Self.types(parameters["types"])
         idField = parameters["idField"].map(String.init)
-        if let idField, idField.isEmpty || idField.utf8.count > 128 || idField.contains(".") {
+        if let idField, idField.isEmpty || idField.utf8.count > 128 || idField.holds(".") {
             throw HTTPProblem(.invalidParameter, "It must be the name of a top-level field.", field: "idField")
         }
         let csvOnly: [(name: String, isGiven: Bool)] = [
