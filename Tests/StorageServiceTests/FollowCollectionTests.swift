@@ -1,3 +1,4 @@
+import Foundation
 import MartletAPI
 import MartletCore
 import MartletPostgres
@@ -177,6 +178,21 @@ import Testing
         again.cancel()
         #expect(Set(stream.events.compactMap(\.objectID)).count == count * 500)
         #expect(stream.events.count == count * 500)
+    }
+
+    @Test(
+        "a filter that reads more than the object, or may take long, is not followed",
+        arguments: [
+            #"{"a":{"$inQuery":{"className":"Other","where":{}}}}"#, #"{"a":{"$notInQuery":{"className":"None","where":{}}}}"#,
+            #"{"a":{"$select":{"query":{"className":"Other"},"key":"b"}}}"#, #"{"a":{"$gt":{"$relativeTime":"now"}}}"#,
+            #"{"a":{"$regex":"^(a+)(a+)\\1\\2$"}}"#, #"{"$or":[{"a":{"$regex":"b"}}]}"#,
+            #"{"$relatedTo":{"object":{"__type":"Pointer","className":"Other","objectId":"x"},"key":"k"}}"#,
+        ])
+    func refusedFilters(_ filter: String) async throws {
+        let app = try await StorageApp()
+        let encoded = try #require(filter.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+        #expect(try await app.client.get("/live/Notes?where=\(encoded)").isProblem(.invalidFilter, field: "where"))
+        #expect(try await app.client.get("/changes/Notes?where=\(encoded)").isProblem(.invalidFilter, field: "where"))
     }
 
     @Test("breaks on either side while writers write: every subscriber ends with each event exactly once", .timeLimit(.minutes(2)))

@@ -122,6 +122,39 @@ import Testing
         #expect(try await client.post("/storage/distinct/Vault", #"{"field":"code"}"#).isProblem(.forbidden))
     }
 
+    @Test func `a count is of what may be found`() async throws {
+        let app = try await StorageApp()
+        _ = try await app.master.post("/storage/all/Pay", #"[{"owner":"ann","salary":5},{"owner":"bob","salary":9}]"#)
+        _ = try await app.master.put("/collections/Pay/rules", #"{"rules":{"find":["field:owner"]}}"#)
+        let ann = app.user("ann")
+        #expect(try await ann.post("/storage/query/Pay?count=true&limit=0", #"{"salary":{"$gt":6}}"#)["count"] == "0")
+        #expect(try await ann.post("/storage/query/Pay?count=true&limit=0", "{}")["count"] == "1")
+    }
+
+    @Test func `a bulk post leaves what the asker cannot see`() async throws {
+        let app = try await StorageApp()
+        _ = try await app.master.post("/storage/User", #"{"_id":"x","banned":true,"a":0}"#)
+        _ = try await app.master.put("/collections/User/rules", #"{"hidden":{"banned":[]}}"#)
+        #expect(try await app.client.post("/storage/all/User", #"[{"_id":"x","a":1},{"_id":"y","a":2}]"#).status == 201)
+        let stored = try await app.master.get("/storage/User/x")
+        #expect(stored["banned"] == "true" && stored["a"] == "1", "\(stored)")
+    }
+
+    @Test func `with included objects there is no tag, and lists of names are no order`() async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/User", #"{"_id":"u","n":1}"#)
+        _ = try await app.client.post("/storage/Post", #"{"_id":"p","by":{"__type":"Pointer","className":"User","objectId":"u"}}"#)
+        let plain = try await app.client.get("/storage/Post/p")
+        let tag = try #require(plain.header("etag"))
+        let included = try await app.client.send("GET", "/storage/Post/p?include=by", headers: ["If-None-Match": tag])
+        #expect(included.status == 200 && included["by.n"] == "1" && included.header("etag") == nil, "\(included)")
+        for name in ["_readers", "-_writers"] {
+            #expect(try await app.client.get("/storage/Post?order=\(name)").isProblem(.invalidParameter, field: "order"))
+        }
+        _ = try await app.client.post("/storage/Long", #"{"text":"\#(String(repeating: "x", count: 5_000))"}"#)
+        #expect(try await app.client.get("/storage/Long?order=text&limit=1&cursor=").isProblem(.limitExceeded, field: "order"))
+    }
+
     /// Quotes that Swift takes for parts of other characters, and PostgreSQL does not.
     @Test(arguments: ["\u{600}'", "'\u{301}", "\u{600}'\u{301}", "\u{200d}'\u{200d}", #"\u0600\""#, #"\"\u0301"#, #"\u0600'\u0301"#])
     func `no quote in a name leaves the name`(_ quote: String) async throws {

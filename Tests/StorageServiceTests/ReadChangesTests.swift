@@ -78,7 +78,11 @@ extension StorageApp {
     @Test("what left the filter or the asker's rights is deleted for who could see it, and unknown to others")
     func leaving() async throws {
         let app = try await StorageApp()
-        let start = try await app.feed(since: nil).cursor
+        // Behind the walk, whose reader may have seen what came and went during it.
+        _ = try await app.client.post("/storage/Notes", #"{"_id":"0"}"#)
+        let walked = try await app.feed(since: nil).cursor
+        _ = try await app.client.post("/storage/Notes", #"{"_id":"0"}"#)
+        let start = try await app.feed(since: walked).cursor
         _ = try await app.client.post("/storage/Notes", #"{"_id":"a","x":1,"_readers":["ann"],"_writers":null}"#)
         _ = try await app.client.post("/storage/Notes", #"{"_id":"b","x":1}"#)
         let filter = "where=%7B%22x%22:1%7D"
@@ -90,6 +94,35 @@ extension StorageApp {
         #expect(try await app.feed(since: ann.cursor, filter, user: "ann").deleted == ["a", "b"])
         #expect(try await app.feed(since: bob.cursor, filter, user: "bob").deleted == ["b"])
         #expect(try await app.feed(since: start, filter, user: "bob").deleted == [], "it came and went")
+    }
+
+    @Test("what a walk showed and is gone before the next call is told as deleted")
+    func ghosts() async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/all/Notes", #"[{"_id":"a"},{"_id":"b"},{"_id":"c"}]"#)
+        let first = try await app.feed(since: nil, "limit=1")
+        #expect(first.changed == ["a"])
+        for id in ["x", "y", "z"] { _ = try await app.client.post("/storage/Notes", #"{"_id":"\#(id)","n":1}"#) }
+        _ = try await app.master.post("/storage/Notes", #"{"_id":"secret","_readers":["carl"]}"#)
+        var (page, shown) = (first, first.changed)
+        while page.hasMore {
+            page = try await app.feed(since: page.cursor, "limit=1")
+            shown += page.changed
+        }
+        #expect(shown == ["a", "b", "c", "x", "y", "z"])
+        _ = try await app.client.delete("/storage/Notes/x")
+        _ = try await app.client.delete("/storage/Notes/b")
+        _ = try await app.master.patch("/storage/Notes/y", #"{"_readers":["carl"]}"#)
+        _ = try await app.master.delete("/storage/Notes/secret")
+        var deleted: [String] = []
+        var changed: [String] = []
+        repeat {
+            page = try await app.feed(since: page.cursor, "limit=1")
+            deleted += page.deleted
+            changed += page.changed
+        } while page.hasMore
+        #expect(deleted.sorted() == ["b", "x", "y"])
+        #expect(changed == ["z"], "it was written after the walk began")
     }
 
     @Test("wait holds the answer back until something is written")

@@ -20,10 +20,13 @@ struct ChangeCursor: Sendable, Hashable {
 
     let epoch: String
     let position: Position
+    /// The follower came to this range of the log by a walk, so that it may have seen what came and went in it.
+    let isWalked: Bool
 
-    init(epoch: String, position: Position) {
+    init(epoch: String, position: Position, isWalked: Bool = false) {
         self.epoch = epoch
         self.position = position
+        self.isWalked = isWalked
     }
 
     /// - Throws: `invalid-parameter`.
@@ -34,7 +37,8 @@ struct ChangeCursor: Sendable, Hashable {
             parts.count >= 4, parts[0] == "1", !parts[1].isEmpty
         else { throw refusal }
         epoch = String(parts[1])
-        switch (parts[2], parts.count) {
+        isWalked = parts[2] == "A" || parts[2] == "B"
+        switch (parts[2].lowercased(), parts.count) {
         case ("a", 4):
             guard let snapshot = Snapshot(parts[3]) else { throw refusal }
             position = .at(snapshot)
@@ -51,8 +55,8 @@ struct ChangeCursor: Sendable, Hashable {
     var text: String {
         let body =
             switch position {
-            case .at(let snapshot): "a|\(snapshot.text)"
-            case .within(let from, let to, let seq): "b|\(from.text)|\(to.text)|\(seq)"
+            case .at(let snapshot): "\(isWalked ? "A" : "a")|\(snapshot.text)"
+            case .within(let from, let to, let seq): "\(isWalked ? "B" : "b")|\(from.text)|\(to.text)|\(seq)"
             case .walking(let since, let last): "w|\(since.text)|\(last)"
             }
         return Base64URL.encode(Array("1|\(epoch)|\(body)".utf8))

@@ -74,7 +74,7 @@ struct ChangeStore: Sendable {
                 log.last
             FROM (
                 SELECT *, max(seq) OVER () AS last, row_number() OVER (ORDER BY seq) AS place,
-                    sum(coalesce(pg_column_size(doc), 0) + coalesce(pg_column_size(before_doc), 0)) OVER (ORDER BY seq) AS size
+                    sum(coalesce(octet_length((CASE WHEN kind = 'd' THEN before_doc ELSE doc END)::text), 0)) OVER (ORDER BY seq) AS size
                 FROM (
                     SELECT * FROM \(try space.own("_changes"))
                     WHERE \(Self.between(from, to, shape.collection)) AND seq > \(seq)

@@ -13,6 +13,22 @@ struct LiveRequest: Sendable, Hashable {
     /// The top-level fields to show; nil: all.
     let keys: [String]?
 
+    /// A filter that can be followed: its answer on an object changes by writes to that object alone, and is quick to find.
+    ///
+    /// - Throws: `invalid-filter`, and what `FilterCompiler` throws.
+    static func condition(_ filter: JSONValue, in scope: QueryScope) throws -> PostgresQuery {
+        let compiled = try FilterCompiler.filter(filter, in: scope)
+        guard !compiled.dependsOnMore else {
+            throw HTTPProblem(
+                .invalidFilter, "What is followed has no $inQuery, $notInQuery, $select, $dontSelect, $relatedTo or $relativeTime.", field: "where")
+        }
+        guard !compiled.isCostly else {
+            throw HTTPProblem(
+                .invalidFilter, "A $regex in what is followed begins with ^ and plain text, and has nothing else.", field: "where")
+        }
+        return compiled.condition
+    }
+
     /// - Throws: `forbidden` when nothing could ever be shown, and what `FilterCompiler` throws.
     func shape(_ rights: Rights, in space: AppSpace) throws -> LiveShape {
         let scope = QueryScope(space: space, collection: collection, rights: rights)
@@ -20,7 +36,7 @@ struct LiveRequest: Sendable, Hashable {
         try access.require(.find)
         let condition = try filter.map { text in
             let value = try checked { () throws(JSONError) in try JSONValue(parsing: text.utf8) }
-            return try FilterCompiler.condition(value, in: scope)
+            return try Self.condition(value, in: scope)
         }
         return LiveShape(
             collection: collection.text, may: access.ruled(for: .find) ?? "TRUE", fits: condition ?? "TRUE",

@@ -47,6 +47,7 @@ actor LiveTail {
         let ends: ContinuousClock.Instant
         /// What the group had for it while it was still catching up; nil: it has caught up.
         var held: [LiveFrame]? = []
+        var heldSize = 0
 
         func reads(_ readers: [String]?) -> Bool {
             guard let names, let readers else { return true }
@@ -203,12 +204,18 @@ actor LiveTail {
     /// Brings every group to the log's end.
     private func advance(_ generation: Int) async throws {
         let collections = Set(groups.keys.map(\.collection))
+        let before = groups.mapValues(\.position)
         let news = try await changes.news(of: Array(collections), since: level, in: space)
         guard generation == self.generation else { return }
         guard news.end.epoch == epoch else { return startOver() }
         let known = level
         var behind: [LiveShape] = []
         for (shape, group) in groups {
+            // One that came meanwhile may know more than the news: it is looked at in the next turn.
+            guard before[shape] == group.position else {
+                signal.wake(space.schema)
+                continue
+            }
             if group.position == known, !news.changed.contains(shape.collection) {
                 groups[shape]?.position = news.end.snapshot
             } else {
@@ -271,8 +278,9 @@ actor LiveTail {
             guard let frame = delivery.frame(for: subscriber) else { continue }
             if subscriber.held == nil {
                 subscriber.outbox.push(frame)
-            } else if subscriber.held!.count < Outbox.maximumFrames {
+            } else if subscriber.held!.count < Outbox.maximumFrames, subscriber.heldSize + frame.size <= Outbox.maximumSizeInBytes {
                 groups[shape]?.subscribers[number]?.held?.append(frame)
+                groups[shape]?.subscribers[number]?.heldSize += frame.size
             } else {
                 subscriber.outbox.finish()
             }

@@ -5,6 +5,8 @@ import Synchronization
 final class Outbox: Sendable {
     static let maximumFrames = 1_000
     static let maximumSizeInBytes = 4 << 20
+    /// How long a reader that is catching up may take nothing.
+    static let patience: Duration = .seconds(30)
 
     private let state = Mutex(State())
 
@@ -72,10 +74,16 @@ final class Outbox: Sendable {
     ///
     /// - Throws: `CancellationError`, also when the stream is finished.
     func untilNearlyEmpty() async throws {
+        var (least, deadline) = (Int.max, ContinuousClock.now + Self.patience)
         while true {
             let (isFinished, size) = state.withLock { ($0.isFinished, $0.size) }
             if isFinished { throw CancellationError() }
             if size <= Self.maximumSizeInBytes / 4 { return }
+            if size < least { (least, deadline) = (size, .now + Self.patience) }
+            guard .now < deadline else {
+                finish()
+                throw CancellationError()
+            }
             try await Task.sleep(for: .milliseconds(20))
         }
     }

@@ -9,9 +9,19 @@ import MartletPostgres
 struct SyncFeed: Sendable {
     static let maximumWaitInSeconds = 30
     static let maximumPageSizeInBytes = 8 << 20
+    /// Who waits beyond this number on one copy is answered at once.
+    static let maximumWaiting = 1_000
+    /// Between two looks of one who waits.
+    private static let pause: Duration = .milliseconds(100)
 
     let changes: ChangeStore
     let signal: ChangeSignal
+    private let waiting = WaitingRoom(places: SyncFeed.maximumWaiting)
+
+    init(changes: ChangeStore, signal: ChangeSignal) {
+        self.changes = changes
+        self.signal = signal
+    }
 
     struct Query: Sendable {
         var condition: PostgresQuery?
@@ -33,11 +43,13 @@ struct SyncFeed: Sendable {
     func page(_ query: Query, after cursor: ChangeCursor?, in scope: QueryScope) async throws -> Page {
         try scope.access.require(.find)
         let deadline = ContinuousClock.now + query.wait
+        let place = query.wait > .zero ? waiting.take() : nil
         while true {
             // A stream of its own each time: the wait that is given up ends it. Before reading, so that nothing slips between.
-            let signs = query.wait > .zero ? signal.follow(scope.space) : nil
+            let signs = place != nil ? signal.follow(scope.space) : nil
             let page = try await pageNow(query, after: cursor, in: scope)
             guard page.isEmpty, !page.hasMore, let signs, await Self.sign(signs, until: deadline) else { return page }
+            try await Task.sleep(for: Self.pause)
         }
     }
 
@@ -47,8 +59,8 @@ struct SyncFeed: Sendable {
             switch cursor?.position {
             case nil: try await walk(query, since: end.snapshot, after: "", end, scope)
             case .walking(let snapshot, let last): try await walk(query, since: snapshot, after: last, end, scope)
-            case .at(let snapshot): try await changed(query, from: snapshot, to: end.snapshot, after: 0, end, scope)
-            case .within(let from, let to, let seq): try await changed(query, from: from, to: to, after: seq, end, scope)
+            case .at(let snapshot): try await changed(query, from: snapshot, to: end.snapshot, after: 0, cursor, end, scope)
+            case .within(let from, let to, let seq): try await changed(query, from: from, to: to, after: seq, cursor, end, scope)
             }
         // What was read may have been taken out of the log just before.
         if let cursor { _ = try await changes.end(of: scope.collection, after: cursor, in: scope.space) }
@@ -76,12 +88,13 @@ struct SyncFeed: Sendable {
                 WHERE place <= \(query.limit) AND (place = 1 OR size <= \(Self.maximumPageSizeInBytes))
                 """, in: scope.space)
         } catch let error as PostgresError where error.isUndefinedTable {
-            return Page(cursor: ChangeCursor(epoch: end.epoch, position: .at(snapshot)), hasMore: false, isEmpty: true)
+            return Page(cursor: ChangeCursor(epoch: end.epoch, position: .at(snapshot), isWalked: true), hasMore: false, isEmpty: true)
         }
         let hasMore = try rows[0].decode(1, as: Bool.self)
         let last = try rows[0].decode(0, as: String?.self)
         let position: ChangeCursor.Position = hasMore ? .walking(since: snapshot, last: last ?? "") : .at(snapshot)
-        return Page(cursor: ChangeCursor(epoch: end.epoch, position: position), hasMore: hasMore, row: rows[0], isEmpty: last == nil)
+        return Page(
+            cursor: ChangeCursor(epoch: end.epoch, position: position, isWalked: !hasMore), hasMore: hasMore, row: rows[0], isEmpty: last == nil)
     }
 
     // MARK: The log
@@ -89,11 +102,20 @@ struct SyncFeed: Sendable {
     /// For each object that changed, how it was at `from` and how it is at `to`. One that the asker could see then and not now counts as
     /// deleted; one that the asker could see neither then nor now is not told of.
     private func changed(
-        _ query: Query, from: Snapshot, to: Snapshot, after seq: Int64, _ end: ChangeStore.End, _ scope: QueryScope
+        _ query: Query, from: Snapshot, to: Snapshot, after seq: Int64, _ cursor: ChangeCursor?, _ end: ChangeStore.End, _ scope: QueryScope
     ) async throws -> Page {
+        let isWalked = cursor?.isWalked ?? false
         let access = scope.access
         let log = try scope.space.own("_changes")
         let visible = Self.visible(query, access)
+        // A walk may have shown any of the states in between.
+        let wasSeen: PostgresQuery = !isWalked ? "FALSE" : """
+            EXISTS (
+                SELECT FROM range AS meant
+                JOIN \(log) AS passed ON passed.collection = \(scope.collection.text) AND passed.txid = meant.txid AND passed.seq = meant.seq
+                CROSS JOIN LATERAL (SELECT \(visible) AS fits FROM \(ChangeStore.stateAfter("passed")) OFFSET 0) AS seen
+                WHERE meant.id = page.id AND passed.kind <> 'd' AND seen.fits)
+            """
         let rows = try await changes.run(
             """
             WITH range AS (
@@ -104,7 +126,7 @@ struct SyncFeed: Sendable {
                 SELECT id, last.seq, last.txid, first.seq AS first_seq, first.txid AS first_txid FROM last JOIN first USING (id)
                 WHERE last.seq > \(seq) ORDER BY last.seq LIMIT \(query.limit + 1)),
             states AS (
-                SELECT page.seq, page.id, coalesce(after.fits, FALSE) AS is_in, coalesce(before.fits, FALSE) AS was_in,
+                SELECT page.seq, page.id, coalesce(after.fits, FALSE) AS is_in, coalesce(before.fits, FALSE) OR NOT coalesce(after.fits, FALSE) AND \(wasSeen) AS was_in,
                     CASE WHEN after.fits THEN shown.object END AS object
                 FROM page
                 JOIN \(log) AS new ON new.collection = \(scope.collection.text) AND new.txid = page.txid AND new.seq = page.seq
@@ -129,7 +151,7 @@ struct SyncFeed: Sendable {
         let isEmpty = rows[0].withBytes(2) { $0?.isEmpty ?? true } && rows[0].withBytes(3) { $0?.isEmpty ?? true }
         let position: ChangeCursor.Position = isCut ? .within(from: from, to: to, seq: last ?? seq) : .at(to)
         return Page(
-            cursor: ChangeCursor(epoch: end.epoch, position: position), hasMore: isCut || to != end.snapshot, row: rows[0], isEmpty: isEmpty)
+            cursor: ChangeCursor(epoch: end.epoch, position: position, isWalked: isWalked && isCut), hasMore: isCut || to != end.snapshot, row: rows[0], isEmpty: isEmpty)
     }
 
     private static func visible(_ query: Query, _ access: Access) -> PostgresQuery {

@@ -33,10 +33,12 @@ enum Envelope {
 
 extension Response {
     /// One object, with its entity tag.
-    static func object(_ written: ObjectStore.Written, status: HTTPResponse.Status = .ok) throws -> Response {
+    static func object(
+        _ written: ObjectStore.Written, status: HTTPResponse.Status = .ok, hasTag: Bool = true
+    ) throws -> Response {
         let body = written.rows[0].withBytes(0) { ByteBuffer(bytes: $0 ?? UnsafeRawBufferPointer(start: nil, count: 0)) }
         var response = Response.json(body, status: status)
-        response.headers[.eTag] = try written.entityTag.header
+        if hasTag { response.headers[.eTag] = try written.entityTag.header }
         return response
     }
 }

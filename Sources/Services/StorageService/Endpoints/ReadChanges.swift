@@ -21,7 +21,7 @@ struct ReadChanges: Endpoint {
         var query = SyncFeed.Query(keys: try request.keys)
         if let text = try request.filter {
             let filter = try checked { () throws(JSONError) in try JSONValue(parsing: text.utf8) }
-            query.condition = try FilterCompiler.condition(filter, in: scope)
+            query.condition = try LiveRequest.condition(filter, in: scope)
         }
         if let text = parameters["limit"] { query.limit = try ListQuery.integer(text, "limit", in: 1...ListQuery.maximumLimit) }
         if let text = parameters["wait"] {

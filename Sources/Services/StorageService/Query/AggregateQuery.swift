@@ -9,6 +9,16 @@ protocol SummaryQuery {
 }
 
 extension SummaryQuery {
+    /// The texts of the rows `object`, joined by commas; NULL when they are too large by their running `size`.
+    static var texts: PostgresQuery {
+        let limit = ObjectStore.maximumPageSizeInBytes
+        return """
+            CASE WHEN max(size) > \(limit) THEN NULL ELSE coalesce(string_agg(object, ',') FILTER (WHERE size <= \(limit)), '') END
+            """
+    }
+
+    static var size: PostgresQuery { "sum(octet_length(object)) OVER (ROWS UNBOUNDED PRECEDING)" }
+
     /// What may be counted and found, and matches.
     func condition(_ filter: JSONValue?, _ scope: QueryScope) throws -> Filter {
         let access = scope.access
@@ -83,10 +93,11 @@ struct AggregateQuery: SummaryQuery {
         let ordering: PostgresQuery = keys.isEmpty ? "" : " ORDER BY \(keys.joined(separator: ", "))"
         return Statement(
             """
-            SELECT count(*), coalesce(string_agg(object::text, ','), '') FROM (
-                SELECT jsonb_build_object(\(members.joined(separator: ", "))) AS object FROM (
-                    SELECT \(columns.joined(separator: ", ")) FROM \(try scope.table) WHERE \(compiled.condition)\(grouping)) AS grouped\(ordering)
-                LIMIT \(limit) OFFSET \(skip)) AS page
+            SELECT count(*), \(Self.texts) FROM (
+                SELECT object, \(Self.size) AS size FROM (
+                    SELECT jsonb_build_object(\(members.joined(separator: ", ")))::text AS object FROM (
+                        SELECT \(columns.joined(separator: ", ")) FROM \(try scope.table) WHERE \(compiled.condition)\(grouping)) AS grouped\(ordering)
+                    LIMIT \(limit) OFFSET \(skip)) AS page) AS sized
             """, others: compiled.collections, isCostly: compiled.isCostly)
     }
 
@@ -173,11 +184,14 @@ struct DistinctQuery: SummaryQuery {
         let value = target.json
         return Statement(
             """
-            SELECT count(*), coalesce(string_agg(value::text, ','), '') FROM (
-                SELECT DISTINCT element AS value FROM \(try scope.table), LATERAL jsonb_array_elements(
-                    CASE WHEN jsonb_typeof(\(value)) = 'array' THEN \(value) ELSE jsonb_build_array(\(value)) END) AS element
-                WHERE \(value) IS NOT NULL AND element <> 'null'::jsonb AND \(compiled.condition)
-                ORDER BY element LIMIT \(limit) OFFSET \(skip)) AS page
+            SELECT count(*), \(Self.texts) FROM (
+                SELECT object, \(Self.size) AS size FROM (
+                    SELECT value::text AS object FROM (
+                        SELECT DISTINCT element AS value FROM \(try scope.table), LATERAL jsonb_array_elements(
+                            CASE WHEN jsonb_typeof(\(value)) = 'array' THEN \(value) ELSE jsonb_build_array(\(value)) END) AS element
+                        WHERE \(value) IS NOT NULL AND element <> 'null'::jsonb AND \(compiled.condition)
+                        ORDER BY element LIMIT \(limit) OFFSET \(skip)) AS found
+                    ORDER BY value) AS page) AS sized
             """, others: compiled.collections, isCostly: compiled.isCostly)
     }
 }

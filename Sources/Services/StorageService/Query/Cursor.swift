@@ -9,11 +9,13 @@ import MartletPostgres
 /// On the wire it is base64url of `["order",[value],…]`; a value that is absent is `[]`. It holds nothing that the page did not show by its
 /// order, and is checked like any other parameter.
 struct Cursor: Sendable {
+    static let maximumSizeInBytes = 4_096
+
     private let values: [JSONValue?]
 
     /// - Throws: `invalid-parameter` for a cursor that is not of this order.
     init(_ text: Substring, order keys: [OrderKey]) throws {
-        guard text.utf8.count <= 4_096, let bytes = Base64URL.decode(String(text)), let json = try? JSONValue(parsing: bytes),
+        guard text.utf8.count <= Self.maximumSizeInBytes, let bytes = Base64URL.decode(String(text)), let json = try? JSONValue(parsing: bytes),
             case .array(let elements) = json, elements.first == .string(Self.name(keys)), elements.count == keys.count + 1
         else { throw Self.refusal }
         values = try elements.dropFirst().map { element in

@@ -77,6 +77,7 @@ extension FilterCompiler {
             guard case .string(let text) = relative, members.count == 1 else {
                 throw HTTPProblem(.invalidFilter, "$relativeTime takes a string.", field: target.name)
             }
+            filter.dependsOnMore = true
             let date = try RelativeTime.date(text, from: now, field: target.name)
             value = .object([.init("__type", .string("Date")), .init("iso", .string(Timestamps.text(date)))])
         }

@@ -14,6 +14,8 @@ struct Filter: Sendable {
     var collections: Set<CollectionName> = []
     /// Whether the condition may take long on a single object.
     var isCostly = false
+    /// Whether it holds or not without any write to the object: it reads other collections, or the clock.
+    var dependsOnMore = false
     var uses: [IndexUse] = []
 }
 

@@ -52,6 +52,9 @@ struct Include: Sendable {
 struct Inclusion {
     let scope: QueryScope
     let known: [String: RightsStore.Collection]
+    /// Collections that one field may point into.
+    private static let maximumClasses = 8
+
     private(set) var collections: Set<CollectionName> = []
     private var fields = 0
     private var depth = 0
@@ -92,13 +95,16 @@ struct Inclusion {
 
     private mutating func value(_ value: PostgresQuery, _ classes: [CollectionName], _ include: Include) throws -> PostgresQuery {
         let element = Self.alias("element", depth)
-        let single = try object(value, classes, include)
         let each = try object("\(element).item", classes, include)
+        // A single pointer goes the way of a list of one, so that what it points to is written into the statement once.
         return """
-            CASE WHEN jsonb_typeof(\(value)) = 'array' THEN (
-                SELECT coalesce(jsonb_agg(found ORDER BY position) FILTER (WHERE found IS NOT NULL), '[]') FROM (
-                    SELECT position, \(each) AS found FROM jsonb_array_elements(\(value)) WITH ORDINALITY AS \(element) (item, position)) AS found)
-            ELSE \(single) END
+            CASE WHEN \(value) IS NOT NULL THEN (
+                SELECT CASE WHEN jsonb_typeof(\(value)) = 'array'
+                    THEN coalesce(jsonb_agg(found ORDER BY position) FILTER (WHERE found IS NOT NULL), '[]') ELSE (array_agg(found))[1] END
+                FROM (
+                    SELECT position, \(each) AS found
+                    FROM jsonb_array_elements(CASE WHEN jsonb_typeof(\(value)) = 'array' THEN \(value) ELSE jsonb_build_array(\(value)) END)
+                        WITH ORDINALITY AS \(element) (item, position)) AS found) END
             """
     }
 
@@ -147,7 +153,7 @@ struct Inclusion {
                 names.insert(rest.prefix { $0 != ">" })
             }
         }
-        return names.sorted().compactMap { try? CollectionName(String($0)) }
+        return names.sorted().prefix(maximumClasses).compactMap { try? CollectionName(String($0)) }
     }
 
     private static func alias(_ name: String, _ depth: Int) -> PostgresQuery { PostgresQuery(unescaped: "\(name)\(depth)") }

@@ -59,7 +59,8 @@ struct ListStatement: ReadStatement {
         others = shown.collections.union(filter?.collections ?? []).subtracting([scope.collection])
         isCostly = filter?.isCostly ?? false
         let condition = Self.condition(query, filter, access.readable(for: .find))
-        let counted = Self.condition(query, filter, access.readable(for: .count))
+        let both = [access.readable(for: .find), access.readable(for: .count)].compactMap(\.self)
+        let counted = Self.condition(query, filter, both.isEmpty ? nil : both.joined(separator: " AND "))
         let total: PostgresQuery = query.wantsTotal ? "(SELECT count(*) FROM \(table) WHERE \(counted))" : "count(*)"
         let limit = ObjectStore.maximumPageSizeInBytes
         let texts: PostgresQuery = """

@@ -3,6 +3,8 @@ import MartletCore
 /// What a field's value is, as collections remember it of every field ever written.
 enum FieldType {
     static let maximumFields = 1_000
+    /// Of one field; what comes later is not remembered.
+    static let maximumTypes = 20
 
     /// Nil for null: it says nothing.
     static func name(of value: JSONValue) -> String? {
