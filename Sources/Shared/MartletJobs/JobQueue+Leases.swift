@@ -55,7 +55,9 @@ extension JobQueue {
             """
             UPDATE \(table) SET leased_until = now() + make_interval(secs => \(lease.inSeconds))
             WHERE state = 'running' AND lease = ANY (\(leases)) RETURNING lease, cancel_requested
-            """)
+            """,
+            // What comes back when the lease is nearly over comes too late.
+            timeout: lease / 3)
         return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.decode(0), try $0.decode(1)) })
     }
 

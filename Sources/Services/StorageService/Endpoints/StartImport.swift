@@ -20,7 +20,7 @@ struct StartImport: Endpoint {
         try await transfers.checkNumberOfJobs(of: space)
         var file = try await transfers.spool.write(options.file, contentType: options.format.contentType, name: collection.text)
         do {
-            for try await piece in request.body {
+            for try await piece in try CompleteBody(request, limitInBytes: maximumSizeInBytes) {
                 guard file.sizeInBytes + piece.readableBytes <= maximumSizeInBytes else {
                     throw HTTPProblem(.payloadTooLarge, "The file may have at most \(maximumSizeInBytes) bytes.")
                 }

@@ -165,6 +165,8 @@ struct EnvironmentCopy {
         try await Self.raiseFloor(of: tables.map(\.name), in: test, transaction)
         for table in tables {
             guard let name = PostgresIdentifier(table.name) else { throw HTTPProblem(.internalError) }
+            // One that was made since this transaction's snapshot, which does not show it.
+            try await transaction.executeScript("DROP TABLE IF EXISTS \(try identifier(test, table.name).quoted)")
             try await transaction.executeScript("ALTER TABLE \(try identifier(test, table.interim).quoted) RENAME TO \(name.quoted)")
         }
     }

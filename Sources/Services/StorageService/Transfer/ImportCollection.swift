@@ -37,11 +37,12 @@ struct ImportCollection: JobHandler {
             switch result {
             case .success: true
             case .failure(let failure as JobFailure): failure.isFinal
-            case .failure: job.interruption == .cancelled
+            case .failure: job.interruption == .cancelled || (job.isLastAttempt && job.interruption == nil)
             }
         // In a task of its own: this one may be cancelled.
         await Task {
-            try? await stage.drop()
+            // Another worker may have begun again, on a stage of the same name.
+            if job.interruption != .leaseLost { try? await stage.drop() }
             if isOver { try? await transfers.spool.deleteFiles(of: job.id) }
         }.value
         return try result.get()
@@ -110,6 +111,7 @@ struct ImportCollection: JobHandler {
                     position += portion.readableBytes
                     try await job.report(JobProgress(done: position, total: options.sizeInBytes, message: "finding types"))
                 }
+                try checkEnd(position)
                 try seeColumns(try splitter.finish())
             } catch is Enough {}
             report.delimiter = splitter.delimiter.map { String(UnicodeScalar($0)) }
@@ -140,7 +142,15 @@ struct ImportCollection: JobHandler {
                 position += portion.readableBytes
                 try await job.report(JobProgress(done: position, total: options.sizeInBytes, message: "reading"))
             }
+            try checkEnd(position)
             for record in try splitter.finish() { try await take(record, &isHeader) }
+        }
+
+        /// A file of which a part is gone must not pass for a shorter one.
+        private func checkEnd(_ position: Int) throws {
+            guard position == options.sizeInBytes else {
+                throw JobFailure(code: ErrorCode.internalError.rawValue, detail: "The uploaded file is gone. Nothing was stored.")
+            }
         }
 
         private mutating func take(_ raw: RawRecord, _ isHeader: inout Bool) async throws {
@@ -215,6 +225,11 @@ struct ImportCollection: JobHandler {
                 guard options.existing != .refuse || report.skipped == 0 else {
                     throw JobFailure(
                         code: ErrorCode.conflict.rawValue, detail: "An object with the _id of a record was made meanwhile. Nothing was stored.")
+                }
+                // A crash of PostgreSQL empties the stage, which is not logged.
+                guard report.created + report.replaced + report.skipped == report.good else {
+                    throw JobFailure(
+                        code: ErrorCode.internalError.rawValue, detail: "The records on their way were lost. Nothing was stored.", isFinal: false)
                 }
                 report.applied = true
                 try await transaction.executeScript("RESET ROLE")

@@ -103,8 +103,9 @@ struct Spool: Sendable {
         }
     }
 
+    /// Removes a file that no job owns.
     func delete(_ id: UUID) async throws {
-        try await postgres.execute("DELETE FROM storage.job_files WHERE id = \(id)")
+        try await postgres.execute("DELETE FROM storage.job_files WHERE id = \(id) AND job IS NULL")
     }
 
     func deleteFiles(of job: UUID) async throws {
