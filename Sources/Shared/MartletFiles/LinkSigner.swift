@@ -26,8 +26,8 @@ public struct FileLink: Sendable, Equatable {
 
 /// Makes and checks links that open one file for some time, without a secret.
 ///
-/// The token is `<environment>.<expires>.<mac>`, the mac HMAC-SHA-256 (RFC 2104) of all that the link says, base64url. Each field goes in with its
-/// length, so no two links have the same bytes.
+/// The token is `<environment>.<expires>.<mac>`, the mac HMAC-SHA-256 (RFC 2104) of all that the link says, base64url. Each field
+/// goes in with its length, so no two links have the same bytes.
 public struct LinkSigner: Sendable {
     private let key: SymmetricKey
 

@@ -88,7 +88,8 @@ struct TusUploadStore: Sendable {
             grants: FileGrants(
                 readers: try row.decode(3) ? try row.decode(5, as: [String]?.self) ?? [] : nil,
                 writers: try row.decode(4) ? try row.decode(6, as: [String]?.self) ?? [] : nil),
-            uploader: try row.decode(9), isMaster: try row.decode(10), isFinished: isFinished, expires: try row.decode(8), offset: isFinished ? size : sizes.reduce(0, +), parts: parts)
+            uploader: try row.decode(9), isMaster: try row.decode(10), isFinished: isFinished, expires: try row.decode(8),
+            offset: isFinished ? size : sizes.reduce(0, +), parts: parts)
     }
 
     /// Notes what has arrived at `start`; false when other bytes have come there, or the upload is gone.
