@@ -25,7 +25,11 @@ extension IntegrationTests {
             #expect(try await anybody.get(link).text == "hello")
             #expect(try await anybody.get(link.replacing("b%20c", with: "d")).isProblem(.invalidLink))
             #expect(try await anybody.get("upload/a/b%20c.txt").isProblem(.unauthorized))
-            #expect(try await Client(url: client.url, appKey: server.connection.testAppKey, headers: [:]).get(link).isProblem(.invalidLink))
+            // A browser sends no header: a link says itself of which environment its file is.
+            let test = client.adding(HeaderName.environment, "test")
+            #expect(try await test.send("PUT", "upload/a/b%20c.txt", "of test").status == 201)
+            let linkToTest = try #require(try await test.post("upload-link/a/b%20c.txt", "{}").string("path"))
+            #expect(try await anybody.get(linkToTest).text == "of test")
             #expect(FileManager.default.fileExists(atPath: server.state.path + "/files"), "in the state folder")
         }
 

@@ -25,7 +25,7 @@ import Testing
             for range in [0..<size, 0..<min(size, 1), size / 2..<size, size..<size, min(size, 10)..<min(size, 200_000)] {
                 #expect(try await files.bytes(blob, range) == Array(bytes[range]), "\(range)")
             }
-            #expect(try await files.list(space, after: nil, limit: 10).map(\.id) == [blob.id])
+            #expect(try await files.list(space, after: nil, limit: 10).blobs.map(\.id) == [blob.id])
         }
     }
 
@@ -42,7 +42,7 @@ import Testing
                         Portions(Self.noise(size), of: 65_536, breaks: true), to: .random(in: space), limitInBytes: size)
                 }
             }
-            #expect(try await files.list(space, after: nil, limit: 10) == [])
+            #expect(try await files.list(space, after: nil, limit: 10).blobs == [])
             // An aborted upload may still be on its way out.
             try await files.removeAbandoned(before: Date().addingTimeInterval(60), in: space)
         }
@@ -61,15 +61,16 @@ import Testing
             _ = try await files.write(Portions([1]), to: other, limitInBytes: 1)
             ids.sort()
             let first = try await files.list(space, after: nil, limit: 4)
-            #expect(first.map(\.id) == Array(ids[..<4]))
-            #expect(first.allSatisfy { abs($0.written.timeIntervalSinceNow) < 600 })
-            #expect(try await files.list(space, after: ids[3], limit: 4).map(\.id) == Array(ids[4...]))
+            #expect(first.next != nil && first.blobs.map(\.id) == Array(ids[..<4]))
+            #expect(first.blobs.allSatisfy { abs($0.written.timeIntervalSinceNow) < 600 })
+            let second = try await files.list(space, after: first.next, limit: 4)
+            #expect(second.blobs.map(\.id) == Array(ids[4...]) && second.next == nil)
             let blob = try #require(BlobName(space: space, id: ids[0]))
             try await files.remove(blob)
             try await files.remove(blob)
-            #expect(try await files.list(space, after: nil, limit: 100).map(\.id) == Array(ids[1...]))
+            #expect(try await files.list(space, after: nil, limit: 100).blobs.map(\.id) == Array(ids[1...]))
             await #expect(throws: FileError.self) { _ = try await files.bytes(blob, 0..<1) }
-            #expect(try await files.list(space + "_test", after: nil, limit: 100).map(\.id) == [other.id])
+            #expect(try await files.list(space + "_test", after: nil, limit: 100).blobs.map(\.id) == [other.id])
         }
     }
 
@@ -84,6 +85,11 @@ import Testing
                 }
                 #expect(text == "hello")
                 #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+                try await files.remove(blob)
+                let error = await #expect(throws: FileError.self) {
+                    try await files.withFile(of: blob, sizeInBytes: 5, copyingTo: folder) { _ in Issue.record("there is no blob") }
+                }
+                if case .missing(blob) = error {} else { Issue.record("\(String(describing: error))") }
             }
         }
     }
@@ -98,7 +104,7 @@ import Testing
             #expect(FileManager.default.fileExists(atPath: leftover))
             try await files.removeAbandoned(before: Date().addingTimeInterval(60), in: "app_a")
             #expect(!FileManager.default.fileExists(atPath: leftover))
-            #expect(try await files.list("app_a", after: nil, limit: 9).count == 1)
+            #expect(try await files.list("app_a", after: nil, limit: 9).blobs.count == 1)
         }
     }
 

@@ -1,7 +1,9 @@
 import Foundation
-import MartletFiles
+import MartletCore
 import NIOCore
 import Testing
+
+@testable import MartletFiles
 
 /// Pictures are made by `vips` itself, hostile ones by hand.
 @Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/vipsthumbnail")))
@@ -76,6 +78,58 @@ struct ThumbnailerTests {
     @Test(arguments: hostile)
     func `what is no picture, or too large a one, is refused`(_ name: String, _ bytes: [UInt8]) async throws {
         await #expect(throws: Thumbnailer.Refusal.self) { _ = try await thumbnail(of: bytes) }
+    }
+
+    struct Fault: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        /// Stand in for the programs.
+        var header = "echo \"$1: 8x8 uchar, 3 bands, srgb, jpegload\""
+        var thumbnail = "exit 0"
+        var time: Duration = .seconds(60)
+        /// Nil: not the picture's fault. Else whether it is one for ever.
+        var isLasting: Bool?
+    }
+
+    private static let says = "echo 'vipsthumbnail: unable to thumbnail x'; echo"
+
+    static let faults = [
+        Fault(testDescription: "disk full", thumbnail: "\(says) 'unix error: No space left on device'; exit 255"),
+        Fault(testDescription: "no threads", thumbnail: "\(says) 'glib: Error creating thread: Resource temporarily unavailable'; exit 255"),
+        Fault(testDescription: "no program", header: "exit 127"),
+        Fault(testDescription: "no limits", header: "echo 'prlimit: failed to set the CPU resource limit'; exit 1"),
+        Fault(testDescription: "killed for want of memory", thumbnail: "kill -9 $$"),
+        Fault(testDescription: "a machine too busy", header: "sleep 30", time: .milliseconds(300)),
+        Fault(testDescription: "broken", thumbnail: "\(says) 'VipsJpeg: Bogus marker length'; exit 255", isLasting: false),
+        Fault(testDescription: "nothing came out", isLasting: false),
+        Fault(testDescription: "another format", header: "echo \"$1: 8x8 uchar, 3 bands, srgb, pdfload\"", isLasting: true),
+        Fault(testDescription: "too many pixels", header: "echo \"$1: 99999x99999 uchar, 3 bands, srgb, pngload\"", isLasting: true),
+        Fault(testDescription: "too much work", thumbnail: "while :; do :; done", isLasting: true),
+    ]
+
+    @Test(arguments: faults)
+    func `only what is surely the picture's fault is held against it for good`(_ fault: Fault) async throws {
+        try await withFolder { folder in
+            for (name, script) in [("vipsheader", fault.header), ("vipsthumbnail", fault.thumbnail)] {
+                let made = FileManager.default.createFile(
+                    atPath: folder + "/" + name, contents: Data("#!/bin/sh\n\(script)\n".utf8), attributes: [.posixPermissions: 0o700])
+                try #require(made)
+            }
+            let files = LocalFiles(directory: folder + "/files")
+            let blob = BlobName.random(in: "app_a")
+            _ = try await files.write(Portions([1, 2, 3]), to: blob, limitInBytes: 3)
+            var thumbnailer = Thumbnailer(directory: folder + "/work", maximumAtOnce: 1)
+            thumbnailer.process.environment["PATH"] = folder + ":/usr/bin:/bin"
+            thumbnailer.process.cpuTimeInSeconds = 1
+            thumbnailer.process.time = fault.time
+            do {
+                _ = try await thumbnailer.thumbnail(of: blob, sizeInBytes: 3, in: files, try #require(ThumbnailSize("s=10x10")))
+                Issue.record("a thumbnail of nothing")
+            } catch let refusal as Thumbnailer.Refusal {
+                #expect(refusal.isLasting == fault.isLasting, "\(refusal)")
+            } catch let error as FileError {
+                #expect(fault.isLasting == nil && error.condition == .unavailable, "\(error)")
+            }
+        }
     }
 
     @Test func `the pixels are counted before anything is decoded`() async throws {

@@ -76,7 +76,8 @@ public struct StorageService: ServiceDefinition {
         self.signal = signal
         let spaces = Spaces(postgres: postgres)
         self.postgres = postgres
-        self.housekeeping = Housekeeping(postgres: postgres, logger: logger, retentionInDays: retentionInDays)
+        self.housekeeping = Housekeeping(
+            postgres: postgres, logger: logger, retentionInDays: retentionInDays, fileHistoryInDays: fileSettings.historyInDays)
         self.collections = CollectionStore(postgres: postgres, spaces: spaces)
         self.rights = RightsStore(postgres: postgres, spaces: spaces)
         self.objects = ObjectStore(
@@ -91,7 +92,7 @@ public struct StorageService: ServiceDefinition {
         self.files = FileStore(postgres: postgres, spaces: spaces)
         self.thumbnails = ThumbnailStore(files: files, settings: fileSettings)
         self.intake = FileIntake(files: files, settings: fileSettings)
-        self.tusUploads = TusUploads(store: TusUploadStore(files: files), intake: intake)
+        self.tusUploads = TusUploads(store: TusUploadStore(files: files), intake: intake, rights: rights)
         self.orphans = OrphanCollection(postgres: postgres, files: files, settings: fileSettings, logger: logger)
 
         let background = transfers ?? postgres

@@ -21,8 +21,8 @@ public protocol FileBackend: Sendable {
     /// Removes a blob; does nothing when it is not there.
     func remove(_ blob: BlobName) async throws
 
-    /// The blobs of a space in the order of their ids, from the one behind `id` on.
-    func list(_ space: String, after id: String?, limit: Int) async throws -> [StoredBlob]
+    /// The blobs of a space in the order of their ids; `cursor` is the `next` of the page before.
+    func list(_ space: String, after cursor: String?, limit: Int) async throws -> BlobPage
 
     /// Removes what writers that died before `date` left half done in a space.
     func removeAbandoned(before date: Date, in space: String) async throws
@@ -46,6 +46,13 @@ public struct StoredBlob: Sendable, Equatable {
     public var id: String
     /// When it was written.
     public var written: Date
+}
+
+/// A part of the list of blobs. It may have fewer than were asked for, also when more follow.
+public struct BlobPage: Sendable, Equatable {
+    public var blobs: [StoredBlob]
+    /// Where the next page begins; nil: there is none.
+    public var next: String?
 }
 
 /// Why a back end did not do what it was asked.

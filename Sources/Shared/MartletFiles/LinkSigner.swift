@@ -4,6 +4,8 @@ public import MartletCore
 
 /// What a signed link opens.
 public struct FileLink: Sendable, Equatable {
+    /// `live` or `test`. Whoever opens a link in a browser sends no header that says it.
+    public var environment: String
     public var space: String
     public var path: String
     /// Of this one file: another that takes the path later is not opened.
@@ -12,7 +14,8 @@ public struct FileLink: Sendable, Equatable {
     /// Seconds since 1970.
     public var expires: Int64
 
-    public init(space: String, path: String, fileID: String, thumbnail: String?, expires: Int64) {
+    public init(environment: String, space: String, path: String, fileID: String, thumbnail: String?, expires: Int64) {
+        self.environment = environment
         self.space = space
         self.path = path
         self.fileID = fileID
@@ -23,8 +26,8 @@ public struct FileLink: Sendable, Equatable {
 
 /// Makes and checks links that open one file for some time, without a secret.
 ///
-/// The token is `<expires>.<mac>`, the mac HMAC-SHA-256 (RFC 2104) of all that the link says, base64url. Each field goes in with its
-/// length, so no two links have the same bytes.
+/// The token is `<environment>.<expires>.<mac>`, the mac HMAC-SHA-256 (RFC 2104) of all that the link says, base64url. Each field
+/// goes in with its length, so no two links have the same bytes.
 public struct LinkSigner: Sendable {
     private let key: SymmetricKey
 
@@ -38,28 +41,35 @@ public struct LinkSigner: Sendable {
 
     public func token(for link: FileLink) -> String {
         let mac = HMAC<SHA256>.authenticationCode(for: Self.message(link), using: key)
-        return "\(link.expires).\(Base64URL.encode(mac))"
+        return "\(link.environment).\(link.expires).\(Base64URL.encode(mac))"
     }
 
-    /// When a token says that it expires; nil when it is not shaped like one.
-    public static func expires(_ token: String) -> Int64? {
-        guard let point = token.firstIndex(of: "."), let seconds = Int64(token[..<point]), seconds >= 0 else { return nil }
-        // One text for one number.
-        return String(seconds) == token[..<point] ? seconds : nil
+    /// What a token says of itself, which is worth nothing before `isValid`.
+    public struct Claims: Sendable, Equatable {
+        public var environment: String
+        public var expires: Int64
     }
 
-    /// Compares in constant time. `link.expires` must be what `expires(_:)` says.
+    /// Nil for a text that is not shaped like a token.
+    public static func claims(_ token: String) -> Claims? { split(token)?.claims }
+
+    /// Compares in constant time. `link` must have what `claims(_:)` says.
     public func isValid(_ token: String, for link: FileLink, at now: Date) -> Bool {
-        guard let point = token.firstIndex(of: "."), let mac = Base64URL.decode(token[token.index(after: point)...]),
-            Base64URL.encode(mac) == token[token.index(after: point)...],
+        guard let (claims, text) = Self.split(token), let mac = Base64URL.decode(text), Base64URL.encode(mac) == text,
             HMAC<SHA256>.isValidAuthenticationCode(mac, authenticating: Self.message(link), using: key)
         else { return false }
-        return Self.expires(token) == link.expires && Double(link.expires) > now.timeIntervalSince1970
+        return claims == Claims(environment: link.environment, expires: link.expires) && Double(link.expires) > now.timeIntervalSince1970
+    }
+
+    private static func split(_ token: String) -> (claims: Claims, mac: Substring)? {
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let seconds = Int64(parts[1]), seconds >= 0, String(seconds) == parts[1] else { return nil }
+        return (Claims(environment: String(parts[0]), expires: seconds), parts[2])
     }
 
     private static func message(_ link: FileLink) -> Data {
         var message = Data()
-        for field in ["1", link.space, link.path, link.fileID, link.thumbnail ?? "", String(link.expires)] {
+        for field in ["2", link.environment, link.space, link.path, link.fileID, link.thumbnail ?? "", String(link.expires)] {
             message.append(Data("\(field.utf8.count):".utf8))
             message.append(Data(field.utf8))
         }

@@ -228,6 +228,35 @@ import Testing
         try await app.expectRefusal(.invalidBody, field: "readers") { try await ann.send("PUT", "/upload/x?readers=role:%2F", "1") }
     }
 
+    @Test(arguments: [true, false])
+    func `the history of a file has the readers that the file has, also when it is gone`(_ byUpload: Bool) async throws {
+        let app = try await StorageApp()
+        let (ann, bob) = (app.user("ann"), app.user("bob"))
+        func counts() async throws -> [String?] {
+            var counts: [String?] = []
+            for user in [ann, bob] {
+                for target in ["p/f", "p/"] { counts.append(try await user.get("/upload-history/" + target)["count"]) }
+            }
+            return counts
+        }
+        _ = try await ann.send("PUT", "/upload/p/f", "1")
+        #expect(try await counts() == ["1", "1", "1", "1"])
+        if byUpload {
+            #expect(try await ann.send("PUT", "/upload/p/f?readers=ann", "2")["_readers"] == #"["ann"]"#)
+        } else {
+            _ = try await ann.send("PUT", "/upload/p/f", "2")
+            #expect(try await ann.patch("/upload/p/f", #"{"_readers":["ann"]}"#)["_readers"] == #"["ann"]"#)
+        }
+        #expect(try await counts() == ["2", "2", "0", "0"])
+        #expect(try await ann.delete("/upload/p/f").status == 204)
+        #expect(try await counts() == ["2", "2", "0", "0"])
+        // Another file at the path opens nothing of the one before.
+        #expect(try await bob.send("PUT", "/upload/p/f?readers=*", "of bob").status == 201)
+        #expect(try await counts() == ["3", "3", "1", "1"])
+        _ = try await bob.patch("/upload/p/f", #"{"_readers":["bob"]}"#)
+        #expect(try await counts() == ["0", "0", "1", "1"], "ann may not read what is there now")
+    }
+
     @Test func `files of another app and environment are not there`() async throws {
         let (app, other) = (try await StorageApp(), try await StorageApp())
         _ = try await app.client.send("PUT", "/upload/f", "1")

@@ -3,6 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletFiles
 import MartletHTTP
+import MartletPostgres
 import MartletTesting
 import Testing
 
@@ -78,7 +79,9 @@ import Testing
         for (length, path, extra, code) in [
             ("x", "a", "", ErrorCode.invalidParameter), ("-1", "a", "", .invalidParameter), ("1048577", "a", "", .payloadTooLarge),
             ("1", "../a", "", .invalidPath), ("1", "a", ",path YQ==", .invalidParameter), ("1", "a", ",b %%%", .invalidParameter),
-            ("1", "mine", "", .forbidden),
+            ("1", "mine", "", .forbidden), ("1", "a\0", "", .invalidParameter),
+            ("1", "a", ",filetype \(Data("text/plain\0".utf8).base64EncodedString())", .invalidParameter),
+            ("1", "a", ",readers \(Data("a\n".utf8).base64EncodedString())", .invalidParameter),
         ] {
             try await app.expectRefusal(code) { try await create(app.client, length, path: path, extra: extra) }
         }
@@ -99,27 +102,50 @@ import Testing
         #expect(options.status == 204 && options.header("tus-extension") == "creation,termination,expiration", "\(options)")
     }
 
-    @Test func `orphans and expired uploads are removed, what is used and what is young stays`() async throws {
+    @Test func `an upload comes in a bounded number of parts, and only so many are open`() async throws {
         let app = try await StorageApp()
-        let collection = OrphanCollection(
-            postgres: app.postgres, files: FileStore(postgres: app.postgres, spaces: Spaces(postgres: app.postgres)),
-            settings: SharedFiles.settings, logger: .silent)
-        let schema = try app.space().schema
-        func blobs() async throws -> Int { try await SharedFiles.settings.backend.list(schema, after: nil, limit: 100).count }
-        _ = try await app.client.send("PUT", "/upload/kept", "1")
-        _ = try await app.client.send("PUT", "/upload/replaced", "1")
-        _ = try await app.client.send("PUT", "/upload/replaced", "2")
-        _ = try await app.client.send("PUT", "/upload/deleted", "1")
-        _ = try await app.client.delete("/upload/deleted")
-        let location = try location(try await create(app.client, "9"))
-        _ = try await patch(app.client, location, at: 0, "abc")
-        #expect(try await blobs() == 5)
-        #expect(try await collection.collect(schema: schema, at: Date()) == 0)
-        #expect(try await collection.collect(schema: schema, at: Date().addingTimeInterval(86_400 - 60)) == 0)
-        #expect(try await collection.collect(schema: schema, at: Date().addingTimeInterval(86_400 + 60)) == 3)
-        #expect(try await blobs() == 2)
-        #expect(try await head(app.client, location).status == 404)
-        #expect(try await app.client.get("/upload/kept").text == "1")
-        #expect(try await app.client.get("/upload/replaced").text == "2")
+        let ann = app.user("ann")
+        let location = try location(try await create(ann, "1001"))
+        let id = location.split(separator: "/").last.map(String.init)
+        try await app.superuser.execute(
+            """
+            INSERT INTO \(app.space().own("_transfer_parts")) (transfer, start, size, blob)
+            SELECT \(id), n, 1, md5(n::text) FROM generate_series(0, 998) AS n
+            """)
+        #expect(try await patch(ann, location, at: 999, "x").status == 204)
+        try await app.expectRefusal(.limitExceeded) { try await patch(ann, location, at: 1_000, "x") }
+
+        try await app.superuser.execute(
+            """
+            INSERT INTO \(app.space().own("_transfers")) (id, path, size, sets_readers, sets_writers, uploader, expires)
+            SELECT n::text, 'x', 1, FALSE, FALSE, 'ann', now() + interval '1 hour' FROM generate_series(2, 100) AS n
+            """)
+        try await app.expectRefusal(.limitExceeded) { try await create(ann, "1") }
+        #expect(try await create(app.user("bob"), "1").status == 201)
+        try await app.superuser.execute("UPDATE \(app.space().own("_transfers")) SET is_finished = TRUE WHERE id = '2'")
+        #expect(try await create(ann, "1").status == 201)
+    }
+
+    @Test func `whoever brings the last bytes, the file is of the one who began it`() async throws {
+        let app = try await StorageApp()
+        let first = try location(try await create(app.user("ann"), "2", path: "ann"))
+        #expect(try await patch(app.master, first, at: 0, "12").status == 204)
+        #expect(try await app.client.get("/upload/ann?info=true")["owner"] == #""ann""#)
+        #expect(try await app.client.get("/upload-history/ann")["data.0.uploader"] == #""ann""#)
+
+        let second = try location(try await create(app.user("ann"), "2", path: "bob"))
+        _ = try await app.user("bob").send("PUT", "/upload/bob?writers=bob", "of bob")
+        #expect(try await patch(app.master, second, at: 0, "12").isProblem(.forbidden))
+        #expect(try await head(app.master, second).status == 403)
+        #expect(try await app.client.get("/upload/bob").text == "of bob")
+
+        // What the server begins for nobody, it may do, and nobody else.
+        let third = try location(try await create(app.master, "2", path: "bob"))
+        for other in [app.client, app.user("ann")] {
+            #expect(try await patch(other, third, at: 0, "12").isProblem(.uploadNotFound))
+            #expect(try await head(other, third).status == 404)
+        }
+        #expect(try await patch(app.master, third, at: 0, "12").status == 204)
+        #expect(try await app.client.get("/upload/bob").text == "12")
     }
 }

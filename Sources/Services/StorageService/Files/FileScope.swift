@@ -14,6 +14,9 @@ struct FileScope: Sendable {
     /// What a row of `_files` or `_uploads` must satisfy to be shown; everything to a master.
     var readable: PostgresQuery { listed("readers") }
 
+    /// The same of a row that has a name, where columns of others could be meant.
+    func readable(of row: StaticString) -> PostgresQuery { listed("readers", of: row) }
+
     /// What a row of `_files` must satisfy to be changed: to be seen, too.
     var writable: PostgresQuery { "(\(readable) AND \(listed("writers")))" }
 

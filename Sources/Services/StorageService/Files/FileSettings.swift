@@ -13,8 +13,10 @@ public struct FileSettings: Sendable {
     public var maximumSizeInBytes = 100 << 20
     /// How long a resumable upload may take.
     public var uploadLifetime: TimeInterval = 24 * 3_600
-    /// How old a blob must be before it is removed because nothing refers to it.
+    /// How long a blob is kept that nothing refers to. Longer than any job runs that refers to its blobs only at its end (`CopyEnvironment`).
     public var orphanAge: TimeInterval = 24 * 3_600
+    /// How long it is kept who uploaded what.
+    public var historyInDays = 365
     public var collectionInterval: Duration = .seconds(3_600)
     public var now: @Sendable () -> Date = { Date() }
 
@@ -56,7 +58,8 @@ public struct FileSettings: Sendable {
             thumbnailSizes: sizes)
         maximumSizeInBytes = try settings.integer("files.maximumbytes", default: maximumSizeInBytes, in: 1...(64 << 30))
         uploadLifetime = 3_600 * Double(try settings.integer("files.upload.hours", default: 24, in: 1...720))
-        orphanAge = 3_600 * Double(try settings.integer("files.orphan.hours", default: 24, in: 1...8_760))
+        orphanAge = 3_600 * Double(try settings.integer("files.orphan.hours", default: 24, in: 5...8_760))
+        historyInDays = try settings.integer("files.history.days", default: historyInDays, in: 1...36_500)
     }
 
     private static func backend(_ settings: Settings, _ directory: String) throws -> any FileBackend {

@@ -4,11 +4,18 @@ import MartletFiles
 import MartletPostgres
 import ServiceLifecycle
 
-/// Removes what nobody refers to: expired resumable uploads, and blobs older than `orphanAge` that no file, thumbnail or upload has.
+/// Removes what nobody refers to: expired resumable uploads, blobs that no file, thumbnail or upload has had for `orphanAge`, and what
+/// thumbnails under way left behind.
 ///
-/// A blob is written before its row, so a young one may only seem to be an orphan. Every copy of the service may do this at any time.
+/// The age counts from when a blob was first seen without a row (`_orphans`), not from when it was written: whoever reads a file that was
+/// just replaced, or restores a backup whose bytes were copied after the database, still finds the bytes. Every copy of the service may do
+/// this at any time.
 struct OrphanCollection: Service {
+    /// The script that made `_orphans`. A space that nobody has used since waits until somebody does.
+    private static let neededVersion = 6
     private static let pageLength = 1_000
+    /// A blob is written before its row; a younger one may only seem to be an orphan.
+    private static let newness: TimeInterval = 3_600
 
     let postgres: PostgresClient
     let files: FileStore
@@ -22,61 +29,101 @@ struct OrphanCollection: Service {
             while !Task.isCancelled {
                 try? await Task.sleep(for: pause)
                 if Task.isCancelled { return }
-                await collectEverywhere()
+                await collectEverywhere(at: settings.now())
                 pause = settings.collectionInterval
             }
         }
     }
 
-    private func collectEverywhere() async {
+    /// What fails in one space is logged, and keeps no other from its turn.
+    func collectEverywhere(at now: Date) async {
         do {
-            for row in try await postgres.query("SELECT schema FROM storage.spaces ORDER BY schema") {
-                let removed = try await collect(schema: try row.decode(0), at: settings.now())
-                if removed > 0 { logger.info("orphans removed", metadata: ["files.removed": "\(removed)"]) }
-            }
+            try await settings.thumbnailer.removeAbandoned(before: now.addingTimeInterval(-3_600))
+        } catch {
+            logger.warning("abandoned thumbnails not removed", metadata: ["error.cause": "\(error)"])
+        }
+        let schemas: [String]
+        do {
+            schemas = try await postgres.query("SELECT schema FROM storage.spaces WHERE version >= \(Self.neededVersion) ORDER BY schema")
+                .map { try $0.decode(0) }
         } catch {
             logger.warning("orphans not collected", metadata: ["error.cause": "\(error)"])
+            return
+        }
+        for schema in schemas where !Task.isCancelled {
+            do {
+                let removed = try await collect(schema: schema, at: now)
+                if removed > 0 { logger.info("orphans removed", metadata: ["files.removed": "\(removed)"]) }
+            } catch {
+                logger.warning("orphans not collected", metadata: ["storage.schema": "\(schema)", "error.cause": "\(error)"])
+            }
         }
     }
 
     /// Returns how many blobs were removed.
     func collect(schema: String, at now: Date) async throws -> Int {
-        guard let role = PostgresIdentifier(schema), let transfers = PostgresIdentifier(schema: schema, name: "_transfers") else { return 0 }
-        var expired: PostgresQuery = "DELETE FROM \(transfers) WHERE expires < \(now)"
-        expired.role = role
-        try await postgres.execute(expired)
+        guard let space = AppSpace(schema: schema) else { return 0 }
         let border = now.addingTimeInterval(-settings.orphanAge)
         try await settings.backend.removeAbandoned(before: border, in: schema)
-        var (removed, last) = (0, String?.none)
+        try await run("DELETE FROM \(try space.own("_transfers")) WHERE expires < \(now)", in: space)
+        try await run(
+            """
+            DELETE FROM \(try space.own("_thumbnails")) AS t WHERE NOT EXISTS (SELECT FROM \(try space.own("_files")) WHERE blob = t.source)
+            """, in: space)
+        try await note(in: space, at: now)
+        return try await removeOld(in: space, before: border)
+    }
+
+    /// Brings `_orphans` up to date.
+    private func note(in space: AppSpace, at now: Date) async throws {
+        let (orphans, isUsed) = (try space.own("_orphans"), try isUsed(in: space))
+        try await run("DELETE FROM \(orphans) AS b WHERE \(isUsed)", in: space)
+        var cursor: String?
+        repeat {
+            let page = try await settings.backend.list(space.schema, after: cursor, limit: Self.pageLength)
+            let ids = page.blobs.filter { $0.written < now.addingTimeInterval(-Self.newness) }.map(\.id)
+            if !ids.isEmpty {
+                try await run(
+                    """
+                    INSERT INTO \(orphans) (blob, since) SELECT b.blob, \(now) FROM unnest(\(ids)) AS b (blob) WHERE NOT \(isUsed)
+                    ON CONFLICT (blob) DO NOTHING
+                    """, in: space)
+            }
+            cursor = page.next
+        } while cursor != nil
+    }
+
+    private func removeOld(in space: AppSpace, before border: Date) async throws -> Int {
+        let orphans = try space.own("_orphans")
+        var removed = 0
         while true {
-            let page = try await settings.backend.list(schema, after: last, limit: Self.pageLength)
-            let old = page.filter { $0.written < border }.map(\.id)
-            for id in try await unreferenced(old, schema, role) {
-                guard let blob = BlobName(space: schema, id: id) else { continue }
+            let ids: [String] = try await run(
+                "SELECT blob FROM \(orphans) WHERE since < \(border) ORDER BY since LIMIT \(Self.pageLength)", in: space
+            ).map { try $0.decode(0) }
+            for id in ids {
+                guard let blob = BlobName(space: space.schema, id: id) else { continue }
                 try await settings.backend.remove(blob)
                 removed += 1
             }
-            guard page.count == Self.pageLength else { return removed }
-            last = page.last?.id
+            // Not before the bytes are gone: what is not done now is done by the next pass.
+            try await run("DELETE FROM \(orphans) WHERE blob = ANY (\(ids))", in: space)
+            if ids.count < Self.pageLength { return removed }
         }
     }
 
-    private func unreferenced(_ ids: [String], _ schema: String, _ role: PostgresIdentifier) async throws -> [String] {
-        guard !ids.isEmpty, let files = PostgresIdentifier(schema: schema, name: "_files"),
-            let thumbnails = PostgresIdentifier(schema: schema, name: "_thumbnails"),
-            let parts = PostgresIdentifier(schema: schema, name: "_transfer_parts")
-        else { return [] }
-        var stale: PostgresQuery = """
-            DELETE FROM \(thumbnails) AS t WHERE NOT EXISTS (SELECT FROM \(files) WHERE blob = t.source)
-            """
-        stale.role = role
-        try await postgres.execute(stale)
-        var query: PostgresQuery = """
-            SELECT b.id FROM unnest(\(ids)) AS b (id)
-            WHERE NOT EXISTS (SELECT FROM \(files) WHERE blob = b.id) AND NOT EXISTS (SELECT FROM \(thumbnails) WHERE blob = b.id)
-                AND NOT EXISTS (SELECT FROM \(parts) WHERE blob = b.id)
-            """
-        query.role = role
-        return try await postgres.query(query).map { try $0.decode(0) }
+    /// Whether a row refers to the blob of a row `b`.
+    private func isUsed(in space: AppSpace) throws -> PostgresQuery {
+        """
+        (EXISTS (SELECT FROM \(try space.own("_files")) WHERE blob = b.blob)
+            OR EXISTS (SELECT FROM \(try space.own("_thumbnails")) WHERE blob = b.blob)
+            OR EXISTS (SELECT FROM \(try space.own("_transfer_parts")) WHERE blob = b.blob))
+        """
+    }
+
+    @discardableResult
+    private func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
+        var statement = statement
+        statement.role = space.role
+        return try await postgres.query(statement)
     }
 }

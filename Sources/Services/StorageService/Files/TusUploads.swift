@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletFiles
 import MartletHTTP
 import NIOCore
@@ -8,15 +9,19 @@ import Synchronization
 struct TusUploads: Sendable {
     let store: TusUploadStore
     let intake: FileIntake
+    let rights: RightsStore
 
     /// Stores what arrives of a request's body, also when it breaks off: that is what resuming is for. Returns the new offset.
     ///
     /// - Throws: `conflict` when `offset` is not where the upload is, or other bytes came there meanwhile; `payload-too-large` beyond the
-    ///   size that was declared: nothing of that request is kept.
+    ///   size that was declared: nothing of that request is kept; `limit-exceeded` when it came in too many parts.
     func receive(_ body: CompleteBody, at offset: Int, of transfer: TusUploadStore.Transfer, in scope: FileScope) async throws -> Int {
         guard offset == transfer.offset else { throw Self.conflict(transfer.offset) }
         let missing = transfer.sizeInBytes - offset
         guard missing > 0 else { return offset }
+        guard transfer.parts.count < TusUploadStore.maximumParts else {
+            throw HTTPProblem(.limitExceeded, "An upload may come in at most \(TusUploadStore.maximumParts) parts. Begin a new one.")
+        }
         let blob = BlobName.random(in: scope.space.schema)
         let written = try await intake.write(Arriving(body), to: blob, limitInBytes: missing)
         guard written.sizeInBytes > 0 else { return offset }
@@ -27,11 +32,12 @@ struct TusUploads: Sendable {
         return offset + written.sizeInBytes
     }
 
-    /// Makes the file when all has arrived; may be repeated, by any copy.
+    /// Makes the file when all has arrived, as the one who began it; may be repeated, by any copy.
     ///
     /// - Throws: `forbidden`.
     func finish(_ transfer: TusUploadStore.Transfer, in scope: FileScope) async throws {
         guard !transfer.isFinished, transfer.offset == transfer.sizeInBytes else { return }
+        let scope = try await uploader(of: transfer, in: scope)
         try await store.files.checkWritable(transfer.path, in: scope)
         let blob = BlobName.random(in: scope.space.schema)
         let backend = intake.settings.backend
@@ -43,6 +49,16 @@ struct TusUploads: Sendable {
             try await store.files.checkWritable(transfer.path, in: scope)
             return
         }
+    }
+
+    /// The app's server may look at any upload, and looking may finish it: not with the server's rights.
+    private func uploader(of transfer: TusUploadStore.Transfer, in scope: FileScope) async throws -> FileScope {
+        let principal = Principal(
+            kind: transfer.isMaster ? .master : .client, appID: scope.space.appID, appNumber: 0, environment: scope.space.environment,
+            credentialID: scope.credentialID, userID: transfer.uploader)
+        return FileScope(
+            space: scope.space, identity: try await rights.rights(of: principal, in: scope.space).identity,
+            credentialID: scope.credentialID)
     }
 
     static func conflict(_ offset: Int) -> HTTPProblem {

@@ -103,6 +103,8 @@ struct FileStore: Sendable {
             filters.append("EXISTS (SELECT FROM \(files) WHERE path = \(path.text))")
             if let tags { replaced.append("f.sha256 = ANY (\(tags))") }
         }
+        // The rights of a file are those of its history, which outlives it.
+        let narrowed: PostgresQuery = grants.readers == nil ? "" : ", narrowed AS (\(try passReaders(from: "stored", in: scope)))"
         let filter = filters.isEmpty ? "" : " WHERE " + filters.joined(separator: " AND ") as PostgresQuery
         return """
             WITH \(extra.map { $0.with + ", " } ?? "")stored AS (
@@ -116,23 +118,34 @@ struct FileStore: Sendable {
                 WHERE \(replaced.joined(separator: " AND "))
                 RETURNING f.*, f.xmax = 0 AS is_new),
             noted AS (
-                INSERT INTO \(uploads) (path, version, size, sha256, content_type, uploader, credential, readers)
-                SELECT path, version, size, sha256, content_type, \(owner)::text, \(scope.credentialID), readers FROM stored)
+                INSERT INTO \(uploads) (path, file, version, size, sha256, content_type, uploader, credential, readers)
+                SELECT path, id, version, size, sha256, content_type, \(owner)::text, \(scope.credentialID), readers FROM stored)\(narrowed)
             SELECT \(Self.record), is_new FROM stored
             """
     }
 
-    /// Changes who may read and write a file; no row when there is none to be seen.
+    /// The part of a statement that gives a file's earlier uploads the readers it has now; `source` has its row.
+    private func passReaders(from source: StaticString, in scope: FileScope) throws -> PostgresQuery {
+        """
+        UPDATE \(try scope.space.own("_uploads")) AS u SET readers = s.readers FROM \(unescaped: source) AS s
+        WHERE u.path = s.path AND u.file = s.id AND u.readers IS DISTINCT FROM s.readers
+        """
+    }
+
+    /// Changes who may read and write a file, and read its history; no row when there is none to be seen.
     ///
     /// - Throws: `forbidden`.
     func change(_ path: FilePath, _ grants: FileGrants, in scope: FileScope) async throws -> PostgresRows {
         let rows = try await run(
             """
-            UPDATE \(try scope.space.own("_files")) SET
-                readers = CASE WHEN \(grants.readers != nil) THEN \(grants.readers)::text[] ELSE readers END,
-                writers = CASE WHEN \(grants.writers != nil) THEN \(grants.writers)::text[] ELSE writers END,
-                updated = now()
-            WHERE path = \(path.text) AND \(scope.writable) RETURNING \(Self.record)
+            WITH changed AS (
+                UPDATE \(try scope.space.own("_files")) SET
+                    readers = CASE WHEN \(grants.readers != nil) THEN \(grants.readers)::text[] ELSE readers END,
+                    writers = CASE WHEN \(grants.writers != nil) THEN \(grants.writers)::text[] ELSE writers END,
+                    updated = now()
+                WHERE path = \(path.text) AND \(scope.writable) RETURNING *),
+            narrowed AS (\(try passReaders(from: "changed", in: scope)))
+            SELECT \(Self.record) FROM changed
             """, in: scope.space)
         if rows.isEmpty, try await find(path, in: scope) != nil { throw Self.forbidden }
         return rows
@@ -150,7 +163,8 @@ struct FileStore: Sendable {
             WITH found AS (
                 SELECT path, \(scope.writable) AS writable FROM \(files) WHERE path = \(path.text) AND \(scope.readable) FOR UPDATE),
             gone AS (
-                DELETE FROM \(files) AS f USING found WHERE f.path = found.path AND found.writable AND \(tags) RETURNING f.path)
+                DELETE FROM \(files) AS f USING found WHERE f.path = found.path AND found.writable AND \(tags) RETURNING f.*),
+            narrowed AS (\(try passReaders(from: "gone", in: scope)))
             SELECT writable, EXISTS (SELECT FROM gone) FROM found
             """, in: scope.space)
         guard let row = rows.first else { return false }
@@ -197,7 +211,7 @@ struct FileStore: Sendable {
             """, in: scope.space)
     }
 
-    /// A page of the history, newest first: one cell for each upload, its record.
+    /// A page of the history, newest first: one cell for each upload, its record. Nothing of a path whose present file may not be read.
     func history(of target: FileTarget, before id: Int?, limit: Int, in scope: FileScope) async throws -> PostgresRows {
         let condition: PostgresQuery
         switch target {
@@ -211,8 +225,10 @@ struct FileStore: Sendable {
             SELECT json_strip_nulls(json_build_object(
                 'id', id, 'at', to_char(at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'path', path, '_version', version, 'size', size,
                 'sha256', sha256, 'contentType', content_type, 'uploader', uploader))::text
-            FROM \(try scope.space.own("_uploads"))
-            WHERE \(condition) AND \(scope.readable) AND id < \(id ?? Int.max) ORDER BY id DESC LIMIT \(limit)
+            FROM \(try scope.space.own("_uploads")) AS u
+            WHERE \(condition) AND \(scope.readable) AND id < \(id ?? Int.max) AND NOT EXISTS (
+                SELECT FROM \(try scope.space.own("_files")) AS f WHERE f.path = u.path AND NOT \(scope.readable(of: "f")))
+            ORDER BY id DESC LIMIT \(limit)
             """, in: scope.space)
     }
 

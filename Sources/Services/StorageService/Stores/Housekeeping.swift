@@ -2,18 +2,23 @@ import Logging
 import MartletPostgres
 import ServiceLifecycle
 
-/// Takes away what is past its time, in every space: changes after the retention, answers to idempotency keys after a day.
+/// Takes away what is past its time, in every space: changes after the retention, answers to idempotency keys after a day, the
+/// history of files after its own.
 ///
 /// Every copy of the service does it; what another has deleted is simply not there. Small batches, so that no statement is long.
 struct Housekeeping: Service {
     static let interval: Duration = .seconds(600)
     static let batch = 1_000
     private static let maximumBatches = 1_000
+    /// The script that made the last of the tables below. A space that nobody has used since waits until somebody does.
+    private static let neededVersion = 4
 
     let postgres: PostgresClient
     let logger: Logger
     /// How long changes are kept.
     let retentionInDays: Int
+    /// How long it is kept who uploaded what.
+    var fileHistoryInDays = 365
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -29,36 +34,54 @@ struct Housekeeping: Service {
         }
     }
 
+    /// What fails in one space is logged, and keeps no other from its turn.
     func sweep() async throws {
-        let schemas = try await postgres.query("SELECT schema FROM storage.spaces ORDER BY schema").map { try $0.decode(0, as: String.self) }
-        for schema in schemas {
-            guard let role = PostgresIdentifier(schema), let changes = PostgresIdentifier(schema: schema, name: "_changes"),
-                let collections = PostgresIdentifier(schema: schema, name: "_collections"),
-                let keys = PostgresIdentifier(schema: schema, name: "_idempotency"),
-                let floor = PostgresIdentifier(schema: schema, name: "_changes_floor")
-            else { continue }
-            // The oldest of each collection, by the index: nothing else is looked at.
-            try await delete(
-                """
-                WITH gone AS (
-                    DELETE FROM \(changes) WHERE ctid = ANY (ARRAY(
-                        SELECT oldest.row FROM \(collections) AS c, LATERAL (
-                            SELECT ctid AS row, at FROM \(changes) WHERE collection = c.name ORDER BY txid, seq LIMIT \(Self.batch)) AS oldest
-                        WHERE at < now() - make_interval(days => \(Int32(retentionInDays)))))
-                    RETURNING collection, txid),
-                -- Cursors from before these are refused from now on.
-                raised AS (
-                    INSERT INTO \(floor) AS f (collection, txid)
-                    SELECT DISTINCT ON (collection) collection, txid FROM gone ORDER BY collection, txid DESC
-                    ON CONFLICT (collection) DO UPDATE SET txid = excluded.txid WHERE f.txid < excluded.txid)
-                SELECT FROM gone
-                """, role)
-            try await delete(
-                """
-                DELETE FROM \(keys) WHERE ctid = ANY (ARRAY(
-                    SELECT ctid FROM \(keys) WHERE created < now() - make_interval(secs => \(Double(Idempotency.keptSeconds))) LIMIT \(Self.batch)))
-                """, role)
+        let schemas: [String] = try await postgres.query(
+            "SELECT schema FROM storage.spaces WHERE version >= \(Self.neededVersion) ORDER BY schema"
+        ).map { try $0.decode(0) }
+        for schema in schemas where !Task.isCancelled {
+            do {
+                try await sweep(schema)
+            } catch {
+                logger.error("housekeeping failed", metadata: ["storage.schema": "\(schema)", "error": "\(error)"])
+            }
         }
+    }
+
+    private func sweep(_ schema: String) async throws {
+        guard let role = PostgresIdentifier(schema), let changes = PostgresIdentifier(schema: schema, name: "_changes"),
+            let collections = PostgresIdentifier(schema: schema, name: "_collections"),
+            let keys = PostgresIdentifier(schema: schema, name: "_idempotency"),
+            let floor = PostgresIdentifier(schema: schema, name: "_changes_floor"),
+            let uploads = PostgresIdentifier(schema: schema, name: "_uploads")
+        else { return }
+        // The oldest of each collection, by the index: nothing else is looked at.
+        try await delete(
+            """
+            WITH gone AS (
+                DELETE FROM \(changes) WHERE ctid = ANY (ARRAY(
+                    SELECT oldest.row FROM \(collections) AS c, LATERAL (
+                        SELECT ctid AS row, at FROM \(changes) WHERE collection = c.name ORDER BY txid, seq LIMIT \(Self.batch)) AS oldest
+                    WHERE at < now() - make_interval(days => \(Int32(retentionInDays)))))
+                RETURNING collection, txid),
+            -- Cursors from before these are refused from now on.
+            raised AS (
+                INSERT INTO \(floor) AS f (collection, txid)
+                SELECT DISTINCT ON (collection) collection, txid FROM gone ORDER BY collection, txid DESC
+                ON CONFLICT (collection) DO UPDATE SET txid = excluded.txid WHERE f.txid < excluded.txid)
+            SELECT FROM gone
+            """, role)
+        try await delete(
+            """
+            DELETE FROM \(keys) WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM \(keys) WHERE created < now() - make_interval(secs => \(Double(Idempotency.keptSeconds))) LIMIT \(Self.batch)))
+            """, role)
+        try await delete(
+            """
+            DELETE FROM \(uploads) WHERE id = ANY (ARRAY(
+                SELECT id FROM (SELECT id, at FROM \(uploads) ORDER BY id LIMIT \(Self.batch)) AS oldest
+                WHERE at < now() - make_interval(days => \(Int32(fileHistoryInDays)))))
+            """, role)
     }
 
     private func delete(_ statement: PostgresQuery, _ role: PostgresIdentifier) async throws {

@@ -11,7 +11,8 @@ struct ThumbnailStore: Sendable {
 
     /// The thumbnail of a picture.
     ///
-    /// - Throws: `invalid-parameter` for a size that is not declared; `image-refused`, remembered, so that a hostile picture costs once.
+    /// - Throws: `invalid-parameter` for a size that is not declared; `image-refused`, remembered where it
+    ///   will stay so, so that a hostile picture costs once.
     func thumbnail(of file: FileStore.File, size name: String, in space: AppSpace) async throws -> FileResponse {
         guard let size = settings.thumbnailSizes[name] else {
             let names = settings.thumbnailSizes.keys.sorted().joined(separator: ", ")
@@ -26,7 +27,7 @@ struct ThumbnailStore: Sendable {
             thumbnail = try await settings.thumbnailer.thumbnail(
                 of: file.blob, sizeInBytes: file.sizeInBytes, in: settings.backend, size)
         } catch let refusal as Thumbnailer.Refusal {
-            try await keep(nil, refusal: refusal.reason, of: file, size, in: space)
+            if refusal.isLasting { try await keep(nil, refusal: refusal.reason, of: file, size, in: space) }
             throw HTTPProblem(.imageRefused, refusal.reason)
         }
         let blob = BlobName.random(in: space.schema)

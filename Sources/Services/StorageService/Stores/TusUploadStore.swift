@@ -6,6 +6,12 @@ import MartletPostgres
 
 /// Resumable uploads under way. All state is here and in the back end, so that each request may reach another copy of the service.
 struct TusUploadStore: Sendable {
+    /// Requests that may bring bytes of one upload.
+    static let maximumParts = 1_000
+    /// Unfinished ones of one user, and of all in a space.
+    static let maximumOfUser = 100
+    static let maximumInSpace = 1_000
+
     let files: FileStore
 
     struct Transfer: Sendable {
@@ -14,6 +20,10 @@ struct TusUploadStore: Sendable {
         var sizeInBytes: Int
         var contentType: String?
         var grants: FileGrants
+        /// Who began it; nil: nobody in particular.
+        var uploader: String?
+        /// Begun by the app's own server, for nobody in particular.
+        var isMaster: Bool
         var isFinished: Bool
         var expires: Date
         /// How much has arrived.
@@ -27,18 +37,29 @@ struct TusUploadStore: Sendable {
         var sizeInBytes: Int
     }
 
+    /// - Throws: `limit-exceeded`.
     func create(
         _ declaration: FileIntake.Declaration, sizeInBytes: Int, expires: Date, in scope: FileScope
     ) async throws -> String {
         let id = BlobName.random(in: scope.space.schema).id
-        let grants = declaration.grants
-        _ = try await files.run(
+        let (grants, transfers) = (declaration.grants, try scope.space.own("_transfers"))
+        let uploader = scope.identity.userID
+        // Two at once may both be the last one; it is a bound, not a quota.
+        let rows = try await files.run(
             """
-            INSERT INTO \(try scope.space.own("_transfers"))
-                (id, path, size, content_type, sets_readers, sets_writers, readers, writers, uploader, expires)
-            VALUES (\(id), \(declaration.path.text), \(sizeInBytes), \(declaration.contentType), \(grants.readers != nil),
-                \(grants.writers != nil), \(grants.readers), \(grants.writers), \(scope.identity.userID), \(expires))
+            INSERT INTO \(transfers)
+                (id, path, size, content_type, sets_readers, sets_writers, readers, writers, uploader, is_master, expires)
+            SELECT \(id), \(declaration.path.text), \(sizeInBytes)::bigint, \(declaration.contentType)::text, \(grants.readers != nil),
+                \(grants.writers != nil), \(grants.readers)::text[], \(grants.writers)::text[], \(uploader)::text,
+                \(scope.identity == .master), \(expires)
+            WHERE (SELECT count(*) FROM \(transfers) WHERE NOT is_finished) < \(Self.maximumInSpace)
+                AND (SELECT count(*) FROM \(transfers) WHERE NOT is_finished AND uploader = \(uploader)::text) < \(Self.maximumOfUser)
+            RETURNING id
             """, in: scope.space)
+        guard !rows.isEmpty else {
+            throw HTTPProblem(
+                .limitExceeded, "\(Self.maximumOfUser) uploads of one user, and \(Self.maximumInSpace) in all, can be unfinished at a time.")
+        }
         return id
     }
 
@@ -47,16 +68,16 @@ struct TusUploadStore: Sendable {
         let rows = try await files.run(
             """
             SELECT t.path, t.size, t.content_type, t.sets_readers, t.sets_writers, t.readers, t.writers, t.is_finished, t.expires,
+                t.uploader, t.is_master,
                 coalesce(array_agg(p.blob ORDER BY p.start) FILTER (WHERE p.blob IS NOT NULL), '{}'),
                 coalesce(array_agg(p.size ORDER BY p.start) FILTER (WHERE p.blob IS NOT NULL), '{}')
             FROM \(try scope.space.own("_transfers")) AS t
             LEFT JOIN \(try scope.space.own("_transfer_parts")) AS p ON p.transfer = t.id
-            WHERE t.id = \(id) AND t.expires > \(now)
-                AND (\(scope.identity == .master) OR t.uploader IS NOT DISTINCT FROM \(scope.identity.userID)::text)
+            WHERE t.id = \(id) AND t.expires > \(now) AND \(Self.isOwn(scope))
             GROUP BY t.id
             """, in: scope.space)
         guard let row = rows.first else { return nil }
-        let (blobs, sizes) = (try row.decode(9, as: [String].self), try row.decode(10, as: [Int].self))
+        let (blobs, sizes) = (try row.decode(11, as: [String].self), try row.decode(12, as: [Int].self))
         let parts = try zip(blobs, sizes).map { id, size in
             guard let blob = BlobName(space: scope.space.schema, id: id) else { throw HTTPProblem(.internalError) }
             return Part(blob: blob, sizeInBytes: size)
@@ -67,7 +88,8 @@ struct TusUploadStore: Sendable {
             grants: FileGrants(
                 readers: try row.decode(3) ? try row.decode(5, as: [String]?.self) ?? [] : nil,
                 writers: try row.decode(4) ? try row.decode(6, as: [String]?.self) ?? [] : nil),
-            isFinished: isFinished, expires: try row.decode(8), offset: isFinished ? size : sizes.reduce(0, +), parts: parts)
+            uploader: try row.decode(9), isMaster: try row.decode(10), isFinished: isFinished, expires: try row.decode(8),
+            offset: isFinished ? size : sizes.reduce(0, +), parts: parts)
     }
 
     /// Notes what has arrived at `start`; false when other bytes have come there, or the upload is gone.
@@ -104,8 +126,14 @@ struct TusUploadStore: Sendable {
         let rows = try await files.run(
             """
             DELETE FROM \(try scope.space.own("_transfers"))
-            WHERE id = \(id) AND (\(scope.identity == .master) OR uploader IS NOT DISTINCT FROM \(scope.identity.userID)::text) RETURNING id
+            WHERE id = \(id) AND \(Self.isOwn(scope)) RETURNING id
             """, in: scope.space)
         return !rows.isEmpty
+    }
+
+    /// What a row must satisfy to be seen: begun by whoever asks; everything to a master.
+    private static func isOwn(_ scope: FileScope) -> PostgresQuery {
+        guard scope.identity != .master else { return "TRUE" }
+        return "(NOT is_master AND uploader IS NOT DISTINCT FROM \(scope.identity.userID)::text)"
     }
 }

@@ -12,28 +12,35 @@ struct LimitedProcess: Sendable {
 
     /// How it ended, and the first 4 KiB of what it wrote to either output.
     struct Outcome: Sendable {
-        /// Nil: killed, by a limit or because time was up.
-        var status: Int32?
+        var end: End
         var text: String
+    }
+
+    enum End: Sendable, Equatable {
+        case exited(Int32)
+        /// `SIGXCPU` and `SIGXFSZ`: by a limit.
+        case killed(signal: Int32)
+        /// Killed because time was up: perhaps its own fault, perhaps the machine was busy.
+        case outOfTime
     }
 
     /// - Parameter directory: the working directory, and where its output is kept meanwhile.
     func run(_ program: String, _ arguments: [String], in directory: String) async throws -> Outcome {
         let output = directory + "/output"
         let command = [
-            "/usr/bin/prlimit", "--cpu=\(cpuTimeInSeconds)", "--as=\(addressSpaceInBytes)", "--fsize=\(outputSizeInBytes)",
+            "/usr/bin/prlimit", "--cpu=\(cpuTimeInSeconds):\(cpuTimeInSeconds + 1)", "--as=\(addressSpaceInBytes)", "--fsize=\(outputSizeInBytes)",
             "--nofile=64", "--core=0", "--", "/usr/bin/env", "-C", directory, program,
         ]
         let child = try spawn(command + arguments, output: output)
-        let status = await withTaskCancellationHandler {
-            await end(of: child)
+        let end = await withTaskCancellationHandler {
+            await self.end(of: child)
         } onCancel: {
             kill(-child, SIGKILL)
         }
         try Task.checkCancellation()
         let written = FileManager.default.contents(atPath: output) ?? Data()
         unlink(output)
-        return Outcome(status: status, text: String(decoding: written.prefix(4_096), as: UTF8.self))
+        return Outcome(end: end, text: String(decoding: written.prefix(4_096), as: UTF8.self))
     }
 
     private func spawn(_ command: [String], output: String) throws -> pid_t {
@@ -47,7 +54,13 @@ struct LimitedProcess: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+        // Our threads block signals, and a limit ends only those who do not.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         let variables = environment.merging(["PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8"]) { own, _ in own }
         let arguments = command.map { strdup($0) } + [nil]
         let pairs = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
@@ -67,16 +80,22 @@ struct LimitedProcess: Sendable {
     }
 
     /// Looks every few milliseconds: no thread waits, and nobody else's children are touched.
-    private func end(of child: pid_t) async -> Int32? {
+    private func end(of child: pid_t) async -> End {
         let start = ContinuousClock.now
         var status: Int32 = 0
+        var isOutOfTime = false
         while waitpid(child, &status, WNOHANG) == 0 {
-            if ContinuousClock.now - start > time { kill(-child, SIGKILL) }
+            if ContinuousClock.now - start > time {
+                isOutOfTime = true
+                kill(-child, SIGKILL)
+            }
             // Not `Task.sleep`, which returns at once in a cancelled task.
             await withCheckedContinuation { continuation in
                 DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(4)) { continuation.resume() }
             }
         }
-        return status & 0x7f == 0 ? (status >> 8) & 0xff : nil
+        let signal = status & 0x7f
+        if signal == 0 { return .exited((status >> 8) & 0xff) }
+        return isOutOfTime ? .outOfTime : .killed(signal: signal)
     }
 }

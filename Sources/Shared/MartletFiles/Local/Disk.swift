@@ -80,6 +80,17 @@ final class InputFile: @unchecked Sendable {
     }
 }
 
+extension InputFile {
+    /// Reads all of it, for its errors.
+    ///
+    /// - Throws: `FileError.unavailable`, also when it is not of this size.
+    func check(sizeInBytes: Int) throws {
+        var position = 0
+        while case let count = try read(1 << 20, at: position).readableBytes, count > 0 { position += count }
+        guard position == sizeInBytes else { throw FileError.unavailable(cause: "a blob has \(position) bytes of \(sizeInBytes)") }
+    }
+}
+
 /// Brings a directory's entries to the disk.
 func synchronize(directory: String) throws {
     let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

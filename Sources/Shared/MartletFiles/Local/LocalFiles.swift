@@ -65,19 +65,19 @@ public struct LocalFiles: FileBackend {
         }
     }
 
-    public func list(_ space: String, after id: String?, limit: Int) async throws -> [StoredBlob] {
-        guard BlobName.isSpace(space) else { return [] }
+    public func list(_ space: String, after cursor: String?, limit: Int) async throws -> BlobPage {
+        guard BlobName.isSpace(space) else { return BlobPage(blobs: []) }
         return try await disk {
             var found: [StoredBlob] = []
-            for folder in names(in: root + "/" + space).filter({ $0.utf8.count == 2 && $0 >= (id ?? "").prefix(2) }).sorted() {
-                let ids = names(in: "\(root)/\(space)/\(folder)").filter { $0 > id ?? "" }.sorted()
+            for folder in names(in: root + "/" + space).filter({ $0.utf8.count == 2 && $0 >= (cursor ?? "").prefix(2) }).sorted() {
+                let ids = names(in: "\(root)/\(space)/\(folder)").filter { $0 > cursor ?? "" }.sorted()
                 for name in ids where BlobName(space: space, id: name) != nil {
                     guard let written = modified("\(root)/\(space)/\(folder)/\(name)") else { continue }
                     found.append(StoredBlob(id: name, written: written))
-                    if found.count == limit { return found }
+                    if found.count == limit { return BlobPage(blobs: found, next: name) }
                 }
             }
-            return found
+            return BlobPage(blobs: found)
         }
     }
 
@@ -95,29 +95,34 @@ public struct LocalFiles: FileBackend {
     public func withFile<Result: Sendable>(
         of blob: BlobName, sizeInBytes: Int, copyingTo directory: String, _ body: (String) async throws -> Result
     ) async throws -> Result {
-        try await body(path(of: blob))
+        // So that a blob that is not there, or that the disk does not give, is not taken for one that a program cannot read.
+        _ = try await disk { try InputFile(path(of: blob), of: blob) }
+        return try await body(path(of: blob))
     }
 
     private func path(of blob: BlobName) -> String { root + "/" + blob.key }
 }
 
-private func names(in directory: String) -> [String] {
+func names(in directory: String) -> [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
 }
 
-private func modified(_ path: String) -> Date? {
+/// When it was last written to; nil when it is not there.
+func modified(_ path: String) -> Date? {
     var status = stat()
     guard lstat(path, &status) == 0 else { return nil }
     return Date(timeIntervalSince1970: Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9)
 }
 
-/// Makes a directory that will still be there after a loss of power; does nothing when it exists.
+/// Makes a directory that will still be there after a loss of power, and those above it that are missing; does nothing when it exists.
 private func makeDirectory(_ path: String) throws {
-    if mkdir(path, 0o700) == 0 { return try synchronize(directory: (path as NSString).deletingLastPathComponent) }
-    if errno == ENOENT {
-        try FileManager.default.createDirectory(
-            atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    } else if errno != EEXIST {
-        throw FileError.system("mkdir")
+    let parent = (path as NSString).deletingLastPathComponent
+    if mkdir(path, 0o700) == 0 { return try synchronize(directory: parent.isEmpty ? "." : parent) }
+    switch errno {
+    case EEXIST: return
+    case ENOENT where !parent.isEmpty && parent != path:
+        try makeDirectory(parent)
+        try makeDirectory(path)
+    default: throw FileError.system("mkdir")
     }
 }

@@ -20,20 +20,27 @@ final class S3Client: Sendable {
     private let client: HTTPClient
 
     init(_ configuration: S3Files.Configuration) throws {
-        guard let parts = URLComponents(string: configuration.endpoint), parts.scheme == "http" || parts.scheme == "https",
-            let host = parts.host, parts.query == nil, parts.user == nil, parts.path.isEmpty || parts.path == "/"
-        else { throw S3Files.InvalidEndpoint() }
         self.configuration = configuration
-        self.host = parts.port.map { "\(host):\($0)" } ?? host
-        base = "\(parts.scheme!)://\(self.host)"
+        (base, host) = try Self.address(configuration.endpoint)
         signature = SignatureV4(
             accessKey: configuration.accessKey, secretKey: configuration.secretKey, region: configuration.region)
         var http = HTTPClient.Configuration()
         http.redirectConfiguration = .disallow
         http.connectionPool.retryConnectionEstablishment = false
         http.timeout.connect = .seconds(5)
-        http.timeout.read = .seconds(30)
+        // Also between the portions of a body that somebody's slow phone takes from us. Before the answer begins, `timeout` counts.
+        http.timeout.read = .seconds(300)
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: http)
+    }
+
+    /// `https://host` and `host`, with a port only where it is not the scheme's own: as it is signed, so it must be sent.
+    static func address(_ endpoint: String) throws -> (base: String, host: String) {
+        guard let parts = URLComponents(string: endpoint), let scheme = parts.scheme, scheme == "http" || scheme == "https",
+            let name = parts.host, parts.query == nil, parts.user == nil, parts.path.isEmpty || parts.path == "/"
+        else { throw S3Files.InvalidEndpoint() }
+        let port = parts.port == (scheme == "http" ? 80 : 443) ? nil : parts.port
+        let host = port.map { "\(name):\($0)" } ?? name
+        return ("\(scheme)://\(host)", host)
     }
 
     deinit {

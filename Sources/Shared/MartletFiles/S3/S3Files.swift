@@ -86,17 +86,27 @@ public struct S3Files: FileBackend {
         _ = try await client.send(.DELETE, blob.key, accepting: [200, 204, 404])
     }
 
-    public func list(_ space: String, after id: String?, limit: Int) async throws -> [StoredBlob] {
+    public func list(_ space: String, after cursor: String?, limit: Int) async throws -> BlobPage {
         var query = [("list-type", "2"), ("max-keys", String(min(limit, 1_000))), ("prefix", space + "/")]
-        if let id, let blob = BlobName(space: space, id: id) { query.append(("start-after", blob.key)) }
-        let text = try await client.send(.GET, nil, query: query).text()
-        return XMLText(text).all("Contents").compactMap { entry in
+        if let cursor { query.append(("continuation-token", cursor)) }
+        return try Self.page(try await client.send(.GET, nil, query: query).text(), of: space)
+    }
+
+    /// What the store says of further pages counts, not how many there are on this one: it may send fewer than it was asked for.
+    static func page(_ text: String, of space: String) throws -> BlobPage {
+        let answer = XMLText(text)
+        let next = answer["IsTruncated"] == "true" ? answer["NextContinuationToken"] : nil
+        guard next != nil || answer["IsTruncated"] == "false" else {
+            throw FileError.unavailable(cause: "S3 GET: a list that does not say where it goes on")
+        }
+        let blobs = answer.all("Contents").compactMap { entry -> StoredBlob? in
             let entry = XMLText(entry)
             guard let id = entry["Key"]?.split(separator: "/").last.map(String.init), BlobName(space: space, id: id) != nil,
                 let written = entry["LastModified"].flatMap(Self.date)
             else { return nil }
             return StoredBlob(id: id, written: written)
         }
+        return BlobPage(blobs: blobs, next: next)
     }
 
     public func removeAbandoned(before date: Date, in space: String) async throws {

@@ -41,7 +41,9 @@ struct CreateLink: Endpoint {
         guard let file = try await files.find(path, in: scope) else { throw HTTPProblem(.fileNotFound) }
         let expires = Int64(settings.now().timeIntervalSince1970) + Int64(seconds)
         let token = settings.signer.token(
-            for: FileLink(space: scope.space.schema, path: file.path, fileID: file.id, thumbnail: body.thumbnail, expires: expires))
+            for: FileLink(
+                environment: scope.space.environment.rawValue, space: scope.space.schema, path: file.path, fileID: file.id,
+                thumbnail: body.thumbnail, expires: expires))
         let encoded = file.path.components(separatedBy: "/").map(Self.encoded).joined(separator: "/")
         let answer = Answer(
             path: "link/\(token)/\(encoded)" + (body.thumbnail.map { "?thumbnail=\($0)" } ?? ""),

@@ -32,7 +32,7 @@ enum Tus {
         return number
     }
 
-    /// `key base64,key base64`; a key alone stands for an empty value.
+    /// `key base64,key base64`; a key alone stands for an empty value. No value has control characters.
     ///
     /// - Throws: `invalid-parameter`.
     static func metadata(_ request: Request) throws -> [String: String] {
@@ -40,7 +40,9 @@ enum Tus {
         for pair in (request.headers[uploadMetadata] ?? "").split(separator: ",") {
             let parts = pair.split(separator: " ")
             guard let key = parts.first, parts.count <= 2, let data = Data(base64Encoded: String(parts.count == 2 ? parts[1] : "")),
-                let value = String(data: data, encoding: .utf8), metadata.updateValue(value, forKey: String(key)) == nil
+                let value = String(data: data, encoding: .utf8),
+                !value.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }),
+                metadata.updateValue(value, forKey: String(key)) == nil
             else {
                 throw HTTPProblem(.invalidParameter, "It is a list of keys with base64 values.", field: "Upload-Metadata")
             }

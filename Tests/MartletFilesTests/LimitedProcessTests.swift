@@ -1,0 +1,22 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import MartletFiles
+
+@Suite struct LimitedProcessTests {
+    private func end(_ script: String, _ change: (inout LimitedProcess) -> Void = { _ in }) async throws -> LimitedProcess.End {
+        var process = LimitedProcess()
+        process.time = .seconds(60)
+        change(&process)
+        return try await withFolder { try await process.run("sh", ["-c", script], in: $0).end }
+    }
+
+    @Test func `what a process died of is told apart`() async throws {
+        #expect(try await end("exit 3") == .exited(3))
+        #expect(try await end("kill -9 $$") == .killed(signal: SIGKILL))
+        #expect(try await end("while :; do :; done") { $0.cpuTimeInSeconds = 1 } == .killed(signal: SIGXCPU))
+        #expect(try await end("sleep 30") { $0.time = .milliseconds(200) } == .outOfTime)
+        #expect(try await end("exec head -c 100000 /dev/zero >x") { $0.outputSizeInBytes = 8_192 } == .killed(signal: SIGXFSZ))
+    }
+}

@@ -1,0 +1,44 @@
+import Testing
+
+@testable import MartletFiles
+
+/// What S3 stores may do and the one of the tests does not.
+@Suite struct S3Tests {
+    private static func answer(_ keys: [String], _ end: String, modified: String = "2026-01-02T03:04:05.000Z") -> String {
+        let entries = keys.map { "<Contents><Key>\($0)</Key><LastModified>\(modified)</LastModified></Contents>" }
+        return "<ListBucketResult>\(end)\(entries.joined())</ListBucketResult>"
+    }
+
+    private static let id = "0123456789abcdef0123456789abcdef"
+
+    @Test func `a page says itself whether more follow, whatever is on it`() throws {
+        let more = "<IsTruncated>true</IsTruncated><NextContinuationToken>a&amp;b</NextContinuationToken>"
+        for keys in [[], ["app_a/01/\(Self.id)"], ["app_a/strange", "app_a/01/\(Self.id)", "app_a/zz/"]] {
+            let page = try S3Files.page(Self.answer(keys, more), of: "app_a")
+            #expect(page.next == "a&b" && page.blobs.map(\.id) == (keys.isEmpty ? [] : [Self.id]))
+        }
+        let odd = try S3Files.page(Self.answer(["app_a/01/\(Self.id)"], more, modified: "yesterday"), of: "app_a")
+        #expect(odd == BlobPage(blobs: [], next: "a&b"))
+        #expect(try S3Files.page(Self.answer([], "<IsTruncated>false</IsTruncated>"), of: "app_a") == BlobPage(blobs: []))
+    }
+
+    @Test(arguments: ["", "<IsTruncated>true</IsTruncated>", "<html>"])
+    func `an answer that does not say where the list goes on is no list`(_ end: String) {
+        #expect(throws: FileError.self) { try S3Files.page(Self.answer([], end), of: "app_a") }
+    }
+
+    @Test(arguments: [
+        ("https://s3.example.org:443", "https://s3.example.org", "s3.example.org"), ("http://minio:80/", "http://minio", "minio"),
+        ("https://minio:80", "https://minio:80", "minio:80"), ("http://127.0.0.1:9000", "http://127.0.0.1:9000", "127.0.0.1:9000"),
+        ("https://s3.example.org", "https://s3.example.org", "s3.example.org"),
+    ])
+    func `the host is signed as it is sent: without the scheme's own port`(_ endpoint: String, _ base: String, _ host: String) throws {
+        let address = try S3Client.address(endpoint)
+        #expect(address.base == base && address.host == host)
+    }
+
+    @Test(arguments: ["", "s3.example.org", "ftp://a", "https://a/b", "https://u@a", "https://a?b"])
+    func `an endpoint is a scheme and a host`(_ endpoint: String) {
+        #expect(throws: S3Files.InvalidEndpoint.self) { try S3Client.address(endpoint) }
+    }
+}
