@@ -15,6 +15,18 @@ struct Filter: Sendable {
     /// Whether the condition may take long on a single object.
     var isCostly = false
     var uses: [IndexUse] = []
+
+    /// Whether an index is likely to find what matches.
+    var isServed: Bool {
+        uses.contains { use in
+            switch use.kind {
+            case .equality: use.field != SystemField.id.rawValue
+            case .prefix, .text: true
+            case .geo: order == nil
+            case .ordered, .none: false
+            }
+        }
+    }
 }
 
 /// Turns a filter, `{"name":"tim","age":{"$gte":18}}`, into a condition on a collection's columns.
@@ -100,7 +112,7 @@ struct FilterCompiler {
         let target = try Target(name)
         try access.check(target)
         guard case .object(let operators) = value, operators.contains(where: { $0.name.hasPrefix("$") }) else {
-            filter.uses.append(IndexUse(field: name, kind: .equality))
+            useEquality(target, value)
             return try count { try target.equality(value) }
         }
         guard operators.allSatisfy({ $0.name.hasPrefix("$") }) else {
