@@ -44,4 +44,36 @@ import Testing
         #expect(!breaker.allowsRequest(at: now))
         #expect(breaker.allowsRequest(at: now + Breaker.firstPause))
     }
+
+    @Test func `A stream that is let through as a probe does not keep others away until it ends`() {
+        var breaker = Breaker()
+        var now = NIODeadline.uptimeNanoseconds(0)
+        for _ in 0..<Breaker.threshold {
+            breaker.begin(at: now)
+            breaker.end(.failure, at: now)
+        }
+        now = now + Breaker.firstPause
+        breaker.begin(at: now)
+        #expect(!breaker.allowsRequest(at: now))
+        breaker.answered()
+        for _ in 0..<3 { #expect(breaker.allowsRequest(at: now)) }
+    }
+
+    @Test func `A probe that is not answered soon lets the next one through`() {
+        var breaker = Breaker()
+        var now = NIODeadline.uptimeNanoseconds(0)
+        for _ in 0..<Breaker.threshold {
+            breaker.begin(at: now)
+            breaker.end(.failure, at: now)
+        }
+        now = now + Breaker.firstPause
+        breaker.begin(at: now)
+        #expect(!breaker.allowsRequest(at: now))
+        now = now + Breaker.probeTime
+        #expect(breaker.allowsRequest(at: now))
+        breaker.begin(at: now)
+        #expect(!breaker.allowsRequest(at: now), "one at a time")
+        breaker.end(.success, at: now)
+        #expect(breaker.allowsRequest(at: now))
+    }
 }

@@ -1,3 +1,4 @@
+import Hummingbird
 import MartletAPI
 import MartletHTTP
 import MartletPostgres
@@ -144,25 +145,89 @@ import Testing
         #expect(plan.contains("Presorted Key: ((doc -> 'age'::text))") && plan.contains("Index Scan using _"), "\(plan)")
     }
 
+    /// What `deploy/bench storage` measures at a million objects.
+    @Test(arguments: [
+        (nil, "-created", #"-> +Index Scan using _\w+ on "Large" .*\n *Filter: \(\(deleted IS NULL\) AND \(\(readers IS NULL\)"#),
+        (#"{"author":{"__type":"Pointer","className":"Member","objectId":"u77"}}"#, nil, #"Index Cond: \(doc @> '{"author": {"objectId": "u77"}}'"#),
+        (#"{"author":{"$in":[{"__type":"Pointer","className":"Member","objectId":"u77"}]}}"#, nil, #"Index Cond: \(doc @> '{"author": \[{"objectId": "u77"}\]}'"#),
+        (#"{"tags":"t777"}"#, nil, #"Index Cond: \(doc @> '{"tags": \["t777"\]}'"#), (#"{"tags":"t777"}"#, "-created", #"Index Cond: \(doc @> '{"tags": \["t777"\]}'"#),
+        (#"{"tags":{"$all":["t777","all"]}}"#, nil, #"Index Cond: \(doc @> '{"tags": \["t777", "all"\]}'"#),
+        (#"{"email":{"$regex":"^user77"}}"#, nil, #"Index Cond: .*->> 'email'::text\) ~>=~ 'user77'"#),
+        (#"{"text":{"$text":{"$search":"w77 w777"}}}"#, nil, #"Index Cond: .*to_tsvector.*'''w77'' & ''w777'''"#),
+        (#"{"place":{"$nearSphere":{"__type":"GeoPoint","latitude":45,"longitude":3},"$maxDistanceInKilometers":50}}"#, nil, #"Index Cond: .*'latitude'.*storage.<@"#),
+        (#"{"$relatedTo":{"object":{"__type":"Pointer","className":"Team","objectId":"team7"},"key":"posts"}}"#, nil,
+            #"_relations_pkey .*\n *Index Cond: .*owner = 'team7'(.*\n)+.*Index Cond: \(id = _relations.related\)"#),
+        (#"{"tags":"t777","number":{"$lt":9000}}"#, "count", #"Index Cond: \(doc @> '{"tags": \["t777"\]}'(.*\n)+.*Index Cond: \(doc @> '{"tags": \["t777"\]}'"#),
+    ] as [(String?, String?, String)]) func `a page for a user is read by an index`(_ filter: String?, _ order: String?, _ pattern: String) async throws {
+        let plan = try await Self.plan(filter, order: order == "count" ? nil : order, wantsTotal: order == "count")
+        #expect(plan.contains(try Regex(pattern)), "\(plan)")
+        #expect(!plan.contains("Seq Scan"), "\(plan)")
+        if order == "-created", filter == nil { #expect(!plan.contains("Sort"), "\(plan)") }
+        // Those stand in every object: going through where they are would cost more than the rest.
+        let conditions = plan.split(separator: "\n").filter { $0.contains("Index Cond") }
+        #expect(!conditions.contains { $0.contains("__type") || $0.contains("className") }, "\(plan)")
+    }
+
+    @Test func `a value that PostgreSQL has in its sample is not taken for one of every hundred`() async throws {
+        let large = try await Self.large.value
+        let rows = try await large.app.superuser.query(
+            """
+            SELECT sample::jsonb ->> 'email' FROM pg_stats, unnest(histogram_bounds::text::text[]) AS sample
+            WHERE schemaname = \(try large.app.space().schema) AND tablename = 'Large' AND attname = 'doc' AND sample::jsonb ? 'email' LIMIT 3
+            """)
+        #expect(rows.count == 3)
+        for row in rows {
+            let plan = try await Self.plan(#"{"email":"\#(try row.decode(0, as: String.self))"}"#, limit: 20)
+            #expect(plan.contains("Bitmap Index Scan"), "\(plan)")
+            #expect(!plan.contains(try Regex(#"Index Scan using _\w+ on "Large""#)), "a walk in the order of the list: \(plan)")
+        }
+    }
+
+    /// Of a list's statement, for a user with a role.
+    private static func plan(_ filter: String?, order: String? = nil, wantsTotal: Bool = false, limit: Int = 100) async throws -> String {
+        let app = try await large.value.app
+        let scope = QueryScope(
+            space: try app.space(), collection: try CollectionName("Large"), rights: Rights(identity: .user("u7", roles: ["r1"]), collections: [:]))
+        var query = try ListQuery(Parameters(), in: scope)
+        if let filter { try query.add(JSONValue(parsing: filter.utf8), in: scope) }
+        query.order = try order.map { try ListOrder.keys($0[...], scope.access) }
+        (query.wantsTotal, query.limit) = (wantsTotal, limit)
+        var explain: PostgresQuery = "EXPLAIN \(try ListStatement(query, in: scope, known: [:]).sql)"
+        (explain.role, explain.isPrepared) = (scope.space.role, false)
+        return try await app.postgres.query(explain).map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
+    }
+
     private struct Large: Sendable {
         let app: StorageApp
         let table: PostgresIdentifier
     }
 
-    /// 20,000 objects, written once and only read.
+    /// 20,000 objects, written once and only read. Making an index is what tells PostgreSQL of the values.
     private static let large = Task {
         let app = try await StorageApp()
         #expect(try await app.client.post("/storage/Large", #"{"_id":"first"}"#).status == 201)
-        #expect(try await app.master.post("/collections/Large/indexes", #"{"fields":["age"]}"#).status == 201)
+        #expect(try await app.client.post("/storage/Team", #"{"_id":"team7"}"#).status == 201)
         let table = try app.space().table(CollectionName("Large"))
+        let relations = try app.space().own("_relations")
         try await app.superuser.execute(
             """
-            INSERT INTO \(table) (id, doc)
-            SELECT 'o' || n, jsonb_build_object('email', 'user' || n || '@example.com', 'number', n, 'age', n,
-                'tags', jsonb_build_array('t' || n, 'all'), 'inner', jsonb_build_object('number', n))
+            INSERT INTO \(table) (id, created, readers, doc)
+            SELECT 'o' || n, now() - make_interval(secs => n), CASE n % 4 WHEN 0 THEN ARRAY['u' || n % 500] WHEN 1 THEN ARRAY['role:r' || n % 9] END,
+                jsonb_build_object('email', 'user' || n || '@example.com', 'number', n, 'age', n,
+                'tags', jsonb_build_array('t' || n, 'all'), 'inner', jsonb_build_object('number', n), 'text', 'w' || n % 100 || ' w' || n % 1000,
+                'author', jsonb_build_object('__type', 'Pointer', 'className', 'Member', 'objectId', 'u' || n % 500),
+                'place', jsonb_build_object('__type', 'GeoPoint', 'latitude', 43 + n % 700 * 0.01, 'longitude', n % 900 * 0.01))
             FROM generate_series(1, 20000) AS n
             """)
-        var analyze: PostgresQuery = "ANALYZE \(table)"
+        try await app.superuser.execute(
+            """
+            INSERT INTO \(relations) (collection, owner, key, related_collection, related)
+            SELECT 'Team', 'team' || n % 100, 'posts', 'Large', 'o' || n FROM generate_series(1, 10000) AS n
+            """)
+        for index in [
+            #"{"fields":["age"]}"#, #"{"kind":"prefix","fields":["email"]}"#, #"{"kind":"text","fields":["text"]}"#, #"{"kind":"geo","fields":["place"]}"#,
+        ] { #expect(try await app.master.post("/collections/Large/indexes", index).status == 201) }
+        var analyze: PostgresQuery = "ANALYZE \(relations)"
         analyze.isPrepared = false
         try await app.superuser.execute(analyze)
         return Large(app: app, table: table)

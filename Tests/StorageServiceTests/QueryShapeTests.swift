@@ -2,6 +2,7 @@ import Foundation
 import Hummingbird
 import MartletAPI
 import MartletCore
+import MartletPostgres
 import MartletTesting
 import Testing
 
@@ -144,5 +145,44 @@ import Testing
         #expect(list[0].filter == ["age ordered", "name equality"] && list[0].index?.fields == ["age"] && list[0].index?.kind == "ordered")
         #expect(try await app.master.get("/collections/Note/advice")["count"] == "0")
         #expect(try await app.client.get("/collections/Note/advice").isProblem(.forbidden))
+    }
+
+    @Test func `a list that took long is listed with the index for it, until that is made`() async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/Note", #"{"age":5}"#)
+        let table = try app.space().table(CollectionName("Note"))
+        // The list waits for the table.
+        let slow = try await app.superuser.withTransaction { transaction in
+            try await transaction.execute("LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE")
+            let answer = Task { try await app.user("u1").get("/storage/Note?where=%7B%22age%22%3A%7B%22%24gt%22%3A3%7D%7D") }
+            try await Task.sleep(for: AdviceStore.threshold * 3)
+            return answer
+        }
+        #expect(try await slow.value["count"] == "1")
+        let advice = try await app.master.get("/collections/Note/advice")
+        #expect(advice["count"] == "1" && advice["data.0.filter"] == #"["age ordered"]"# && advice["data.0.count"] == "1", "\(advice)")
+        let body = try #require(advice["data.0.index"])
+        #expect(body == #"{"fields":["age"],"kind":"ordered"}"#)
+        #expect(try await app.master.post("/collections/Note/indexes", body).status == 201)
+        let after = try await app.master.get("/collections/Note/advice")
+        #expect(after["count"] == "1" && after["data.0.index"] == nil, "\(after)")
+    }
+
+    @Test(arguments: [
+        (#"{"place":{"$nearSphere":{"__type":"GeoPoint","latitude":1,"longitude":2}}}"#, nil, "geo place"), (#"{"name":{"$regex":"^ab"}}"#, nil, "prefix name"),
+        (#"{"text":{"$text":{"$search":"ab"}}}"#, "-n", "text text"), (#"{"$text":{"$search":"ab"}}"#, nil, "text *"), (#"{"n":{"$gte":1},"m":{"$lt":3}}"#, nil, "ordered m"),
+        (#"{"n":{"$gte":1}}"#, "-stars,n", "ordered -stars,n"), (#"{"n":null}"#, nil, "ordered n"), (#"{"n":{"$exists":false}}"#, nil, "ordered n"), (#"{"n":[1,2]}"#, nil, "ordered n"),
+        (#"{"_version":3}"#, nil, "ordered _version"), (#"{"n":1}"#, nil, nil), (#"{"n":1}"#, "-created", nil), (#"{"_id":"a"}"#, "_id", nil), (#"{"n":{"$ne":1}}"#, nil, nil),
+        (#"{"name":{"$regex":"ab"}}"#, nil, nil), (#"{"n":{"$in":[1,null]}}"#, nil, "ordered n"),
+    ] as [(String, String?, String?)]) func `the index advised is the one that serves`(_ filter: String, _ order: String?, _ expected: String?) async throws {
+        let app = try await StorageApp()
+        let scope = QueryScope(space: try app.space(), collection: try CollectionName("Note"), rights: .master)
+        var query = try ListQuery(Parameters(), in: scope)
+        try query.add(JSONValue(parsing: filter.utf8), in: scope)
+        query.order = try order.map { try ListOrder.keys($0[...], scope.access) }
+        let advice = AdviceStore()
+        advice.note(query, in: scope, took: .seconds(1))
+        let index = try #require(advice.list(of: scope.collection, in: scope.space).first).index
+        #expect(index.map { "\($0.kind) \($0.fields.joined(separator: ","))" } == expected)
     }
 }

@@ -19,7 +19,7 @@ extension StorageService {
 
         router.on(.post, "storage/aggregate/:collection", AggregateObjects(objects: objects, rights: rights))
         router.on(.post, "storage/distinct/:collection", DistinctValues(objects: objects, rights: rights))
-        router.on(.get, "collections/:collection/advice", ListAdvice(objects: objects))
+        router.on(.get, "collections/:collection/advice", ListAdvice(objects: objects, indexes: indexes))
 
         router.on(.get, "collections", ListCollections(collections: collections))
         router.on(.delete, "collections/:collection", DropCollection(collections: collections))

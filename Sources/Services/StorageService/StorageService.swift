@@ -41,9 +41,12 @@ public struct StorageService: ServiceDefinition {
     let orphans: OrphanCollection
 
     public init(settings: Settings, logger: Logger) throws {
-        let configuration = PostgresConfiguration(
+        var configuration = PostgresConfiguration(
             url: try settings.requiredSecret("database.url"), applicationName: "martlet-storage",
             maximumConnections: try settings.integer("database.connections", default: 4, in: 1...64))
+        // Both cost more to start than a query may take, and an app's large query would take all cores from the others.
+        configuration.sessionSettings["jit"] = "off"
+        configuration.sessionSettings["max_parallel_workers_per_gather"] = "0"
         var ofTransfers = configuration
         var jobs = JobWorker.Configuration()
         jobs.concurrency = try settings.integer("jobs.concurrency", default: 2, in: 1...32)

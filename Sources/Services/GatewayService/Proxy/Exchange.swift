@@ -167,6 +167,7 @@ final class Exchange {
         worker.giveBack(requestHead)
         requestHead = ByteBuffer()
         phase = head.status == 101 ? .tunnel : .answering
+        if route?.isStreaming == true, head.status < 500 { backend?.streamBegan() }
         front.respond(head, bytes, of: self)
         if phase == .tunnel {
             front.flush()

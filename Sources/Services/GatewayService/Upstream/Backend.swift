@@ -52,6 +52,9 @@ final class Backend {
         breaker.end(outcome, at: now)
     }
 
+    /// A stream has begun, whose end may be far away.
+    func streamBegan() { breaker.answered() }
+
     func takeIdle() -> UpstreamConnection? {
         while let connection = idle.popLast() {
             if connection.isUsable { return connection }

@@ -74,9 +74,10 @@ final class Live: Sendable {
     ) async {
         do {
             try await tail.join(request, as: principal, after: cursor, as: number, outbox)
-        } catch let problem as HTTPProblem {
+        } catch let problem as HTTPProblem where problem.code.status < 500 {
             outbox.finish(with: .error(problem))
         } catch {
+            // What passes: the client comes back by its cursor, as after any other break.
             outbox.finish()
         }
     }

@@ -1,12 +1,22 @@
 import Hummingbird
 import MartletHTTP
 
-/// `GET /collections/{collection}/advice`: slow lists that this copy of the service has met, and the index that would serve each; master key.
+/// `GET /collections/{collection}/advice`: slow lists that this copy of the service has met, and the index that would serve each, unless it is
+/// there by now; master key.
 struct ListAdvice: Endpoint {
     let objects: ObjectStore
+    let indexes: IndexStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
-        return try .list(objects.advice.list(of: try context.collection, in: try context.managedSpace))
+        let (collection, space) = (try context.collection, try context.managedSpace)
+        var list = objects.advice.list(of: collection, in: space)
+        guard list.contains(where: { $0.index != nil }) else { return try .list(list) }
+        let existing = try await indexes.list(on: collection, of: space)
+        for (number, advice) in list.enumerated() {
+            let isThere = existing.contains { $0.kind.rawValue == advice.index?.kind && $0.fields == advice.index?.fields }
+            if isThere { list[number].index = nil }
+        }
+        return try .list(list)
     }
 }

@@ -21,7 +21,7 @@ extension FilterCompiler {
         let target = operands.target
         switch name {
         case "$eq":
-            use(target, .equality)
+            useEquality(target, value)
             return try count { try target.equality(value) }
         case "$ne":
             use(target, .none)
@@ -31,7 +31,7 @@ extension FilterCompiler {
         case "$lt": return try compare(target, "<", value)
         case "$lte": return try compare(target, "<=", value)
         case "$in":
-            use(target, .equality)
+            if case .array(let values) = value { for value in values { useEquality(target, value) } }
             return try anyOf(value, name, target)
         case "$nin":
             use(target, .none)
@@ -39,7 +39,7 @@ extension FilterCompiler {
             return "\(any) IS NOT TRUE"
         case "$exists":
             guard case .bool(let exists) = value else { throw operands.refusal("$exists takes true or false.") }
-            use(target, .none)
+            use(target, exists ? .none : .ordered)
             return try count { exists ? "\(target.expression) IS NOT NULL" : "\(target.expression) IS NULL" }
         case "$all": return try all(value, operands)
         case "$containedBy":
@@ -68,6 +68,15 @@ extension FilterCompiler {
 
     mutating func use(_ target: Target, _ kind: IndexUse.Kind) {
         filter.uses.append(IndexUse(field: target.name, kind: kind))
+    }
+
+    /// The index that every collection has knows documents, and neither null nor lists as a whole.
+    mutating func useEquality(_ target: Target, _ value: JSONValue) {
+        switch (target, value) {
+        case (.system(.id), _): use(target, .equality)
+        case (.system, _), (.document, .null), (.document, .array): use(target, .ordered)
+        case (.document, _): use(target, .equality)
+        }
     }
 
     private mutating func compare(_ target: Target, _ sign: StaticString, _ value: JSONValue) throws -> PostgresQuery {

@@ -17,6 +17,18 @@ struct Filter: Sendable {
     /// Whether it holds or not without any write to the object: it reads other collections, or the clock.
     var dependsOnMore = false
     var uses: [IndexUse] = []
+
+    /// Whether an index is likely to find what matches.
+    var isServed: Bool {
+        uses.contains { use in
+            switch use.kind {
+            case .equality: use.field != SystemField.id.rawValue
+            case .prefix, .text: true
+            case .geo: order == nil
+            case .ordered, .none: false
+            }
+        }
+    }
 }
 
 /// Turns a filter, `{"name":"tim","age":{"$gte":18}}`, into a condition on a collection's columns.
@@ -102,7 +114,7 @@ struct FilterCompiler {
         let target = try Target(name)
         try access.check(target)
         guard case .object(let operators) = value, operators.contains(where: { $0.name.begins(with: "$") }) else {
-            filter.uses.append(IndexUse(field: name, kind: .equality))
+            useEquality(target, value)
             return try count { try target.equality(value) }
         }
         guard operators.allSatisfy({ $0.name.begins(with: "$") }) else {

@@ -57,10 +57,10 @@ enum Target {
                 return "(doc @> \(Self.document(path, value)) OR doc @> \(Self.document(path, .array([value]))))"
             case .array: return "\(path.expression) = \(PostgresJSON(value.text))"
             case .object where value["__type"] != nil:
-                // Typed values have one form, so that a list with it among its elements is found by containment.
+                let sign = Self.telling(value)
                 return """
-                    ((doc @> \(Self.document(path, value)) AND \(path.expression) = \(PostgresJSON(value.text))) \
-                    OR doc @> \(Self.document(path, .array([value]))))
+                    ((doc @> \(Self.document(path, sign)) AND \(path.expression) = \(PostgresJSON(value.text))) \
+                    OR (doc @> \(Self.document(path, .array([sign]))) AND \(path.expression) @> \(PostgresJSON(JSONValue.array([value]).text))))
                     """
             case .object:
                 return "(doc @> \(Self.document(path, value)) AND \(path.expression) = \(PostgresJSON(value.text)))"
@@ -71,7 +71,19 @@ enum Target {
     /// `$all`: a list with all of these among its elements.
     func contains(_ values: [JSONValue]) throws -> PostgresQuery {
         let path = try documentPath("$all")
-        return "doc @> \(Self.document(path, .array(try values.map(normalized))))"
+        let values = try values.map(normalized)
+        let signs = values.map(Self.telling)
+        guard signs != values else { return "doc @> \(Self.document(path, .array(values)))" }
+        return "(doc @> \(Self.document(path, .array(signs))) AND \(path.expression) @> \(PostgresJSON(JSONValue.array(values).text)))"
+    }
+
+    /// What the index is asked for in place of a typed value: one without `__type` and `className`.
+    ///
+    /// These two stand in every object of a collection, and where they all are takes 3 ms to go through at a million objects.
+    private static func telling(_ value: JSONValue) -> JSONValue {
+        guard case .object(let members) = value, value["__type"] != nil else { return value }
+        let own = members.filter { $0.name != "__type" && $0.name != "className" }
+        return own.isEmpty ? value : .object(own)
     }
 
     /// `$containedBy`: a list with none but these among its elements.

@@ -29,7 +29,7 @@ final class AdviceStore: Sendable {
         var count: Int
         var meanMilliseconds: Int
         var slowestMilliseconds: Int
-        /// The body of the call that makes an index for it; nil: none would help.
+        /// The body of the call that makes an index for it; nil: none would help, or it is there.
         var index: Suggestion?
     }
 

@@ -38,6 +38,8 @@ struct IndexStore: Sendable {
                     try await transaction.executeScript("SET LOCAL statement_timeout = '\(Self.buildTimeout.components.seconds)s'")
                     try await transaction.execute("\(start) \(identifier) ON \(table) \(keys)\(index.condition)", timeout: Self.buildTimeout)
                     try await transaction.execute("COMMENT ON INDEX \(qualified) IS \(comment)")
+                    // Else PostgreSQL knows nothing of the values in it until the collection has changed by a tenth.
+                    try await transaction.execute("ANALYZE \(table)", timeout: Self.buildTimeout)
                 }
             }
         } catch let error as PostgresError where error.isUndefinedTable {

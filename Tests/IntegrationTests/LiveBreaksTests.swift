@@ -1,0 +1,61 @@
+import Foundation
+import MartletAPI
+import MartletPostgres
+import Testing
+
+extension IntegrationTests {
+    /// `deploy/bench breaks` in short.
+    @Suite(.localServer)
+    struct LiveBreaksTests {
+        static let writers = 4
+        static let subscribers = 8
+
+        @Test func `storage and gateway killed under live streams lose no event and bring none twice`() async throws {
+            let server = try LocalServer.current
+            let client = Client(server.connection)
+            #expect(try await client.post("storage/Break", #"{"_id":"first"}"#).isSuccess)
+            let subscribers = (0..<Self.subscribers).map { _ in Subscriber(client, collection: "Break") }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for subscriber in subscribers { group.addTask { await subscriber.run() } }
+                try await eventually("every stream is open") { subscribers.allSatisfy(\.isOpen) }
+                let book = Book()
+                try await Load.run(Self.writers) { number, round in
+                    await book.write(to: "Break", as: client, number: number, round: round)
+                    try? await Task.sleep(for: .milliseconds(10))
+                } during: {
+                    for process in ["storage", "gateway", "storage", "gateway", "storage"] {
+                        try await Task.sleep(for: .milliseconds(500))
+                        try await server.restart(process)
+                    }
+                    try await Task.sleep(for: .milliseconds(500))
+                }
+                let entries = book.entries
+                #expect(entries.unclean == [])
+                let log = try await Self.log(server)
+                #expect(Set(log.map(\.id)).isSuperset(of: entries.acknowledged))
+                let expected = log.map(\.seq)
+                try? await eventually("every subscriber has every event") { subscribers.allSatisfy { $0.events.count >= expected.count } }
+                for subscriber in subscribers { subscriber.stop() }
+                group.cancelAll()
+                let breaks = subscribers.map(\.breaks)
+                print("live breaks: \(expected.count) events, \(entries), streams came back \(breaks) times")
+                #expect(breaks.allSatisfy { $0 >= 5 }, "the kills were felt")
+                for subscriber in subscribers {
+                    #expect(subscriber.refusal == nil)
+                    #expect(subscriber.events.sorted() == expected, "each event once: \(subscriber.events.count) of \(expected.count)")
+                }
+            }
+        }
+
+        /// Number and object of every change that a subscriber was to see.
+        private static func log(_ server: LocalServer) async throws -> [(seq: Int, id: String)] {
+            let schema = "app_" + server.connection.appId
+            return try await server.withDatabase { database in
+                // The app's id comes from the server itself.
+                let rows = try await database.query(
+                    .init(unescaped: "SELECT seq, id FROM \(schema)._changes WHERE collection = 'Break' AND id <> 'first' ORDER BY seq"))
+                return try rows.map { (Int(try $0.decode(0, as: Int64.self)), try $0.decode(1, as: String.self)) }
+            }
+        }
+    }
+}

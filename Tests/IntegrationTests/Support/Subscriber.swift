@@ -1,0 +1,87 @@
+import AsyncHTTPClient
+import Foundation
+import MartletCore
+import NIOCore
+import NIOHTTP1
+import Synchronization
+
+/// Reads a collection's live events through the gateway, and comes back with the last id after each break, as a browser does.
+final class Subscriber: Sendable {
+    private struct State {
+        var cursor: String?
+        var events: [Int] = []
+        var breaks = 0
+        var refusal: String?
+        var isStopped = false
+    }
+
+    private let client: Client
+    private let collection: String
+    private let state = Mutex(State())
+
+    init(_ client: Client, collection: String) {
+        self.client = client
+        self.collection = collection
+    }
+
+    var isOpen: Bool { state.withLock { $0.cursor != nil } }
+    /// The change log's numbers of what came, in the order in which it came.
+    var events: [Int] { state.withLock { $0.events } }
+    var breaks: Int { state.withLock { $0.breaks } }
+    /// An answer or event after which nobody may come back.
+    var refusal: String? { state.withLock { $0.refusal } }
+
+    func stop() { state.withLock { $0.isStopped = true } }
+
+    func run() async {
+        while !Task.isCancelled, state.withLock({ !$0.isStopped && $0.refusal == nil }) {
+            try? await follow()
+            state.withLock { $0.breaks += 1 }
+            try? await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    private func follow() async throws {
+        var request = HTTPClientRequest(url: "\(client.url)/api/\(client.appKey)/live/\(collection)")
+        for (name, value) in client.headers { request.headers.add(name: name, value: value) }
+        if let cursor = state.withLock({ $0.cursor }) { request.headers.add(name: "last-event-id", value: cursor) }
+        let response = try await Self.http.execute(request, deadline: .distantFuture)
+        guard response.status == .ok else {
+            if response.status.code < 500 { state.withLock { $0.refusal = "\(response.status)" } }
+            return
+        }
+        var pending = ""
+        for try await part in response.body {
+            pending += String(buffer: part)
+            while let end = pending.firstRange(of: "\n\n") {
+                take(pending[..<end.lowerBound])
+                pending.removeSubrange(..<end.upperBound)
+            }
+        }
+    }
+
+    /// One event, whole: of one that was cut off nothing counts.
+    private func take(_ block: Substring) {
+        var (name, id, data) = ("", nil as String?, "")
+        for line in block.split(separator: "\n") {
+            if line.hasPrefix("id: ") { id = String(line.dropFirst(4)) }
+            if line.hasPrefix("event: ") { name = String(line.dropFirst(7)) }
+            if line.hasPrefix("data: ") { data = String(line.dropFirst(6)) }
+        }
+        let seq: Int? = if case .number(let literal) = (try? JSONValue(parsing: data.utf8))?["seq"] { Int(literal) } else { nil }
+        state.withLock { state in
+            if name == "error" { state.refusal = data }
+            if let seq { state.events.append(seq) }
+            state.cursor = id ?? state.cursor
+        }
+    }
+
+    /// Streams stay open, so that each has a connection of its own.
+    private static let http: HTTPClient = {
+        var configuration = HTTPClient.Configuration()
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
+        configuration.timeout.connect = .seconds(5)
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+}

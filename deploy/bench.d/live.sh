@@ -1,0 +1,17 @@
+# shellcheck shell=bash
+# deploy/bench live. Sourced by deploy/bench.
+
+subscribers=${BENCH_SUBSCRIBERS:-2000}
+
+settings() {
+    # All come from one address, which has 128 streams on each event loop else; each is a socket here, and two in the gateway.
+    export MARTLET_GATEWAY_LIMIT_ADDRESS_STREAMS=$subscribers MARTLET_GATEWAY_LIMIT_KEY_STREAMS=$subscribers
+    ulimit -n $((subscribers * 3 + 1000))
+}
+
+run_live() {
+    curl -sf -o /dev/null -H "X-Martlet-Master-Key: $MASTER" -d '{"_id":"first"}' "$url/api/$KEY/storage/Live"
+    printf '\n%s cores for the server and the subscribers together, %s subscribers through the gateway\n\n' "$(nproc)" "$subscribers"
+    python3 "$here/bench.d/live.py" "$url" "$subscribers" "${BENCH_EVENTS:-150}" \
+        "gateway=$(pid_of gateway)" "storage=$(pid_of storage)" "postgres=$(pid_of postgres)"
+}
