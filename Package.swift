@@ -111,6 +111,8 @@ let package = Package(
             "StorageService",
             dependencies: [
                 "MartletFiles", "MartletJobs", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
+                // Hooks
+                asyncHTTPClient, nioHTTP1,
             ],
             migrations: true),
         service("ConfigService"),
