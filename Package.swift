@@ -214,7 +214,7 @@ let package = Package(
             dependencies: [
                 "MartletAPI", "MartletCore", "MartletPostgres", "MartletTesting", asyncHTTPClient, logging, nioCore, nioHTTP1,
             ],
-            exclude: ["Support/tus_upload.py"], swiftSettings: settings),
+            exclude: ["Support/tus_upload.py", "Support/hook_server.py"], swiftSettings: settings),
     ]
 )
 

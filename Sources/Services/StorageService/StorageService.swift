@@ -60,8 +60,8 @@ public struct StorageService: ServiceDefinition {
         var jobs = JobWorker.Configuration()
         jobs.concurrency = try settings.integer("jobs.concurrency", default: 2, in: 1...32)
         jobs.retention = .seconds(try settings.integer("jobs.retention.hours", default: 7 * 24, in: 1...10_000) * 3_600)
-        // A transaction for each job and each streaming export, and one for short statements.
-        ofTransfers.maximumConnections = jobs.concurrency + ExportGate.maximum + 1
+        // A transaction for each job and each streaming export, one for what hooks are told of, and one for short statements.
+        ofTransfers.maximumConnections = jobs.concurrency + ExportGate.maximum + 2
         var ofBuilds = configuration
         ofBuilds.maximumConnections = 2
         var limits = Live.Limits()
@@ -103,9 +103,6 @@ public struct StorageService: ServiceDefinition {
         self.hooks = HookStore(postgres: postgres, spaces: spaces, rights: rights)
         self.hookClient = HookClient(settings: hookSettings)
         self.before = BeforeHooks(hooks: hooks, client: hookClient, postgres: postgres, settings: hookSettings)
-        self.deliveries = DeliveryStore(postgres: postgres, spaces: spaces)
-        self.hookDelivery = HookDelivery(
-            postgres: postgres, hooks: hooks, deliveries: deliveries, client: hookClient, signal: signal, settings: hookSettings, logger: logger)
         self.batch = Batch(postgres: postgres, objects: objects, collections: collections, rights: rights, before: before)
         self.indexes = IndexStore(postgres: postgres, builder: builder ?? postgres, spaces: spaces)
 
@@ -117,6 +114,9 @@ public struct StorageService: ServiceDefinition {
         self.orphans = OrphanCollection(postgres: postgres, files: files, settings: fileSettings, logger: logger)
 
         let background = transfers ?? postgres
+        self.deliveries = DeliveryStore(postgres: background, spaces: spaces)
+        self.hookDelivery = HookDelivery(
+            postgres: background, hooks: hooks, deliveries: deliveries, client: hookClient, signal: signal, settings: hookSettings, logger: logger)
         let queue = JobQueue(postgres: background, schema: Self.name)
         let stores = TransferStores(
             postgres: background, spaces: spaces, collections: collections, rights: rights, signal: signal, jobs: queue,

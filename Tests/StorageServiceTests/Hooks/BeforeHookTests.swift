@@ -26,7 +26,8 @@ import Testing
         let asked = receiver.received
         try #require(asked.count == 7)
         #expect(asked.map { $0["event"] } == ["Save", "Save", "Save", "Save", "Delete", "Delete", "Save"].map { "\"before\($0)\"" })
-        #expect(asked[0].body == #"{"event":"beforeSave","hook":"save","collection":"Notes","object":{"_id":"a","n":1,"_readers":["ada"]},"original":null,"user":"ada","master":false}"#)
+        let first = #"{"event":"beforeSave","hook":"save","collection":"Notes","object":{"_id":"a","n":1,"_readers":["ada"]},"#
+        #expect(asked[0].body == first + #""original":null,"user":"ada","master":false}"#)
         #expect(asked[1]["object.n"] == "3" && asked[1]["object.t"] == "\"x\"" && asked[1]["original.n"] == "1")
         #expect(asked[1]["object._id"] == "\"a\"" && asked[1]["object._readers"] == #"["ada"]"#)
         #expect(asked[2]["object.n"] == nil && asked[2]["object.z"] == "1" && asked[2]["object._readers"] == #"["ada","ben"]"#)
@@ -75,7 +76,9 @@ import Testing
         #expect(replaced["title"] == "\"clean\"" && replaced["kept"] == nil)
     }
 
-    @Test("an object that cannot be stored is the hook's failure", arguments: [#"{"_x":1}"#, #"{"_id":"other"}"#, "[]", #"{"a":{"__op":"Increment","amount":1}}"#])
+    @Test(
+        "an object that cannot be stored is the hook's failure",
+        arguments: [#"{"_x":1}"#, #"{"_id":"other"}"#, "[]", #"{"a":{"__op":"Increment","amount":1}}"#])
     func badReplacement(object: String) async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver { _ in (200, #"{"object":\#(object)}"#) }

@@ -179,6 +179,33 @@ import Testing
         #expect(try await deliveries(app, of: "saved", "?state=done").count == 1)
     }
 
+    @Test("a hook that has nothing to do writes nothing")
+    func idle() async throws {
+        let app = try await StorageApp()
+        let receiver = try await HookReceiver()
+        try await app.hook("saved", "afterSave", "Notes", at: receiver)
+        let store = DeliveryStore(postgres: app.postgres, spaces: Spaces(postgres: app.postgres))
+        let space = try app.space()
+        _ = try await app.client.post("/storage/Other", "{}")
+        _ = try await app.client.post("/storage/Notes", #"{"_id":"a"}"#)
+        #expect(try await store.hasWork(for: "saved", in: space))
+        #expect(try await !store.take(for: "saved", in: space))
+        #expect(try await store.hasWork(for: "saved", in: space), "the delivery is due")
+        #expect(try await store.claim(for: "saved", limit: 1, in: space).count == 1)
+        _ = try await app.client.post("/storage/Other", "{}")
+        #expect(try await !store.hasWork(for: "saved", in: space))
+        let row: PostgresQuery = "SELECT xmin::text, log_from::text FROM \(try space.own("_hooks"))"
+        let before = try await app.superuser.query(row)[0]
+        for _ in 0..<3 { #expect(try await !store.take(for: "saved", in: space)) }
+        let after = try await app.superuser.query(row)[0]
+        #expect(try before.decode(0, as: String.self) == after.decode(0, as: String.self))
+        // What it is not told of moves it on, too, so that it is not looked at again.
+        _ = try await app.client.delete("/storage/Notes/a")
+        #expect(try await store.hasWork(for: "saved", in: space))
+        #expect(try await !store.take(for: "saved", in: space))
+        #expect(try await !store.hasWork(for: "saved", in: space))
+    }
+
     @Test("the queue is bounded: what is beyond waits in the log; what is finished is forgotten in time")
     func bounds() async throws {
         let app = try await StorageApp()

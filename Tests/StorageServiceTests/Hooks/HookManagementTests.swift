@@ -1,6 +1,7 @@
 import MartletAPI
 import MartletCore
 import MartletTesting
+import NIOCore
 import Testing
 
 @testable import StorageService
@@ -52,7 +53,7 @@ import Testing
         "what cannot be a hook is refused with its field",
         arguments: [
             ("a b", #"{"event":"function","url":"https://example.com"}"#, ErrorCode.invalidName, "name"),
-            ("a", #"{"event":"other","url":"https://example.com"}"#, .invalidJSON, nil),
+            ("a", #"{"event":"other","url":"https://example.com"}"#, .invalidBody, "event"),
             ("a", #"{"event":"function"}"#, .invalidBody, "url"),
             ("a", #"{"event":"beforeSave","url":"https://example.com"}"#, .invalidBody, "collection"),
             ("a", #"{"event":"beforeSave","collection":"_x","url":"https://example.com"}"#, .invalidName, "collection"),
@@ -88,12 +89,17 @@ import Testing
 
     /// The service as operators have it who allow nothing.
     private func strict(_ app: StorageApp, _ change: (inout HookSettings) -> Void = { _ in }) async throws -> ServiceClient {
-        var settings = SharedHooks.settings
-        settings.arePrivateAddressesAllowed = false
+        var settings = Self.strictSettings
         change(&settings)
         let service = StorageService(postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: settings)
         return try await ServiceClient(service).asking(as: app.principal(.master))
     }
+
+    private static let strictSettings: HookSettings = {
+        var settings = SharedHooks.settings
+        settings.arePrivateAddressesAllowed = false
+        return settings
+    }()
 
     @Test(
         "addresses that are not of the public internet are refused, however they are written",
@@ -131,6 +137,13 @@ import Testing
         }
         #expect(try await app.master.put("/hooks/a", #"{"event":"function","url":"\#(receiver.url)"}"#).status == 200)
         #expect(try await strict(app, settings).post("/functions/a").isProblem(.hookFailed))
+        var lied = Self.strictSettings
+        settings(&lied)
+        let service = StorageService(postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: lied)
+        let hook = try await service.hooks.find(try HookName("a"), of: try app.space())
+        await #expect(throws: HookFailure.privateAddress) {
+            _ = try await service.hookClient.send(ByteBuffer(), id: "x", to: hook, in: try app.space())
+        }
         #expect(receiver.received.isEmpty)
         #expect(try await app.master.post("/functions/a").status == 200, "it does work where it is allowed")
     }

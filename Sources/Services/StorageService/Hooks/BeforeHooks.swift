@@ -64,14 +64,14 @@ struct BeforeHooks: Sendable {
         }
         guard !concerned.isEmpty else { return write }
         try scope.access.require(write.operation)
+        let deadline = deadline ?? .now + settings.totalTime
         var write = write
         for hook in concerned {
             let states = try await states(of: write, in: scope)
             let message = HookMessage(hook, scope.rights.identity).body(with: [("object", states.after), ("original", states.before)])
             let verdict = try await HookVerdict(hook) {
-                let rest = deadline.map { $0 - .now }
-                if let rest, rest <= .zero { throw HookFailure.timeout }
-                return try await client.ask(message, hook, in: scope.space, within: rest)
+                guard deadline > .now else { throw HookFailure.timeout }
+                return try await client.ask(message, hook, in: scope.space, within: deadline - .now)
             }
             if let object = verdict.answer["object"], object != .null { write = try Self.write(write, with: object, hook) }
         }

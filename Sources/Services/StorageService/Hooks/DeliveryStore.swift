@@ -46,6 +46,20 @@ struct DeliveryStore: Sendable {
 
     // MARK: Taking from the log
 
+    /// Whether there is anything to take or to make. One statement: it is asked after every write and from time to time.
+    func hasWork(for hook: String, in space: AppSpace) async throws -> Bool {
+        let rows = try await run(
+            """
+            SELECT EXISTS (SELECT FROM \(try space.own("_hook_deliveries")) WHERE hook = h.name AND state = 'waiting' AND due <= now())
+                OR h.log_to IS NOT NULL OR h.log_epoch <> \(try ChangeStore.epoch(of: space))
+                OR EXISTS (
+                    SELECT FROM \(try space.own("_changes")) AS c WHERE c.collection = h.collection AND c.txid >= pg_snapshot_xmin(h.log_from)
+                        AND NOT pg_visible_in_snapshot(c.txid, h.log_from))
+            FROM \(try space.own("_hooks")) AS h WHERE name = \(hook)
+            """, in: space)
+        return try rows.first?.decode(0) ?? false
+    }
+
     /// Takes the next changes that the hook is to be told of; whether there may be more.
     ///
     /// The hook's row is locked meanwhile, and where the log was left is written with what was taken: however many copies try, and whenever one
@@ -63,7 +77,8 @@ struct DeliveryStore: Sendable {
             // Only now: a snapshot from before the lock may be older than what another copy has just reached.
             let now = try await transaction.query(
                 """
-                SELECT pg_current_snapshot()::text, \(epoch), count(*) < \(Self.maximumWaiting) AND coalesce(sum(size), 0) < \(Self.maximumWaitingInBytes)
+                SELECT pg_current_snapshot()::text, \(epoch),
+                    count(*) < \(Self.maximumWaiting) AND coalesce(sum(size), 0) < \(Self.maximumWaitingInBytes)
                 FROM \(queue) WHERE hook = \(hook) AND state = 'waiting'
                 """)[0]
             guard try now.decode(2, as: Bool.self), let current = Snapshot(try now.decode(0, as: String.self)) else { return false }
@@ -84,8 +99,8 @@ struct DeliveryStore: Sendable {
             let hasMore = try taken.decode(0, as: Bool.self)
             let last = try taken.decode(1, as: Int64?.self)
             let (newFrom, newTo, seq) = hasMore ? (from, to.text, last ?? 0) : (to, nil, 0)
-            // What stands still is not written again and again.
-            guard hasMore || last != nil || newFrom != from else { return false }
+            // What stands still is not written again and again: each write would be news to the next look.
+            guard try hasMore || row.decode(4, as: String?.self) != nil || taken.decode(2, as: Bool.self) else { return false }
             try await transaction.execute(
                 """
                 UPDATE \(hooks) SET log_from = \(newFrom.text)::pg_snapshot, log_to = \(newTo)::pg_snapshot, log_seq = \(seq) WHERE name = \(hook)
@@ -94,7 +109,7 @@ struct DeliveryStore: Sendable {
         }
     }
 
-    /// Answers whether there are more in the range, and the last number taken.
+    /// Answers whether there are more in the range, the last number taken, and whether the range has anything at all.
     private static func taking(
         _ event: Hook.Event, _ hook: String, _ collection: String, _ from: Snapshot, _ to: Snapshot, after seq: Int64, in space: AppSpace
     ) throws -> PostgresQuery {
@@ -123,7 +138,8 @@ struct DeliveryStore: Sendable {
                 SELECT md5(\(space.schema + "/" + hook + "/") || seq || '/' || extract(epoch FROM at))::uuid, \(hook), \(collection), id, body,
                     octet_length(body)
                 FROM told ORDER BY seq ON CONFLICT (id) DO NOTHING)
-            SELECT (SELECT count(*) FROM found) > (SELECT count(*) FROM taken), (SELECT max(seq) FROM taken)
+            SELECT (SELECT count(*) FROM found) > (SELECT count(*) FROM taken), (SELECT max(seq) FROM taken),
+                EXISTS (SELECT FROM \(try space.own("_changes")) WHERE \(ChangeStore.between(from, to, collection)))
             """
     }
 

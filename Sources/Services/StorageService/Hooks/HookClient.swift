@@ -62,10 +62,15 @@ final class HookClient: Sendable {
                     let response = try await self.client.execute(request, timeout: .nanoseconds(timeout.inNanoseconds))
                     let body = try await response.body.collect(upTo: Self.maximumAnswerSizeInBytes)
                     return Answer(status: Int(response.status.code), body: body)
+                } catch let failure as HookFailure {
+                    throw failure
                 } catch is NIOTooManyBytesError {
                     throw HookFailure.answerTooLarge
-                } catch let error where !(error is HookFailure) && !Task.isCancelled {
-                    throw (error as? HTTPClientError) == .deadlineExceeded ? HookFailure.timeout : HookFailure.unreachable("\(type(of: error)) \(error)")
+                } catch let error as HTTPClientError where error == .deadlineExceeded {
+                    throw HookFailure.timeout
+                } catch {
+                    try Task.checkCancellation()
+                    throw HookFailure.unreachable("\(type(of: error)) \(error)")
                 }
             }
             group.addTask {

@@ -13,7 +13,7 @@ final class HookDelivery: Service {
     /// How often to look for hooks that are new.
     private static let lookInterval: Duration = .seconds(5)
     private static let width = 4
-    private static let maximumHooks = 1_000
+    private static let maximumHooks = 10_000
     private static let roundsBetweenPruning = 200
 
     private let postgres: PostgresClient
@@ -121,6 +121,7 @@ final class HookDelivery: Service {
 
     /// Takes what is new and makes what is due, once; whether there may be more at once.
     func round(_ key: Key) async throws -> Bool {
+        guard try await deliveries.hasWork(for: key.hook, in: key.space) else { return false }
         let hasMore = try await deliveries.take(for: key.hook, in: key.space)
         let claims = try await deliveries.claim(for: key.hook, limit: Self.width, in: key.space)
         guard !claims.isEmpty else { return hasMore }
@@ -147,7 +148,8 @@ final class HookDelivery: Service {
         let isLast = claim.attempts >= settings.maximumAttempts
         if let failure, isLast {
             logger.warning(
-                "a hook was not told of a change", metadata: ["hook.name": "\(hook.name)", "delivery.id": "\(claim.webhookID)", "error.cause": "\(failure.cause)"])
+                "a hook was not told of a change",
+                metadata: ["hook.name": "\(hook.name)", "delivery.id": "\(claim.webhookID)", "error.cause": "\(failure.cause)"])
         }
         let pause = isLast ? nil : settings.pause(after: claim.attempts)
         do {

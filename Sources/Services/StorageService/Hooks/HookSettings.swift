@@ -11,14 +11,14 @@ public struct HookSettings: Sendable {
     /// Calls under way at a time, on this copy of the service and of one space.
     public var maximumCalls = 512
     public var maximumCallsPerSpace = 64
-    /// What the hooks of one batch may take together.
-    public var batchTime: Duration = .seconds(20)
+    /// What the hooks of one write or batch may take together: less than the gateway waits.
+    public var totalTime: Duration = .seconds(20)
     /// Before the second attempt; each further one waits four times as long, `maximumPause` at most.
     public var firstPause: Duration = .seconds(5)
     public var maximumPause: Duration = .seconds(6 * 3_600)
     public var maximumAttempts = 12
     /// How often to look for deliveries that are due.
-    public var pollInterval: Duration = .seconds(2)
+    public var pollInterval: Duration = .seconds(5)
     public var now: @Sendable () -> Date = { Date() }
     /// For tests: plain HTTP to the public internet, and what names stand for.
     var isPlainHTTPAllowed = false

@@ -50,7 +50,7 @@ struct Batch: Sendable {
     /// Each on its own: a failure is an outcome, and the others are carried out.
     func run(_ items: [Item], in space: AppSpace, with rights: Rights, requestID: String) async throws -> [Outcome] {
         var outcomes: [Outcome] = []
-        let deadline = ContinuousClock.now + before.settings.batchTime
+        let deadline = ContinuousClock.now + before.settings.totalTime
         for item in items {
             let scope = QueryScope(space: space, collection: item.collection, rights: rights)
             do {
@@ -77,7 +77,7 @@ struct Batch: Sendable {
     ///
     /// - Throws: the first refusal, naming the request.
     func asked(_ items: [Item], in space: AppSpace, with rights: Rights) async throws -> [Item] {
-        let deadline = ContinuousClock.now + before.settings.batchTime
+        let deadline = ContinuousClock.now + before.settings.totalTime
         var asked: [Item] = []
         for (number, item) in items.enumerated() {
             do {
