@@ -111,6 +111,8 @@ let package = Package(
             "StorageService",
             dependencies: [
                 "MartletFiles", "MartletJobs", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
+                // Hooks
+                asyncHTTPClient, nioHTTP1,
             ],
             migrations: true),
         service("ConfigService"),
@@ -212,7 +214,7 @@ let package = Package(
             dependencies: [
                 "MartletAPI", "MartletCore", "MartletPostgres", "MartletTesting", asyncHTTPClient, logging, nioCore, nioHTTP1,
             ],
-            exclude: ["Support/tus_upload.py"], swiftSettings: settings),
+            exclude: ["Support/tus_upload.py", "Support/hook_server.py"], swiftSettings: settings),
     ]
 )
 

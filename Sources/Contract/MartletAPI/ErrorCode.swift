@@ -55,6 +55,12 @@ public struct ErrorCode: Sendable, Hashable {
     // Following
     public static let cursorExpired = ErrorCode("cursor-expired", 410, "The cursor is too old: start over")
 
+    // Hooks
+    public static let hookNotFound = ErrorCode("hook-not-found", 404, "The hook or function does not exist")
+    public static let deliveryNotFound = ErrorCode("delivery-not-found", 404, "The delivery does not exist")
+    public static let hookRefused = ErrorCode("hook-refused", 400, "A hook of the app refused this")
+    public static let hookFailed = ErrorCode("hook-failed", 502, "A hook of the app did not answer properly")
+
     // The server's side
     public static let internalError = ErrorCode("internal-error", 500, "Something went wrong on the server")
     public static let notImplemented = ErrorCode("not-implemented", 501, "The server does not do this")
@@ -73,5 +79,6 @@ public struct ErrorCode: Sendable, Hashable {
         unavailable, upstreamTimeout, versionNotSupported,
         fileNotFound, uploadNotFound, invalidLink, rangeNotSatisfiable, imageRefused,
         cursorExpired,
+        hookNotFound, deliveryNotFound, hookRefused, hookFailed,
     ]
 }

@@ -11,5 +11,6 @@ extension StorageService {
         Migration(number: 4, name: "query", sql: PackageResources._04_query_sql),
         JobQueue.migration(number: 10, schema: name),
         Migration(number: 11, name: "spool", sql: PackageResources._11_spool_sql),
+        Migration(number: 12, name: "hooks", sql: PackageResources._12_hooks_sql),
     ]
 }

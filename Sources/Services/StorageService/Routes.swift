@@ -6,16 +6,16 @@ extension StorageService {
     public func addRoutes(to router: Router<ServiceContext>) {
         router.on(.get, "storage/:collection", ListObjects(objects: objects, rights: rights))
         router.on(.get, "storage/:collection/:id/:limit", ListObjects(objects: objects, rights: rights))
-        router.on(.post, "storage/:collection", CreateObject(idempotency: idempotency, rights: rights))
+        router.on(.post, "storage/:collection", CreateObject(idempotency: idempotency, rights: rights, before: before))
         router.on(.get, "storage/:collection/:id", ReadObject(objects: objects, rights: rights))
-        router.on(.put, "storage/:collection/:id", ReplaceObject(idempotency: idempotency, rights: rights))
-        router.on(.patch, "storage/:collection/:id", ChangeObject(idempotency: idempotency, rights: rights))
-        router.on(.delete, "storage/:collection/:id", DeleteObject(objects: objects, rights: rights))
+        router.on(.put, "storage/:collection/:id", ReplaceObject(idempotency: idempotency, rights: rights, before: before))
+        router.on(.patch, "storage/:collection/:id", ChangeObject(idempotency: idempotency, rights: rights, before: before))
+        router.on(.delete, "storage/:collection/:id", DeleteObject(objects: objects, rights: rights, before: before))
         router.on(.post, "storage/batch", RunBatch(batch: batch, idempotency: idempotency, rights: rights))
-        router.on(.post, "storage/all/:collection", CreateObjects(idempotency: idempotency, rights: rights))
+        router.on(.post, "storage/all/:collection", CreateObjects(idempotency: idempotency, rights: rights, before: before))
         router.on(.post, "storage/query/:collection", QueryObjects(objects: objects, rights: rights))
         router.on(.post, "storage/query/:collection/:id/:limit", QueryObjects(objects: objects, rights: rights))
-        router.on(.post, "storage/remove/:collection/:id", RemoveObject(idempotency: idempotency, rights: rights))
+        router.on(.post, "storage/remove/:collection/:id", RemoveObject(idempotency: idempotency, rights: rights, before: before))
 
         router.on(.post, "storage/aggregate/:collection", AggregateObjects(objects: objects, rights: rights))
         router.on(.post, "storage/distinct/:collection", DistinctValues(objects: objects, rights: rights))
@@ -66,5 +66,15 @@ extension StorageService {
         router.on(.get, "jobs/:id/result", FetchJobResult(transfers: transfers))
         router.on(.post, "environment/copy", StartEnvironmentCopy(transfers: transfers))
         router.on(.delete, "environment", WipeEnvironment(transfers: transfers))
+
+        // Hooks
+        router.on(.get, "hooks", ListHooks(hooks: hooks))
+        router.on(.get, "hooks/:name", ReadHook(hooks: hooks))
+        router.on(.put, "hooks/:name", SetHook(hooks: hooks, client: hookClient, secrets: hookSettings.secrets))
+        router.on(.delete, "hooks/:name", DeleteHook(hooks: hooks))
+        router.on(.post, "hooks/:name/secret", RotateHookSecret(hooks: hooks, secrets: hookSettings.secrets))
+        router.on(.get, "hooks/:name/deliveries", ListDeliveries(hooks: hooks, deliveries: deliveries))
+        router.on(.post, "hooks/:name/deliveries/:id/retry", RetryDelivery(deliveries: deliveries))
+        router.on(.post, "functions/:name", CallFunction(hooks: hooks, client: hookClient, rights: rights))
     }
 }

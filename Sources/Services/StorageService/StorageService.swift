@@ -1,4 +1,5 @@
 public import Logging
+import MartletCore
 public import MartletHTTP
 import MartletJobs
 import MartletPostgres
@@ -8,7 +9,7 @@ public import ServiceLifecycle
 ///
 /// Settings: `database.url` (secret; role `martlet_storage`), `database.connections` (4), `changes.retention.days` (7),
 /// `files.…` (`FileSettings`), `jobs.concurrency` (2), `jobs.retention.hours` (168), `import.limit.bytes` (1 GiB),
-/// `live.subscribers` (10000) and `live.subscribers.app` (5000) on one copy.
+/// `live.subscribers` (10000) and `live.subscribers.app` (5000) on one copy, `hooks.private.allowed` (false).
 public struct StorageService: ServiceDefinition {
     public static let name = "storage"
     public static let defaultPort = 8202
@@ -40,6 +41,14 @@ public struct StorageService: ServiceDefinition {
     let tusUploads: TusUploads
     let orphans: OrphanCollection
 
+    // Hooks
+    let hookSettings: HookSettings
+    let hooks: HookStore
+    let hookClient: HookClient
+    let before: BeforeHooks
+    let deliveries: DeliveryStore
+    let hookDelivery: HookDelivery
+
     public init(settings: Settings, logger: Logger) throws {
         var configuration = PostgresConfiguration(
             url: try settings.requiredSecret("database.url"), applicationName: "martlet-storage",
@@ -51,8 +60,8 @@ public struct StorageService: ServiceDefinition {
         var jobs = JobWorker.Configuration()
         jobs.concurrency = try settings.integer("jobs.concurrency", default: 2, in: 1...32)
         jobs.retention = .seconds(try settings.integer("jobs.retention.hours", default: 7 * 24, in: 1...10_000) * 3_600)
-        // A transaction for each job and each streaming export, and one for short statements.
-        ofTransfers.maximumConnections = jobs.concurrency + ExportGate.maximum + 1
+        // A transaction for each job and each streaming export, one for what hooks are told of, and one for short statements.
+        ofTransfers.maximumConnections = jobs.concurrency + ExportGate.maximum + 2
         var ofBuilds = configuration
         ofBuilds.maximumConnections = 2
         var limits = Live.Limits()
@@ -63,7 +72,8 @@ public struct StorageService: ServiceDefinition {
             retentionInDays: try settings.integer("changes.retention.days", default: 7, in: 1...365),
             transfers: PostgresClient(configuration: ofTransfers, logger: logger),
             builder: PostgresClient(configuration: ofBuilds, logger: logger), jobs: jobs,
-            maximumImportSizeInBytes: try settings.integer("import.limit.bytes", default: 1 << 30, in: 1...(1 << 40)), limits: limits)
+            maximumImportSizeInBytes: try settings.integer("import.limit.bytes", default: 1 << 30, in: 1...(1 << 40)), limits: limits,
+            hooks: try HookSettings(settings))
     }
 
     /// - Parameters:
@@ -73,7 +83,8 @@ public struct StorageService: ServiceDefinition {
         postgres: PostgresClient, files fileSettings: FileSettings,
         logger: Logger = Logger(label: "storage") { _ in SwiftLogNoOpLogHandler() }, retentionInDays: Int = 7,
         transfers: PostgresClient? = nil, builder: PostgresClient? = nil, jobs: JobWorker.Configuration = JobWorker.Configuration(),
-        maximumImportSizeInBytes: Int = 1 << 30, limits: Live.Limits = Live.Limits()
+        maximumImportSizeInBytes: Int = 1 << 30, limits: Live.Limits = Live.Limits(),
+        hooks hookSettings: HookSettings = HookSettings(secret: .random())
     ) {
         let signal = ChangeSignal(postgres: postgres)
         self.signal = signal
@@ -88,7 +99,11 @@ public struct StorageService: ServiceDefinition {
         self.rules = RulesStore(postgres: postgres, spaces: spaces, collections: collections, rights: rights)
         self.roles = RoleStore(postgres: postgres, spaces: spaces, rights: rights)
         self.idempotency = Idempotency(postgres: postgres, objects: objects, collections: collections)
-        self.batch = Batch(postgres: postgres, objects: objects, collections: collections, rights: rights)
+        self.hookSettings = hookSettings
+        self.hooks = HookStore(postgres: postgres, spaces: spaces, rights: rights)
+        self.hookClient = HookClient(settings: hookSettings)
+        self.before = BeforeHooks(hooks: hooks, client: hookClient, postgres: postgres, settings: hookSettings)
+        self.batch = Batch(postgres: postgres, objects: objects, collections: collections, rights: rights, before: before)
         self.indexes = IndexStore(postgres: postgres, builder: builder ?? postgres, spaces: spaces)
 
         self.fileSettings = fileSettings
@@ -99,6 +114,9 @@ public struct StorageService: ServiceDefinition {
         self.orphans = OrphanCollection(postgres: postgres, files: files, settings: fileSettings, logger: logger)
 
         let background = transfers ?? postgres
+        self.deliveries = DeliveryStore(postgres: background, spaces: spaces)
+        self.hookDelivery = HookDelivery(
+            postgres: background, hooks: hooks, deliveries: deliveries, client: hookClient, signal: signal, settings: hookSettings, logger: logger)
         let queue = JobQueue(postgres: background, schema: Self.name)
         let stores = TransferStores(
             postgres: background, spaces: spaces, collections: collections, rights: rights, signal: signal, jobs: queue,
@@ -122,6 +140,7 @@ public struct StorageService: ServiceDefinition {
         services += [transferClient, builder].compactMap(\.self)
         return services + [
             RightsWatch(rights: rights, postgres: postgres), ChangeWatch(signal: signal, postgres: postgres), housekeeping, orphans, worker,
+            hookDelivery,
         ]
     }
 

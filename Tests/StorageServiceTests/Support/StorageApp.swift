@@ -108,7 +108,7 @@ private actor SharedStorage {
             let postgres = database.client(for: "storage", maximumConnections: 4)
             let storage = StorageService(
                 postgres: postgres, files: SharedFiles.settings, logger: .silent,
-                builder: database.client(for: "storage", maximumConnections: 2))
+                builder: database.client(for: "storage", maximumConnections: 2), hooks: SharedHooks.settings)
             return Parts(
                 database: database, superuser: database.superuserClient(), postgres: postgres,
                 service: try await ServiceClient(storage), live: storage.live, objects: storage.objects)

@@ -32,8 +32,10 @@ struct ServerPlan: Sendable {
             environment["MARTLET_DATABASE_URL"] = try databaseURL(name)
             if name == "storage" {
                 environment["MARTLET_FILES_DIRECTORY"] = state.appending(path: "files").path
-                // `MARTLET_FILES_…` is for storage, as it came.
-                for (key, value) in inherited where key.hasPrefix("MARTLET_FILES_") { environment[key] = value }
+                // `MARTLET_FILES_…` and `MARTLET_HOOKS_…` are for storage, as they came.
+                for (key, value) in inherited where key.hasPrefix("MARTLET_FILES_") || key.hasPrefix("MARTLET_HOOKS_") {
+                    environment[key] = value
+                }
             }
             entries.append(
                 Entry(name: name, port: ports[2 * index], internalPort: ports[2 * index + 1], environment: environment))

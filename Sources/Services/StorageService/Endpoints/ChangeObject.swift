@@ -9,6 +9,7 @@ import MartletHTTP
 struct ChangeObject: Endpoint {
     let idempotency: Idempotency
     let rights: RightsStore
+    let before: BeforeHooks
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters(["upsert"])
@@ -16,7 +17,11 @@ struct ChangeObject: Endpoint {
         let precondition = try Precondition(request)
         let isUpsert = try request.uri.queryParameters["upsert"].map { try ListQuery.flag($0, "upsert") } ?? false
         let body = try await request.wholeBody(upTo: Document.maximumSizeInBytes)
-        let document = try Document(body, replacing: id, allowingOperations: true)
+        let sent = try Document(body, replacing: id, allowingOperations: true)
+        let isAsked = try await before.concern([.beforeSave], in: scope)
+        if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
+        let write = BeforeHooks.Write.change(id, sent, isUpsert: isUpsert && precondition == nil)
+        let document = isAsked ? try await before.saving(write, sent, in: scope) : sent
         return try await idempotency.perform(request, body, in: scope) { objects in
             if let written = try await objects.change(id, by: document, if: precondition, in: scope) { return try .object(written) }
             guard isUpsert, precondition == nil else { throw HTTPProblem(.objectNotFound) }

@@ -8,13 +8,17 @@ import MartletHTTP
 struct CreateObject: Endpoint {
     let idempotency: Idempotency
     let rights: RightsStore
+    let before: BeforeHooks
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let scope = try await context.scope(rights)
         let mustBeNew = try Precondition.mustBeNew(request)
         let body = try await request.wholeBody(upTo: Document.maximumSizeInBytes)
-        let document = try Document(body, allowingOperations: true)
+        let sent = try Document(body, allowingOperations: true)
+        let isAsked = try await before.concern([.beforeSave], in: scope)
+        if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
+        let document = isAsked ? try await before.saving(.create(sent, mustBeNew: mustBeNew), sent, in: scope) : sent
         return try await idempotency.perform(request, body, in: scope) { objects in
             let written = try await objects.create(document, mustBeNew: mustBeNew, in: scope)
             return try .object(written, status: written.isNew ? .created : .ok)

@@ -7,12 +7,14 @@ import MartletHTTP
 struct CreateObjects: Endpoint {
     let idempotency: Idempotency
     let rights: RightsStore
+    let before: BeforeHooks
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let scope = try await context.scope(rights)
         let body = try await request.wholeBody(upTo: Document.maximumBatchSizeInBytes)
         let documents = try Documents(body)
+        try await before.refuseBulk(in: scope)
         return try await idempotency.perform(request, body, in: scope) { objects in
             Envelope.response(try await objects.createAll(documents, in: scope), status: .created)
         }

@@ -6,11 +6,14 @@ import MartletHTTP
 struct DeleteObject: Endpoint {
     let objects: ObjectStore
     let rights: RightsStore
+    let before: BeforeHooks
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let (scope, id) = (try await context.scope(rights), try context.objectID)
-        guard try await objects.delete(id, if: try Precondition(request), in: scope) else {
+        let precondition = try Precondition(request)
+        _ = try await before.asked(.delete(id), in: scope)
+        guard try await objects.delete(id, if: precondition, in: scope) else {
             throw HTTPProblem(.objectNotFound)
         }
         return Response(status: .noContent)

@@ -8,13 +8,17 @@ import MartletHTTP
 struct ReplaceObject: Endpoint {
     let idempotency: Idempotency
     let rights: RightsStore
+    let before: BeforeHooks
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let (scope, id) = (try await context.scope(rights), try context.objectID)
         let precondition = try Precondition(request)
         let body = try await request.wholeBody(upTo: Document.maximumSizeInBytes)
-        let document = try Document(body, replacing: id)
+        let sent = try Document(body, replacing: id)
+        let isAsked = try await before.concern([.beforeSave], in: scope)
+        if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
+        let document = isAsked ? try await before.saving(.replace(id, sent), sent, in: scope) : sent
         return try await idempotency.perform(request, body, in: scope) { objects in
             guard let written = try await objects.replace(id, with: document, if: precondition, in: scope) else {
                 throw HTTPProblem(.objectNotFound)

@@ -28,8 +28,11 @@ struct RunBatch: Endpoint {
         }
         guard let first = items.first else { return Self.response([]) }
         let scope = QueryScope(space: space, collection: first.collection, rights: rights)
+        let isAsked = try await batch.isAsked(items, in: space, with: rights)
+        if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
+        let asked = isAsked ? try await batch.asked(items, in: space, with: rights) : items
         return try await idempotency.perform(request, body, in: scope) { objects in
-            Self.response(try await batch.runAll(items, in: space, with: rights, objects))
+            Self.response(try await batch.runAll(asked, in: space, with: rights, objects))
         }
     }
 

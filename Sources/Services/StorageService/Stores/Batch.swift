@@ -14,6 +14,7 @@ struct Batch: Sendable {
     let objects: ObjectStore
     let collections: CollectionStore
     let rights: RightsStore
+    let before: BeforeHooks
 
     /// One write of a batch: `{"method","path","body"?,"ifMatch"?}`, the path as behind the app key: `storage/Note/a`.
     struct Item: Sendable {
@@ -49,15 +50,45 @@ struct Batch: Sendable {
     /// Each on its own: a failure is an outcome, and the others are carried out.
     func run(_ items: [Item], in space: AppSpace, with rights: Rights, requestID: String) async throws -> [Outcome] {
         var outcomes: [Outcome] = []
+        let deadline = ContinuousClock.now + before.settings.totalTime
         for item in items {
+            let scope = QueryScope(space: space, collection: item.collection, rights: rights)
             do {
-                outcomes.append(try await run(item, QueryScope(space: space, collection: item.collection, rights: rights), objects))
-            } catch let problem as HTTPProblem where problem.code.status < 500 {
+                let item = try await before.asked(item, in: scope, until: deadline)
+                outcomes.append(try await run(item, scope, objects))
+            } catch let problem as HTTPProblem where problem.code.status < 500 || problem.code == .hookFailed {
                 let body = try await problem.response(requestID: requestID).wholeBody()
                 outcomes.append(Outcome(status: problem.code.status, body: body))
             }
         }
         return outcomes
+    }
+
+    /// Whether any of the collections has a hook that is asked before.
+    func isAsked(_ items: [Item], in space: AppSpace, with rights: Rights) async throws -> Bool {
+        for name in Set(items.map(\.collection)) {
+            let scope = QueryScope(space: space, collection: name, rights: rights)
+            if try await before.concern([.beforeSave, .beforeDelete], in: scope) { return true }
+        }
+        return false
+    }
+
+    /// What hooks want of a batch that is all or none: they are asked before it begins, and see nothing of what it will have written.
+    ///
+    /// - Throws: the first refusal, naming the request.
+    func asked(_ items: [Item], in space: AppSpace, with rights: Rights) async throws -> [Item] {
+        let deadline = ContinuousClock.now + before.settings.totalTime
+        var asked: [Item] = []
+        for (number, item) in items.enumerated() {
+            do {
+                let scope = QueryScope(space: space, collection: item.collection, rights: rights)
+                asked.append(try await before.asked(item, in: scope, until: deadline))
+            } catch var problem as HTTPProblem {
+                problem.field = "requests.\(number)" + (problem.field.map { ".\($0)" } ?? "")
+                throw problem
+            }
+        }
+        return asked
     }
 
     /// All or none, in the transaction that the store is in or in one of its own.

@@ -28,17 +28,38 @@ struct Idempotency: Sendable {
         _ request: Request, _ body: ByteBuffer, in scope: QueryScope, _ write: @Sendable (ObjectStore) async throws -> Response
     ) async throws -> Response {
         guard let key = request.headers[Self.header] else { return try await write(objects) }
-        guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else {
-            throw HTTPProblem(.invalidParameter, "It has 1 to 255 printable ASCII characters.", field: "Idempotency-Key")
-        }
+        try Self.check(key)
         let digest = Self.digest(request, body)
-        let asker = scope.rights.identity == .master ? "master" : "user:" + (scope.rights.identity.userID ?? "")
+        let asker = Self.asker(scope)
         do {
             return try await once(key, asker, digest, in: scope, write)
         } catch let error as PostgresError where error.isUndefinedTable {
             try await collections.create(scope.collection, of: scope.space)
             return try await once(key, asker, digest, in: scope, write)
         }
+    }
+
+    /// What the same request was answered before, for what is done ahead of `perform`; nil: it has no key or was not answered yet.
+    ///
+    /// - Throws: as `perform`.
+    func earlier(_ request: Request, _ body: ByteBuffer, in scope: QueryScope) async throws -> Response? {
+        guard let key = request.headers[Self.header] else { return nil }
+        try Self.check(key)
+        let (table, digest, asker) = (try scope.space.own("_idempotency"), Self.digest(request, body), Self.asker(scope))
+        return try await postgres.withTransaction(role: scope.space.role) { transaction in
+            let rows = try await transaction.query("SELECT FROM \(table) WHERE asker = \(asker) AND key = \(key)")
+            return rows.isEmpty ? nil : try await known(key, asker, digest, table, transaction)
+        }
+    }
+
+    private static func check(_ key: String) throws {
+        guard (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else {
+            throw HTTPProblem(.invalidParameter, "It has 1 to 255 printable ASCII characters.", field: "Idempotency-Key")
+        }
+    }
+
+    private static func asker(_ scope: QueryScope) -> String {
+        scope.rights.identity == .master ? "master" : "user:" + (scope.rights.identity.userID ?? "")
     }
 
     private func once(

@@ -18,6 +18,7 @@ final class Spaces: Sendable {
         (2, String(decoding: PackageResources.space_002_files_sql, as: UTF8.self)),
         (4, String(decoding: PackageResources.space_004_follow_sql, as: UTF8.self)),
         (6, String(decoding: PackageResources.space_006_orphans_sql, as: UTF8.self)),
+        (7, String(decoding: PackageResources.space_007_hooks_sql, as: UTF8.self)),
     ]
 
     func prepare(_ space: AppSpace) async throws {

@@ -1,0 +1,39 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import NIOCore
+
+/// `POST /functions/{name}` with any JSON or nothing, at most 1 MiB: asks the hook and answers `{"result":…}`.
+///
+/// The hook gets `{"event":"function","hook","params","user","master"}` and answers `{"result":…}` or `{"error":"…"}`. Open to the master
+/// key and to the hook's `callers`. Nothing is repeated: a call that failed may have been carried out.
+struct CallFunction: Endpoint {
+    static let maximumSizeInBytes = 1 << 20
+
+    let hooks: HookStore
+    let client: HookClient
+    let rights: RightsStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        let (name, space) = (try context.hookName, try context.space)
+        let identity = try await rights.rights(of: try context.principal, in: space).identity
+        let hook = try await hooks.function(name, in: space)
+        guard hook.isOpen(to: identity) else { throw HTTPProblem(.forbidden, "This function is not open to the caller.") }
+        let body = try await request.wholeBody(upTo: Self.maximumSizeInBytes)
+        let parameters =
+            body.readableBytes == 0
+            ? JSONValue.null : try checked { () throws(JSONError) in try JSONValue(parsing: body.readableBytesView) }
+        let message = HookMessage(hook, identity).body(with: [("params", parameters.text)])
+        let verdict = try await HookVerdict(hook) { try await client.ask(message, hook, in: space) }
+        return .json(ByteBuffer(string: "{\"result\":\((verdict.answer["result"] ?? .null).text)}"))
+    }
+}
+
+extension ServiceContext {
+    /// - Throws: `invalid-name`.
+    var hookName: HookName {
+        get throws { try HookName(component("name")) }
+    }
+}

@@ -1,0 +1,18 @@
+import Hummingbird
+import MartletHTTP
+
+/// `GET /hooks/{name}/deliveries?state=&limit=`: what an `after…` hook was or will be told, newest first; master key.
+struct ListDeliveries: Endpoint {
+    let hooks: HookStore
+    let deliveries: DeliveryStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters(["state", "limit"])
+        let (name, space) = (try context.hookName, try context.managedSpace)
+        let parameters = request.uri.queryParameters
+        let limit = try parameters["limit"].map { try ListQuery.integer($0, "limit", in: 1...100) } ?? 20
+        let state = try parameters["state"].map { try DeliveryRecord.State(parameter: $0) }
+        _ = try await hooks.find(name, of: space)
+        return try .list(try await deliveries.list(of: name, state, limit: limit, in: space))
+    }
+}

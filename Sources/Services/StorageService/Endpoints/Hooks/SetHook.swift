@@ -1,0 +1,34 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `PUT /hooks/{name}` with `{"event","collection"?,"url","timeoutMilliseconds"?,"enabled"?,"callers"?}`: makes or changes a hook; master key.
+///
+/// A new one is answered with 201 and its `secret`, which is not shown again. In force at once in this copy of the service and within a
+/// second in the others.
+struct SetHook: Endpoint {
+    let hooks: HookStore
+    let client: HookClient
+    let secrets: HookSecrets
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        let (name, space) = (try context.hookName, try context.managedSpace)
+        let body = try await request.decoded(HookBody.self)
+        guard body.name == nil || body.name == name.text else {
+            throw HTTPProblem(.invalidBody, "The body's name is not the address's.", field: "name")
+        }
+        try body.check()
+        try await client.check(body.url)
+        let (hook, isNew) = try await hooks.set(body, name, of: space)
+        guard isNew, let secret = secrets.secrets(of: hook, in: space).first else { return try .encoding(HookBody(hook)) }
+        return try .encoding(NewSecret(hook: HookBody(hook), secret: secret.text.withValue { $0 }), status: .created)
+    }
+}
+
+/// The one time that a secret is shown.
+struct NewSecret: Encodable {
+    var hook: HookBody
+    var secret: String
+}

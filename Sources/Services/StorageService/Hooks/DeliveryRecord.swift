@@ -1,0 +1,50 @@
+import Foundation
+import MartletAPI
+import MartletHTTP
+import MartletPostgres
+
+/// What a hook was or will be told of one change, as management calls show it.
+struct DeliveryRecord: Encodable, Sendable {
+    enum State: String, Codable, Sendable, CaseIterable {
+        case waiting, done, dead
+
+        /// - Throws: `invalid-parameter`.
+        init(parameter text: some StringProtocol) throws {
+            guard let state = State(rawValue: String(text)) else {
+                throw HTTPProblem(.invalidParameter, "It is waiting, done or dead.", field: "state")
+            }
+            self = state
+        }
+    }
+
+    /// The header `webhook-id` of every attempt.
+    var id: String
+    var collection: String
+    var object: String
+    var state: State
+    var attempts: Int
+    /// Of the last answer.
+    var status: Int?
+    /// Why the last attempt failed.
+    var error: String?
+    var nextAttempt: String?
+    var created: String
+    var finished: String?
+
+    static let columns: PostgresQuery = """
+        d.id, d.collection, d.object, d.state, d.attempts, d.status, d.error, CASE WHEN d.state = 'waiting' THEN d.due END, d.created, d.finished
+        """
+
+    init(_ row: PostgresRow) throws {
+        id = try row.decode(0)
+        collection = try row.decode(1)
+        object = try row.decode(2)
+        state = try State(parameter: try row.decode(3, as: String.self))
+        attempts = try row.decode(4)
+        status = try row.decode(5)
+        error = try row.decode(6)
+        nextAttempt = try row.decode(7, as: Date?.self).map(Timestamps.text)
+        created = Timestamps.text(try row.decode(8))
+        finished = try row.decode(9, as: Date?.self).map(Timestamps.text)
+    }
+}

@@ -1,0 +1,212 @@
+import Foundation
+import MartletAPI
+import MartletHTTP
+import MartletPostgres
+
+/// Takes changes from the log into deliveries, once each, and gives deliveries out to be made, to one copy of the service at a time.
+struct DeliveryStore: Sendable {
+    /// Of one hook. What is beyond waits in the change log.
+    static let maximumWaiting = 1_000
+    static let maximumWaitingInBytes = 64 << 20
+    static let maximumTaken = 100
+    static let maximumTakenInBytes = 4 << 20
+    /// Of one hook, done or dead.
+    static let maximumFinished = 1_000
+    static let finishedDays = 7
+    /// How long a delivery stays with a copy that died.
+    static let leaseSeconds = 60.0
+
+    let postgres: PostgresClient
+    let spaces: Spaces
+
+    // MARK: Managing
+
+    /// Newest first.
+    func list(of hook: HookName, _ state: DeliveryRecord.State?, limit: Int, in space: AppSpace) async throws -> [DeliveryRecord] {
+        let condition: PostgresQuery = state.map { "AND state = \($0.rawValue)" } ?? ""
+        return try await run(
+            """
+            SELECT \(DeliveryRecord.columns) FROM \(try space.own("_hook_deliveries")) AS d
+            WHERE hook = \(hook.text) \(condition) ORDER BY created DESC, id LIMIT \(limit)
+            """, in: space
+        ).map(DeliveryRecord.init)
+    }
+
+    /// Makes a delivery due, a dead one with all its attempts; one that is done stays so. Nil when the hook has none with this id.
+    func retry(_ id: UUID, of hook: HookName, in space: AppSpace) async throws -> DeliveryRecord? {
+        try await run(
+            """
+            UPDATE \(try space.own("_hook_deliveries")) AS d SET
+                attempts = CASE state WHEN 'dead' THEN 0 ELSE attempts END, finished = CASE state WHEN 'done' THEN finished END,
+                due = now(), state = CASE state WHEN 'dead' THEN 'waiting' ELSE state END
+            WHERE id = \(id) AND hook = \(hook.text) RETURNING \(DeliveryRecord.columns)
+            """, in: space
+        ).first.map(DeliveryRecord.init)
+    }
+
+    // MARK: Taking from the log
+
+    /// Whether there is anything to take or to make. One statement: it is asked after every write and from time to time.
+    func hasWork(for hook: String, in space: AppSpace) async throws -> Bool {
+        let rows = try await run(
+            """
+            SELECT EXISTS (SELECT FROM \(try space.own("_hook_deliveries")) WHERE hook = h.name AND state = 'waiting' AND due <= now())
+                OR h.log_to IS NOT NULL OR h.log_epoch <> \(try ChangeStore.epoch(of: space))
+                OR EXISTS (
+                    SELECT FROM \(try space.own("_changes")) AS c WHERE c.collection = h.collection AND c.txid >= pg_snapshot_xmin(h.log_from)
+                        AND NOT pg_visible_in_snapshot(c.txid, h.log_from))
+            FROM \(try space.own("_hooks")) AS h WHERE name = \(hook)
+            """, in: space)
+        return try rows.first?.decode(0) ?? false
+    }
+
+    /// Takes the next changes that the hook is to be told of; whether there may be more.
+    ///
+    /// The hook's row is locked meanwhile, and where the log was left is written with what was taken: however many copies try, and whenever one
+    /// dies, each change becomes one delivery. A log that is another one (after a restore) is followed from its end.
+    func take(for hook: String, in space: AppSpace) async throws -> Bool {
+        let (hooks, queue) = (try space.own("_hooks"), try space.own("_hook_deliveries"))
+        let epoch = try ChangeStore.epoch(of: space)
+        return try await postgres.withTransaction(role: space.role) { transaction in
+            let locked = try await transaction.query(
+                """
+                SELECT event, collection, log_epoch, log_from::text, log_to::text, log_seq FROM \(hooks)
+                WHERE name = \(hook) AND enabled AND event IN ('afterSave', 'afterDelete') FOR UPDATE SKIP LOCKED
+                """)
+            guard let row = locked.first else { return false }
+            // Only now: a snapshot from before the lock may be older than what another copy has just reached.
+            let now = try await transaction.query(
+                """
+                SELECT pg_current_snapshot()::text, \(epoch),
+                    count(*) < \(Self.maximumWaiting) AND coalesce(sum(size), 0) < \(Self.maximumWaitingInBytes)
+                FROM \(queue) WHERE hook = \(hook) AND state = 'waiting'
+                """)[0]
+            guard try now.decode(2, as: Bool.self), let current = Snapshot(try now.decode(0, as: String.self)) else { return false }
+            let currentEpoch: String = try now.decode(1)
+            guard try row.decode(2) == currentEpoch else {
+                try await transaction.execute(
+                    """
+                    UPDATE \(hooks) SET log_epoch = \(currentEpoch), log_from = \(current.text)::pg_snapshot, log_to = NULL, log_seq = 0
+                    WHERE name = \(hook)
+                    """)
+                return false
+            }
+            guard let from = Snapshot(try row.decode(3, as: String.self)) else { throw HTTPProblem(.internalError) }
+            let to = try row.decode(4, as: String?.self).flatMap { Snapshot($0) } ?? current
+            let event = try row.decode(0, as: String.self) == Hook.Event.afterSave.rawValue ? Hook.Event.afterSave : .afterDelete
+            let taken = try await transaction.query(
+                try Self.taking(event, hook, try row.decode(1), from, to, after: try row.decode(5), in: space))[0]
+            let hasMore = try taken.decode(0, as: Bool.self)
+            let last = try taken.decode(1, as: Int64?.self)
+            let (newFrom, newTo, seq) = hasMore ? (from, to.text, last ?? 0) : (to, nil, 0)
+            // What stands still is not written again and again: each write would be news to the next look.
+            guard try hasMore || row.decode(4, as: String?.self) != nil || taken.decode(2, as: Bool.self) else { return false }
+            try await transaction.execute(
+                """
+                UPDATE \(hooks) SET log_from = \(newFrom.text)::pg_snapshot, log_to = \(newTo)::pg_snapshot, log_seq = \(seq) WHERE name = \(hook)
+                """)
+            return hasMore
+        }
+    }
+
+    /// Answers whether there are more in the range, the last number taken, and whether the range has anything at all.
+    private static func taking(
+        _ event: Hook.Event, _ hook: String, _ collection: String, _ from: Snapshot, _ to: Snapshot, after seq: Int64, in space: AppSpace
+    ) throws -> PostgresQuery {
+        let kinds = event == .afterSave ? ["c", "u"] : ["d"]
+        let head = HookMessage.afterHead(event, hook: hook, collection: collection)
+        return """
+            WITH found AS (
+                SELECT * FROM \(try space.own("_changes"))
+                WHERE \(ChangeStore.between(from, to, collection)) AND seq > \(seq) AND kind::text = ANY (\(kinds))
+                ORDER BY seq LIMIT \(maximumTaken + 1)),
+            sized AS (
+                SELECT *, row_number() OVER (ORDER BY seq) AS place,
+                    sum(coalesce(pg_column_size(doc), 0) + coalesce(pg_column_size(before_doc), 0)) OVER (ORDER BY seq) AS total
+                FROM found),
+            taken AS (SELECT * FROM sized WHERE place <= \(maximumTaken) AND (place = 1 OR total <= \(maximumTakenInBytes))),
+            told AS (
+                SELECT log.seq, log.id, log.at, \(head) || coalesce(shown.object, 'null') || ',"original":' || coalesce(gone.object, 'null')
+                    || ',"at":"' || to_char(log.at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"}' AS body
+                FROM taken AS log
+                LEFT JOIN LATERAL (
+                    SELECT \(Rendering.object(.master)) AS object FROM \(ChangeStore.stateAfter("log"))) AS shown ON log.kind <> 'd'
+                LEFT JOIN LATERAL (
+                    SELECT \(Rendering.object(.master)) AS object FROM \(ChangeStore.stateBefore("log"))) AS gone ON log.kind <> 'c'),
+            queued AS (
+                INSERT INTO \(try space.own("_hook_deliveries")) (id, hook, collection, object, body, size)
+                SELECT md5(\(space.schema + "/" + hook + "/") || seq || '/' || extract(epoch FROM at))::uuid, \(hook), \(collection), id, body,
+                    octet_length(body)
+                FROM told ORDER BY seq ON CONFLICT (id) DO NOTHING)
+            SELECT (SELECT count(*) FROM found) > (SELECT count(*) FROM taken), (SELECT max(seq) FROM taken),
+                EXISTS (SELECT FROM \(try space.own("_changes")) WHERE \(ChangeStore.between(from, to, collection)))
+            """
+    }
+
+    // MARK: Making
+
+    /// A delivery that is this copy's to make, for `leaseSeconds`.
+    struct Claim: Sendable {
+        var id: UUID
+        var body: String
+        /// With this one.
+        var attempts: Int
+
+        var webhookID: String { id.uuidString.lowercased() }
+    }
+
+    /// The next deliveries that are due, no more than `limit`; no other copy gets them meanwhile.
+    func claim(for hook: String, limit: Int, in space: AppSpace) async throws -> [Claim] {
+        let queue = try space.own("_hook_deliveries")
+        return try await run(
+            """
+            UPDATE \(queue) SET attempts = attempts + 1, due = now() + make_interval(secs => \(Self.leaseSeconds))
+            WHERE id = ANY (ARRAY(
+                SELECT id FROM \(queue) WHERE hook = \(hook) AND state = 'waiting' AND due <= now()
+                ORDER BY due LIMIT \(limit) FOR UPDATE SKIP LOCKED))
+            RETURNING id, body, attempts
+            """, in: space
+        ).map { Claim(id: try $0.decode(0), body: try $0.decode(1), attempts: try $0.decode(2)) }
+    }
+
+    /// What became of a claim; of no effect when another copy has it by now.
+    ///
+    /// - Parameter pause: until the next attempt; nil: there is none.
+    func settle(_ claim: Claim, status: Int?, error: String?, pause: Duration?, in space: AppSpace) async throws {
+        let queue = try space.own("_hook_deliveries")
+        let outcome: PostgresQuery =
+            if error == nil {
+                "state = 'done', finished = clock_timestamp(), body = NULL"
+            } else if let pause {
+                "due = now() + make_interval(secs => \(Double(pause.components.seconds) + Double(pause.components.attoseconds) / 1e18))"
+            } else {
+                "state = 'dead', finished = clock_timestamp()"
+            }
+        _ = try await run(
+            """
+            UPDATE \(queue) SET status = \(status.map(Int32.init)), error = \(error), \(outcome)
+            WHERE id = \(claim.id) AND attempts = \(Int32(claim.attempts)) AND state = 'waiting'
+            """, in: space)
+    }
+
+    /// Forgets what is finished and too old or too much.
+    func prune(_ hook: String, in space: AppSpace) async throws {
+        let queue = try space.own("_hook_deliveries")
+        _ = try await run(
+            """
+            DELETE FROM \(queue) WHERE state <> 'waiting' AND id IN (
+                SELECT id FROM (
+                    SELECT id, finished, row_number() OVER newest AS place, sum(CASE state WHEN 'dead' THEN size ELSE 0 END) OVER newest AS total
+                    FROM \(queue) WHERE hook = \(hook) AND state <> 'waiting' WINDOW newest AS (ORDER BY finished DESC, id)) AS done
+                WHERE place > \(Self.maximumFinished) OR total > \(Self.maximumWaitingInBytes)
+                    OR finished < now() - make_interval(days => \(Int32(Self.finishedDays))))
+            """, in: space)
+    }
+
+    private func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
+        try await spaces.prepare(space)
+        var statement = statement
+        statement.role = space.role
+        return try await postgres.query(statement)
+    }
+}

@@ -1,0 +1,136 @@
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import Synchronization
+
+/// The hooks of spaces; kept in memory like rules, and dropped by the same notification.
+final class HookStore: Sendable {
+    private let postgres: PostgresClient
+    private let spaces: Spaces
+    private let rights: RightsStore
+    private let memory = Mutex<[AppSpace: Remembered]>([:])
+
+    private struct Remembered {
+        var hooks: [Hook]
+        /// Of the rights, which grows with every notification.
+        var revision: Int
+        var until: ContinuousClock.Instant
+    }
+
+    init(postgres: PostgresClient, spaces: Spaces, rights: RightsStore) {
+        self.postgres = postgres
+        self.spaces = spaces
+        self.rights = rights
+    }
+
+    // MARK: Using
+
+    /// Those that are enabled, by name. Nothing is asked of the database while it is remembered.
+    func enabled(in space: AppSpace) async throws -> [Hook] {
+        let revision = rights.revision
+        let now = ContinuousClock.now
+        if let known = memory.withLock({ $0[space] }), known.revision == revision, known.until > now { return known.hooks }
+        let hooks = try await list(of: space).filter(\.isEnabled)
+        memory.withLock { $0[space] = Remembered(hooks: hooks, revision: revision, until: now + RightsStore.validity) }
+        return hooks
+    }
+
+    /// - Throws: `hook-not-found`.
+    func function(_ name: HookName, in space: AppSpace) async throws -> Hook {
+        let hook = try await enabled(in: space).first { $0.event == .function && $0.name == name.text }
+        guard let hook else { throw HTTPProblem(.hookNotFound) }
+        return hook
+    }
+
+    // MARK: Managing
+
+    func list(of space: AppSpace) async throws -> [Hook] {
+        try await run("SELECT \(Hook.columns) FROM \(try space.own("_hooks")) AS h ORDER BY name", in: space).map(Hook.init)
+    }
+
+    /// - Throws: `hook-not-found`.
+    func find(_ name: HookName, of space: AppSpace) async throws -> Hook {
+        let rows = try await run(
+            "SELECT \(Hook.columns) FROM \(try space.own("_hooks")) AS h WHERE name = \(name.text)", in: space)
+        guard let row = rows.first else { throw HTTPProblem(.hookNotFound) }
+        return try Hook(row)
+    }
+
+    /// Makes the hook or changes it. One that is enabled now, or told of other changes than before, is told of those from now on.
+    ///
+    /// - Throws: `limit-exceeded` beyond `Hook.maximumPerSpace`.
+    func set(_ body: HookBody, _ name: HookName, of space: AppSpace) async throws -> (hook: Hook, isNew: Bool) {
+        let table = try space.own("_hooks")
+        try await spaces.prepare(space)
+        if body.event.isAfter {
+            try await postgres.execute("INSERT INTO storage.hook_spaces (schema) VALUES (\(space.schema)) ON CONFLICT DO NOTHING")
+        }
+        let epoch = try ChangeStore.epoch(of: space)
+        let isSame: PostgresQuery = "(h.enabled AND h.event = excluded.event AND h.collection IS NOT DISTINCT FROM excluded.collection)"
+        let result = try await postgres.withTransaction(role: space.role) { transaction in
+            try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema + " hooks"), 0))")
+            let others = try await transaction.query("SELECT count(*) FROM \(table) WHERE name <> \(name.text)")
+            guard try others[0].decode(0, as: Int.self) < Hook.maximumPerSpace else {
+                throw HTTPProblem(.limitExceeded, "An app may have \(Hook.maximumPerSpace) hooks.", field: "name")
+            }
+            let rows = try await transaction.query(
+                """
+                INSERT INTO \(table) AS h (name, event, collection, url, timeout_milliseconds, enabled, callers, salt, log_epoch, log_from)
+                VALUES (\(name.text), \(body.event.rawValue), \(body.collection), \(body.url),
+                    \(Int32(body.timeoutMilliseconds ?? Hook.defaultTimeoutInMilliseconds)), \(body.enabled ?? true), \(body.callers ?? []),
+                    \(HookSecrets.makeSalt()), \(epoch), pg_current_snapshot())
+                ON CONFLICT (name) DO UPDATE SET event = excluded.event, collection = excluded.collection, url = excluded.url,
+                    timeout_milliseconds = excluded.timeout_milliseconds, enabled = excluded.enabled, callers = excluded.callers, updated = now(),
+                    log_epoch = CASE WHEN \(isSame) THEN h.log_epoch ELSE excluded.log_epoch END,
+                    log_from = CASE WHEN \(isSame) THEN h.log_from ELSE excluded.log_from END,
+                    log_to = CASE WHEN \(isSame) THEN h.log_to END, log_seq = CASE WHEN \(isSame) THEN h.log_seq ELSE 0 END
+                RETURNING \(Hook.columns), h.xmax = 0
+                """)
+            try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
+            return (try Hook(rows[0]), try rows[0].decode(11, as: Bool.self))
+        }
+        rights.forget(space)
+        return result
+    }
+
+    /// False when there was none. What was not delivered yet is given up.
+    func delete(_ name: HookName, of space: AppSpace) async throws -> Bool {
+        let table = try space.own("_hooks")
+        try await spaces.prepare(space)
+        let deleted = try await postgres.withTransaction(role: space.role) { transaction in
+            try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
+            return try await transaction.execute("DELETE FROM \(table) WHERE name = \(name.text)")
+        }
+        rights.forget(space)
+        return deleted > 0
+    }
+
+    /// Gives the hook a new secret; the one before signs along for `Hook.formerSecretSeconds`.
+    ///
+    /// - Throws: `hook-not-found`.
+    func rotateSecret(of name: HookName, in space: AppSpace) async throws -> Hook {
+        let table = try space.own("_hooks")
+        try await spaces.prepare(space)
+        let hook = try await postgres.withTransaction(role: space.role) { transaction in
+            let rows = try await transaction.query(
+                """
+                UPDATE \(table) AS h SET former_salt = salt, salt = \(HookSecrets.makeSalt()), updated = now(),
+                    former_until = now() + make_interval(secs => \(Double(Hook.formerSecretSeconds)))
+                WHERE name = \(name.text) RETURNING \(Hook.columns)
+                """)
+            guard let row = rows.first else { throw HTTPProblem(.hookNotFound) }
+            try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
+            return try Hook(row)
+        }
+        rights.forget(space)
+        return hook
+    }
+
+    private func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
+        try await spaces.prepare(space)
+        var statement = statement
+        statement.role = space.role
+        return try await postgres.query(statement)
+    }
+}

@@ -1,0 +1,196 @@
+import MartletAPI
+import MartletCore
+import MartletPostgres
+import MartletTesting
+import Synchronization
+import Testing
+
+@testable import StorageService
+
+@Suite struct BeforeHookTests {
+    @Test("a hook is asked before each kind of write, and shown what is and what will be")
+    func questions() async throws {
+        let app = try await StorageApp()
+        let receiver = try await HookReceiver()
+        try await app.hook("save", "beforeSave", "Notes", at: receiver)
+        try await app.hook("delete", "beforeDelete", "Notes", at: receiver)
+        let ada = app.user("ada")
+        #expect(try await ada.post("/storage/Notes", #"{"_id":"a","n":1,"_readers":["ada"]}"#).status == 201)
+        #expect(try await ada.patch("/storage/Notes/a", #"{"n":{"__op":"Increment","amount":2},"t":"x"}"#).status == 200)
+        #expect(try await ada.put("/storage/Notes/a", #"{"z":1,"_readers":["ada","ben"]}"#).status == 200)
+        #expect(try await ada.post("/storage/Notes", #"{"_id":"a","z":2}"#).status == 200)
+        #expect(try await ada.post("/storage/remove/Notes/a").status == 200)
+        #expect(try await app.master.delete("/storage/Notes/a").status == 204)
+        #expect(try await ada.patch("/storage/Notes/b?upsert=true", #"{"n":{"__op":"Increment","amount":2}}"#).status == 201)
+        #expect(try await ada.post("/storage/Other", "{}").status == 201)
+        let asked = receiver.received
+        try #require(asked.count == 7)
+        #expect(asked.map { $0["event"] } == ["Save", "Save", "Save", "Save", "Delete", "Delete", "Save"].map { "\"before\($0)\"" })
+        let first = #"{"event":"beforeSave","hook":"save","collection":"Notes","object":{"_id":"a","n":1,"_readers":["ada"]},"#
+        #expect(asked[0].body == first + #""original":null,"user":"ada","master":false}"#)
+        #expect(asked[1]["object.n"] == "3" && asked[1]["object.t"] == "\"x\"" && asked[1]["original.n"] == "1")
+        #expect(asked[1]["object._id"] == "\"a\"" && asked[1]["object._readers"] == #"["ada"]"#)
+        #expect(asked[2]["object.n"] == nil && asked[2]["object.z"] == "1" && asked[2]["object._readers"] == #"["ada","ben"]"#)
+        #expect(asked[2]["original._readers"] == #"["ada"]"#)
+        #expect(asked[3]["object.z"] == "2" && asked[3]["original.z"] == "1")
+        #expect(asked[4]["object"] == "null" && asked[4]["original.z"] == "2" && asked[4]["user"] == "\"ada\"")
+        #expect(asked[5]["original._id"] == "\"a\"" && asked[5]["master"] == "true" && asked[5]["user"] == "null")
+        #expect(asked[6]["object.n"] == "2" && asked[6]["original"] == "null")
+    }
+
+    @Test("a refusal keeps every kind of write from happening, with the hook's words", arguments: [(200, "hook-refused"), (500, "hook-failed")])
+    func refusals(status: Int, code: String) async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/Notes", #"{"_id":"a","n":1}"#)
+        let receiver = try await HookReceiver { _ in (status, #"{"error":"not today"}"#) }
+        try await app.hook("save", "beforeSave", "Notes", at: receiver)
+        try await app.hook("delete", "beforeDelete", "Notes", at: receiver)
+        let expected: ErrorCode = code == "hook-refused" ? .hookRefused : .hookFailed
+        for client in [app.client, app.master] {
+            try await app.expectRefusal(expected) { try await client.post("/storage/Notes", #"{"n":1}"#) }
+            try await app.expectRefusal(expected) { try await client.put("/storage/Notes/a", #"{"n":2}"#) }
+            try await app.expectRefusal(expected) { try await client.patch("/storage/Notes/a", #"{"n":2}"#) }
+            try await app.expectRefusal(expected) { try await client.post("/storage/remove/Notes/a") }
+            try await app.expectRefusal(expected) { try await client.delete("/storage/Notes/a") }
+            try await app.expectRefusal(expected) {
+                try await client.send("POST", "/storage/Notes", #"{"n":1}"#, headers: ["Idempotency-Key": "k"])
+            }
+        }
+        let answer = try await app.client.post("/storage/Notes", "{}")
+        #expect(answer.text.contains("not today") == (status == 200))
+    }
+
+    @Test("fields that a hook answers are written in place of those sent")
+    func replacement() async throws {
+        let app = try await StorageApp()
+        let receiver = try await HookReceiver { _ in (200, #"{"object":{"title":"clean","n":1.50}}"#) }
+        _ = try await app.client.post("/storage/Notes", #"{"_id":"old","title":"x","kept":true}"#)
+        try await app.hook("save", "beforeSave", "Notes", at: receiver)
+        let made = try await app.user("ada").post("/storage/Notes", #"{"_id":"a","title":"dirty","other":1,"_readers":["ada"],"_writers":["ada"]}"#)
+        #expect(made.status == 201)
+        #expect(made["title"] == "\"clean\"" && made["other"] == nil && made["n"] == "1.50" && made["_id"] == "\"a\"")
+        #expect(made["_readers"] == #"["ada"]"# && made["_writers"] == #"["ada"]"#, "lists that the hook does not name stay")
+        let changed = try await app.client.patch("/storage/Notes/old", #"{"title":"y","more":2}"#)
+        #expect(changed["title"] == "\"clean\"" && changed["kept"] == "true" && changed["more"] == nil)
+        let replaced = try await app.client.put("/storage/Notes/old", #"{"title":"z"}"#)
+        #expect(replaced["title"] == "\"clean\"" && replaced["kept"] == nil)
+    }
+
+    @Test(
+        "an object that cannot be stored is the hook's failure",
+        arguments: [#"{"_x":1}"#, #"{"_id":"other"}"#, "[]", #"{"a":{"__op":"Increment","amount":1}}"#])
+    func badReplacement(object: String) async throws {
+        let app = try await StorageApp()
+        let receiver = try await HookReceiver { _ in (200, #"{"object":\#(object)}"#) }
+        try await app.hook("save", "beforeSave", "Notes", at: receiver)
+        try await app.expectRefusal(.hookFailed) { try await app.client.post("/storage/Notes", #"{"_id":"a"}"#) }
+    }
+
+    @Test("several hooks are asked by name, each shown what the one before made of it")
+    func order() async throws {
+        let app = try await StorageApp()
+        let asked = Mutex<[String]>([])
+        let receiver = try await HookReceiver { request in
+            let (hook, trail) = (request["hook"] ?? "", request["object.trail"] ?? "")
+            asked.withLock { $0.append(hook + trail) }
+            return (200, #"{"object":{"trail":"\#(trail.filter(\.isLetter))\#(hook.filter(\.isLetter))"}}"#)
+        }
+        for name in ["c", "a", "b"] { try await app.hook(name, "beforeSave", "Notes", at: receiver) }
+        let made = try await app.client.post("/storage/Notes", #"{"trail":""}"#)
+        #expect(made["trail"] == "\"abc\"")
+        #expect(asked.withLock { $0 } == [#""a""""#, #""b""a""#, #""c""ab""#])
+    }
+
+    @Test("a hook is not asked about what the asker may not do, and nobody learns from it what they may not see")
+    func rights() async throws {
+        let app = try await StorageApp()
+        _ = try await app.master.post("/storage/Notes", #"{"_id":"secret","_readers":["ada"],"_writers":["ada"]}"#)
+        let receiver = try await HookReceiver { _ in (400, "") }
+        try await app.hook("save", "beforeSave", "Notes", at: receiver)
+        try await app.hook("delete", "beforeDelete", "Notes", at: receiver)
+        for id in ["secret", "none"] {
+            #expect(try await app.user("ben").patch("/storage/Notes/\(id)", "{}").isProblem(.objectNotFound))
+            #expect(try await app.user("ben").put("/storage/Notes/\(id)", "{}").isProblem(.objectNotFound))
+            #expect(try await app.user("ben").delete("/storage/Notes/\(id)").isProblem(.objectNotFound))
+            #expect(try await app.user("ben").post("/storage/remove/Notes/\(id)").isProblem(.objectNotFound))
+        }
+        #expect(try await app.user("ben").post("/storage/Notes", #"{"_id":"secret"}"#).isProblem(.conflict, field: "_id"))
+        let exists = try await app.user("ada").send("POST", "/storage/Notes", #"{"_id":"secret"}"#, headers: ["If-None-Match": "*"])
+        #expect(exists.isProblem(.preconditionFailed))
+        _ = try await app.master.put("/collections/Notes/rules", #"{"rules":{"create":[],"update":[],"delete":[]}}"#)
+        #expect(try await app.client.post("/storage/Notes", "{}").isProblem(.forbidden))
+        #expect(try await app.user("ada").patch("/storage/Notes/secret", "{}").isProblem(.forbidden))
+        #expect(try await app.user("ada").delete("/storage/Notes/secret").isProblem(.forbidden))
+        #expect(receiver.received.isEmpty)
+        #expect(try await app.master.delete("/storage/Notes/secret").isProblem(.hookRefused), "the master key is asked about as well")
+    }
+
+    @Test("while a hook is asked, it may itself read and write: nothing is held", .timeLimit(.minutes(1)))
+    func nothingHeld() async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/Notes", #"{"_id":"a","n":0}"#)
+        let receiver = try await HookReceiver { request in
+            for number in 0..<3 { _ = try await app.client.post("/storage/Log", #"{"n":\#(number)}"#) }
+            let note = try await app.client.get("/storage/Notes/a")
+            return note.status == 200 ? (200, "{}") : (400, "{}")
+        }
+        try await app.hook("save", "beforeSave", "Notes", at: receiver)
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<20 {
+                group.addTask {
+                    let change = #"{"n":{"__op":"Increment","amount":1}}"#
+                    return try await app.client.send("PATCH", "/storage/Notes/a", change, headers: ["Idempotency-Key": "k\(number)"]).status
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses == Array(repeating: 200, count: 20))
+        #expect(try await app.client.get("/storage/Notes/a")["n"] == "20")
+    }
+
+    @Test("what was answered under an idempotency key is answered again, whatever the hook says by now")
+    func idempotency() async throws {
+        let app = try await StorageApp()
+        let refuses = Mutex(false)
+        let receiver = try await HookReceiver { _ in (refuses.withLock { $0 } ? 400 : 200, "{}") }
+        try await app.hook("save", "beforeSave", "Notes", at: receiver)
+        let send = { try await app.client.send("POST", "/storage/Notes", #"{"n":1}"#, headers: ["Idempotency-Key": "k"]) }
+        let first = try await send()
+        refuses.withLock { $0 = true }
+        let again = try await send()
+        #expect(first.status == 201 && again.status == 201 && first.text == again.text)
+        #expect(again.header("Idempotency-Replayed") == "true")
+        #expect(receiver.received.count == 1)
+    }
+
+    @Test("a batch asks for each of its objects; bulk posts are refused")
+    func batches() async throws {
+        let app = try await StorageApp()
+        let receiver = try await HookReceiver { $0["object.bad"] == nil ? (200, "{}") : (400, #"{"error":"bad"}"#) }
+        try await app.hook("save", "beforeSave", "Notes", at: receiver)
+        let requests = """
+            [{"method":"POST","path":"storage/Notes","body":{"_id":"a"}},{"method":"POST","path":"storage/Notes","body":{"_id":"b","bad":1}},
+            {"method":"PATCH","path":"storage/Notes/a","body":{"n":1}}]
+            """
+        let single = try await app.client.post("/storage/batch", #"{"requests":\#(requests)}"#)
+        #expect(single["data.0.status"] == "201" && single["data.1.status"] == "400" && single["data.2.status"] == "200")
+        #expect(single["data.1.body.code"] == "\"hook-refused\"")
+        try await app.expectRefusal(.hookRefused, field: "requests.1") {
+            try await app.client.post("/storage/batch", #"{"transaction":true,"requests":\#(requests)}"#)
+        }
+        try await app.expectRefusal(.hookRefused, field: "collection") { try await app.client.post("/storage/all/Notes", "[{}]") }
+        #expect(try await app.client.post("/storage/all/Other", "[{}]").status == 201)
+    }
+
+    @Test("a collection without hooks costs no query more")
+    func cost() async throws {
+        let app = try await StorageApp()
+        // A copy of the service that nobody else makes forget anything.
+        let service = StorageService(postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings)
+        let client = try await ServiceClient(service).asking(as: app.principal(.client))
+        _ = try await client.post("/storage/Notes", #"{"_id":"a","n":1}"#)
+        #expect(try await client.patch("/storage/Notes/a", #"{"n":2}"#).status == 200)
+        _ = try await app.superuser.execute("ALTER TABLE \(try app.space().own("_hooks")) RENAME TO _hooks_away")
+        #expect(try await client.patch("/storage/Notes/a", #"{"n":3}"#).status == 200, "the table is not looked at")
+    }
+}

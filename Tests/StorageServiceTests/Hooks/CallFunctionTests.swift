@@ -1,0 +1,115 @@
+import MartletAPI
+import MartletCore
+import MartletTesting
+import Testing
+
+@testable import StorageService
+
+@Suite struct CallFunctionTests {
+    @Test("a function gets the parameters and who calls, and its result is the answer, to the digit")
+    func result() async throws {
+        let app = try await StorageApp()
+        let receiver = try await HookReceiver { _ in (200, #"{"result":{"sum":1.10,"who":"ü"}}"#) }
+        try await app.hook("sum", "function", at: receiver, #","callers":["authenticated"]"#)
+        let answer = try await app.user("ada").post("/functions/sum", #"{"a":1.0}"#)
+        #expect(answer.status == 200)
+        #expect(answer.text == #"{"result":{"sum":1.10,"who":"ü"}}"#)
+        #expect(receiver.received[0].body == #"{"event":"function","hook":"sum","params":{"a":1.0},"user":"ada","master":false}"#)
+        #expect(receiver.received[0].headers["content-type"] == "application/json")
+        _ = try await app.master.post("/functions/sum")
+        #expect(receiver.received[1].body == #"{"event":"function","hook":"sum","params":null,"user":null,"master":true}"#)
+    }
+
+    @Test(
+        "a function is open to its callers and the master key",
+        arguments: [
+            ("", [false, false, false]), (#"["*"]"#, [true, true, true]), (#"["authenticated"]"#, [false, true, true]),
+            (#"["ada"]"#, [false, true, false]), (#"["role:editors"]"#, [false, false, true]), ("[]", [false, false, false]),
+        ] as [(String, [Bool])])
+    func callers(callers: String, open: [Bool]) async throws {
+        let app = try await StorageApp()
+        let receiver = try await HookReceiver()
+        _ = try await app.master.put("/roles/editors", #"{"add":["ben"]}"#)
+        try await app.hook("f", "function", at: receiver, callers.isEmpty ? "" : #","callers":\#(callers)"#)
+        for (client, isOpen) in zip([app.client, app.user("ada"), app.user("ben")], open) {
+            let answer = try await client.post("/functions/f")
+            #expect(isOpen ? answer.status == 200 : answer.isProblem(.forbidden))
+        }
+        #expect(receiver.received.count == open.filter(\.self).count)
+        #expect(try await app.master.post("/functions/f").text == #"{"result":null}"#)
+    }
+
+    @Test(
+        "what the hook answers decides",
+        arguments: [
+            (200, #"{"error":"no money"}"#, ErrorCode.hookRefused, "no money"), (200, #"{"error":{"message":"no"}}"#, .hookRefused, "no"),
+            (422, #"{"error":"bad"}"#, .hookRefused, "bad"), (404, "<html>", .hookRefused, nil), (500, #"{"error":"secret"}"#, .hookFailed, nil),
+            (200, "[]", .hookFailed, nil), (200, "nonsense", .hookFailed, nil), (302, "http://127.0.0.1:1/", .hookFailed, nil),
+            (400, #"{"error":"\#(String(repeating: "x", count: 3_000))"}"#, .hookRefused, String(repeating: "x", count: 500)),
+        ] as [(Int, String, ErrorCode, String?)])
+    func answers(status: Int, body: String, code: ErrorCode, detail: String?) async throws {
+        let app = try await StorageApp()
+        let receiver = try await HookReceiver { _ in (status, body) }
+        try await app.hook("f", "function", at: receiver)
+        let answer = try await app.master.post("/functions/f")
+        #expect(answer.isProblem(code))
+        if let detail { #expect(answer["detail"] == "\"\(detail)\"") }
+        #expect(!answer.text.contains("secret") && !answer.text.contains(receiver.url))
+        #expect(receiver.received.count == 1, "neither redirects nor repetitions")
+    }
+
+    @Test("an answer that comes too late, never, or is too large is a failure")
+    func failures() async throws {
+        let app = try await StorageApp()
+        let late = try await HookReceiver { _ in
+            try await Task.sleep(for: .seconds(3))
+            return (200, "{}")
+        }
+        try await app.hook("late", "function", at: late, #","timeoutMilliseconds":200"#)
+        let start = ContinuousClock.now
+        #expect(try await app.master.post("/functions/late").isProblem(.hookFailed))
+        #expect(ContinuousClock.now - start < .seconds(2))
+        #expect(try await app.master.put("/hooks/gone", #"{"event":"function","url":"http://127.0.0.1:1/"}"#).status == 201)
+        #expect(try await app.master.post("/functions/gone").isProblem(.hookFailed))
+        let large = try await HookReceiver { _ in (200, #"{"result":"\#(String(repeating: "x", count: 1 << 20))"}"#) }
+        try await app.hook("large", "function", at: large)
+        #expect(try await app.master.post("/functions/large").isProblem(.hookFailed))
+    }
+
+    @Test("what is no function, no JSON or too much is refused, and the hook not asked")
+    func refusals() async throws {
+        let app = try await StorageApp()
+        let receiver = try await HookReceiver()
+        try await app.hook("f", "function", at: receiver, #","callers":["*"]"#)
+        try await app.hook("b", "beforeSave", "Notes", at: receiver)
+        try await app.hook("off", "function", at: receiver, #","callers":["*"],"enabled":false"#)
+        for name in ["none", "b", "off"] { #expect(try await app.client.post("/functions/\(name)").isProblem(.hookNotFound)) }
+        #expect(try await app.client.post("/functions/a%20b").isProblem(.invalidName, field: "name"))
+        #expect(try await app.client.post("/functions/f?x=1").isProblem(.invalidParameter, field: "x"))
+        #expect(try await app.client.post("/functions/f", "{").isProblem(.invalidJSON))
+        let large = "\"" + String(repeating: "x", count: 1 << 20) + "\""
+        #expect(try await app.client.post("/functions/f", large).isProblem(.payloadTooLarge))
+        #expect(try await app.testClient.post("/functions/f").isProblem(.hookNotFound), "environments are apart")
+        #expect(receiver.received.isEmpty)
+    }
+
+    @Test("more calls than may be under way at a time are told to come again")
+    func busy() async throws {
+        let app = try await StorageApp()
+        let receiver = try await HookReceiver { _ in
+            try await Task.sleep(for: .milliseconds(500))
+            return (200, "{}")
+        }
+        try await app.hook("f", "function", at: receiver)
+        var settings = SharedHooks.settings
+        settings.maximumCallsPerSpace = 2
+        let service = StorageService(postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: settings)
+        let master = try await ServiceClient(service).asking(as: app.principal(.master))
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<5 { group.addTask { try await master.post("/functions/f").status } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses.sorted() == [200, 200, 503, 503, 503])
+        #expect(try await master.post("/functions/f").status == 200)
+    }
+}
