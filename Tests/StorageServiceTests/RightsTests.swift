@@ -205,6 +205,23 @@ import Testing
         try await app.expectRefusal(.invalidBody, field: field) { try await app.client.post("/storage/Note", #"{"\#(field)":\#(list)}"#) }
     }
 
+    @Test func `the roles of many users at once are those of each`() async throws {
+        let app = try await StorageApp()
+        #expect(try await app.master.put("/roles/editors", #"{"add":["ben","role:admins"]}"#).status == 204)
+        #expect(try await app.master.put("/roles/admins", #"{"add":["ada","role:editors"]}"#).status == 204)
+        #expect(try await app.master.put("/roles/guests", #"{"add":["ben"]}"#).status == 204)
+        let together = RightsStore(postgres: app.postgres, spaces: app.objects.spaces)
+        let each = RightsStore(postgres: app.postgres, spaces: app.objects.spaces)
+        let users = ["ada", "ben", "cid"]
+        try await together.prepare(users, in: try app.space())
+        for (user, roles) in zip(users, [["admins", "editors"], ["admins", "editors", "guests"], []]) {
+            var principal = app.principal(.client)
+            principal.userID = user
+            #expect(try await together.rights(of: principal, in: app.space()).identity == .user(user, roles: roles))
+            #expect(try await each.rights(of: principal, in: app.space()).identity == .user(user, roles: roles))
+        }
+    }
+
     @Test func `management is not for clients or users`() async throws {
         let app = try await StorageApp()
         for client in [app.client, app.asking(as: .ada)] {

@@ -198,16 +198,17 @@ try:
     for author in authors:
         author.start()
     victims, killed = [Supervised("storage"), second, front], collections.Counter()
-    for number in range(kills):
+    while sum(killed.values()) < kills:
         time.sleep(0.5 + 2 * pick.random())
         victim = pick.choice(victims)
         try:
             victim.kill()
             killed[victim.name] += 1
         except (OSError, ValueError):
-            time.sleep(0.5)
-        if number % 10 == 9:
-            print(f"{number + 1} kills, {time.monotonic() - start:.0f} s", flush=True)
+            # It is being started again.
+            continue
+        if sum(killed.values()) % 10 == 0:
+            print(f"{sum(killed.values())} kills, {time.monotonic() - start:.0f} s", flush=True)
     time.sleep(2)
     stop_writing.set()
     for author in authors:

@@ -293,6 +293,8 @@ actor LiveTail {
     private func refreshRights() async throws {
         let revision = rights.revision
         guard revision != rightsRevision || rightsUntil < .now else { return }
+        // Events wait meanwhile: two thousand users asked for one by one held them up for a third of a second.
+        try await rights.prepare(groups.values.flatMap(\.subscribers.values).compactMap(\.principal.userID), in: space)
         var known: [Principal: Rights] = [:]
         for (shape, group) in groups {
             var shapes: [LiveRequest: [Identity: Result<LiveShape, any Error>]] = [:]

@@ -131,6 +131,39 @@ final class RightsStore: Sendable {
     }
 
     static let maximumRolesOfUser = 1_000
+    private static let maximumUsersAtOnce = 500
+
+    /// Remembers the roles of many, so that `rights(of:in:)` need not ask for each.
+    func prepare(_ users: [String], in space: AppSpace) async throws {
+        let now = ContinuousClock.now
+        let (unknown, generation) = memory.withLock { memory in
+            let unknown = Set(users).filter { (memory.roles[UserKey(space: space, user: $0)]?.until ?? now) <= now }
+            return (Array(unknown), memory.generation)
+        }
+        for start in stride(from: 0, to: unknown.count, by: Self.maximumUsersAtOnce) {
+            let some = Array(unknown[start..<min(start + Self.maximumUsersAtOnce, unknown.count)])
+            let roles = try await loadRoles(of: some, in: space)
+            memory.withLock { memory in
+                guard memory.generation == generation else { return }
+                if memory.roles.count + some.count > Self.maximumRememberedUsers { memory.roles = [:] }
+                for user in some { memory.roles[UserKey(space: space, user: user)] = (roles[user] ?? [], now + Self.validity) }
+            }
+        }
+    }
+
+    private func loadRoles(of users: [String], in space: AppSpace) async throws -> [String: [String]] {
+        try await spaces.prepare(space)
+        let members = try space.own("_role_members")
+        var query: PostgresQuery = """
+            WITH RECURSIVE held (id, role) AS (
+                SELECT member, role FROM \(members) WHERE member = ANY (\(users))
+                UNION
+                SELECT held.id, m.role FROM held JOIN \(members) AS m ON m.member = 'role:' || held.role)
+            SELECT id, (array_agg(role ORDER BY role))[1:\(Self.maximumRolesOfUser)] FROM held GROUP BY id
+            """
+        query.role = space.role
+        return Dictionary(uniqueKeysWithValues: try await postgres.query(query).map { (try $0.decode(0), try $0.decode(1)) })
+    }
 
     /// Adds to what is known of a collection's fields.
     func learn(_ fields: [String: Set<String>], _ scope: QueryScope) async throws {
