@@ -26,6 +26,7 @@ final class Spaces: Sendable {
         try await postgres.execute("SELECT storage.provision(\(space.appID), \(space.environment.rawValue))")
         let rows = try await postgres.query("SELECT version FROM storage.spaces WHERE schema = \(space.schema)")
         let version = try rows.first?.decode(0, as: Int.self) ?? 0
+        if version == 0 { try await postgres.execute("SELECT storage.confirm(\(space.appID), \(space.environment.rawValue))") }
         if version < Self.scripts.last?.number ?? 0 { try await bringUp(space) }
         _ = known.withLock { $0.insert(space) }
     }
