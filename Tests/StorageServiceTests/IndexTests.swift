@@ -255,33 +255,33 @@ import Testing
     }
 
     @Test func `builds take turns, a cancelled one leaves its place, and too many are refused`() async throws {
-        let turn = BuildTurn()
+        let turn = IndexStore.makeTurn()
         let counts = Counts()
-        let first = Task { try await turn.run { try await Task.sleep(for: .seconds(600)) } }
-        let others = (0..<BuildTurn.maximumWaiting).map { _ in
+        let (entered, entering) = AsyncStream.makeStream(of: Void.self)
+        let first = Task {
+            try await turn.withPlace {
+                entering.finish()
+                try await Task.sleep(for: .seconds(600))
+            }
+        }
+        for await _ in entered {}
+        let others = (0..<IndexStore.maximumWaitingBuilds).map { _ in
             Task {
-                try await turn.run {
+                try await turn.withPlace {
                     counts.start()
                     await Task.yield()
                     counts.end()
                 }
             }
         }
-        // When all of them wait, a further one is refused.
-        while true {
-            let extra = Task { try await turn.run {} }
-            try await Task.sleep(for: .milliseconds(20))
-            extra.cancel()
-            if case .failure(let problem as HTTPProblem) = await extra.result {
-                #expect(problem.code == .unavailable)
-                break
-            }
-        }
+        while turn.waiting < IndexStore.maximumWaitingBuilds { try await Task.sleep(for: .milliseconds(5)) }
+        let refusal = await #expect(throws: HTTPProblem.self) { try await turn.withPlace {} }
+        #expect(refusal?.code == .unavailable)
         others[3].cancel()
         await #expect(throws: CancellationError.self) { try await others[3].value }
         first.cancel()
         for (number, other) in others.enumerated() where number != 3 { try await other.value }
-        #expect(counts.all == [1, BuildTurn.maximumWaiting - 1])
-        try await turn.run {}
+        #expect(counts.all == [1, IndexStore.maximumWaitingBuilds - 1])
+        try await turn.withPlace {}
     }
 }

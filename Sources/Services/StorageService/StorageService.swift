@@ -61,7 +61,7 @@ public struct StorageService: ServiceDefinition {
         jobs.concurrency = try settings.integer("jobs.concurrency", default: 2, in: 1...32)
         jobs.retention = .seconds(try settings.integer("jobs.retention.hours", default: 7 * 24, in: 1...10_000) * 3_600)
         // A transaction for each job and each streaming export, one for what hooks are told of, and one for short statements.
-        ofTransfers.maximumConnections = jobs.concurrency + ExportGate.maximum + 2
+        ofTransfers.maximumConnections = jobs.concurrency + TransferStores.maximumExports + 2
         var ofBuilds = configuration
         ofBuilds.maximumConnections = 2
         var limits = Live.Limits()
@@ -120,7 +120,7 @@ public struct StorageService: ServiceDefinition {
         let queue = JobQueue(postgres: background, schema: Self.name)
         let stores = TransferStores(
             postgres: background, spaces: spaces, collections: collections, rights: rights, signal: signal, jobs: queue,
-            spool: Spool(postgres: background), exports: ExportGate(), files: fileSettings.backend)
+            spool: Spool(postgres: background), files: fileSettings.backend)
         self.transferClient = transfers
         self.builder = builder
         self.transfers = stores

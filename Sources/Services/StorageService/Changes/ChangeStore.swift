@@ -139,14 +139,6 @@ struct ChangeStore: Sendable {
     }
 
     func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
-        try await spaces.prepare(space)
-        var statement = statement
-        statement.role = space.role
-        do {
-            return try await postgres.query(statement)
-        } catch let error as PostgresError {
-            if error.isMissingSpace { spaces.forget(space) }
-            throw error.clientProblem ?? error
-        }
+        try await spaces.query(statement, in: space, on: postgres)
     }
 }

@@ -15,9 +15,10 @@ struct LiveRequest: Sendable, Hashable {
 
     /// A filter that can be followed: its answer on an object changes by writes to that object alone, and is quick to find.
     ///
-    /// - Throws: `invalid-filter`, and what `FilterCompiler` throws.
-    static func condition(_ filter: JSONValue, in scope: QueryScope) throws -> PostgresQuery {
-        let compiled = try FilterCompiler.filter(filter, in: scope)
+    /// - Throws: `invalid-json`, `invalid-filter`, and what `FilterCompiler` throws.
+    static func condition(_ filter: String, in scope: QueryScope) throws -> PostgresQuery {
+        let value = try checked { () throws(JSONError) in try JSONValue(parsing: filter.utf8) }
+        let compiled = try FilterCompiler.filter(value, in: scope)
         guard !compiled.dependsOnMore else {
             throw HTTPProblem(
                 .invalidFilter, "What is followed has no $inQuery, $notInQuery, $select, $dontSelect, $relatedTo or $relativeTime.", field: "where")
@@ -34,10 +35,7 @@ struct LiveRequest: Sendable, Hashable {
         let scope = QueryScope(space: space, collection: collection, rights: rights)
         let access = scope.access
         try access.require(.find)
-        let condition = try filter.map { text in
-            let value = try checked { () throws(JSONError) in try JSONValue(parsing: text.utf8) }
-            return try Self.condition(value, in: scope)
-        }
+        let condition = try filter.map { try Self.condition($0, in: scope) }
         return LiveShape(
             collection: collection.text, may: access.ruled(for: .find) ?? "TRUE", fits: condition ?? "TRUE",
             object: Rendering.object(access, keys: keys))
@@ -88,8 +86,6 @@ struct LiveChange: Sendable {
         fitsBefore = try row.decode(8)
     }
 
-    /// Whether the readers make no difference, so that all subscribers get the same.
-    var isForAll: Bool { readersAfter == nil && readersBefore == nil }
     /// Whether no subscriber gets anything.
     var isForNone: Bool { !(mayAfter && fitsAfter) && !(mayBefore && fitsBefore) }
 

@@ -16,7 +16,7 @@ struct SyncFeed: Sendable {
 
     let changes: ChangeStore
     let signal: ChangeSignal
-    private let waiting = WaitingRoom(places: SyncFeed.maximumWaiting)
+    private let waiting = Places(SyncFeed.maximumWaiting)
 
     init(changes: ChangeStore, signal: ChangeSignal) {
         self.changes = changes

@@ -12,8 +12,7 @@ struct AggregateObjects: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let scope = try await context.scope(rights)
-        let body = try await request.wholeBody(upTo: QueryObjects.maximumFilterSizeInBytes)
-        let value = try checked { () throws(JSONError) in try JSONValue(parsing: body.readableBytesView) }
+        let value = try await request.json(upTo: QueryObjects.maximumFilterSizeInBytes)
         return Envelope.response(try await objects.summarize(try AggregateQuery(value, in: scope), in: scope))
     }
 }

@@ -3,6 +3,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import NIOCore
 
 extension ServiceContext {
     /// - Throws: `invalid-name`.
@@ -53,5 +54,15 @@ extension Request {
         for parameter in uri.queryParameters where !known.contains(parameter.key) {
             throw HTTPProblem(.invalidParameter, "This query parameter is not known.", field: String(parameter.key))
         }
+    }
+}
+
+extension Request {
+    /// The whole body, one JSON value.
+    ///
+    /// - Throws: `invalid-json`, `invalid-body`, `limit-exceeded`, `payload-too-large`.
+    func json(upTo limitInBytes: Int) async throws -> JSONValue {
+        let body = try await wholeBody(upTo: limitInBytes)
+        return try checked { () throws(JSONError) in try JSONValue(parsing: body.readableBytesView) }
     }
 }

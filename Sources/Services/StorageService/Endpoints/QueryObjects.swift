@@ -16,8 +16,7 @@ struct QueryObjects: Endpoint {
         if let skip = context.parameters.get("id"), let limit = context.parameters.get("limit") {
             try query.setPage(skip: skip, limit: limit)
         }
-        let body = try await request.wholeBody(upTo: Self.maximumFilterSizeInBytes)
-        let filter = try checked { () throws(JSONError) in try JSONValue(parsing: body.readableBytesView) }
+        let filter = try await request.json(upTo: Self.maximumFilterSizeInBytes)
         try query.add(filter, in: scope)
         return Envelope.response(try await objects.list(query, in: scope))
     }

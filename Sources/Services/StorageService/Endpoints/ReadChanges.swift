@@ -19,10 +19,7 @@ struct ReadChanges: Endpoint {
         try scope.access.require(.find)
         let parameters = request.uri.queryParameters
         var query = SyncFeed.Query(keys: try request.keys)
-        if let text = try request.filter {
-            let filter = try checked { () throws(JSONError) in try JSONValue(parsing: text.utf8) }
-            query.condition = try LiveRequest.condition(filter, in: scope)
-        }
+        query.condition = try request.filter.map { try LiveRequest.condition($0, in: scope) }
         if let text = parameters["limit"] { query.limit = try ListQuery.integer(text, "limit", in: 1...ListQuery.maximumLimit) }
         if let text = parameters["wait"] {
             query.wait = .seconds(try ListQuery.integer(text, "wait", in: 0...SyncFeed.maximumWaitInSeconds))

@@ -3,7 +3,6 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 import MartletPostgres
-import Synchronization
 
 /// `GET /exports/{collection}?format=json|jsonl|csv&types=true`: the collection as a file, of one moment, as it is read; master key.
 ///
@@ -15,13 +14,13 @@ struct StreamExport: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let export = try await transfers.export(request, context.collection, context.managedSpace)
-        guard transfers.exports.enter() else {
+        guard let place = transfers.exports.take() else {
             throw HTTPProblem(.unavailable, "Too many exports run here; try again, or POST to have a job do it.")
         }
-        let pass = Pass(gate: transfers.exports)
         let end = ContinuousClock.now + Self.timeLimit
         let body = ResponseBody { [transfers] writer in
-            defer { pass.end() }
+            // An answer that is thrown away without its body drops the place.
+            defer { place.leave() }
             _ = try await export.run(on: transfers.postgres) { _ in
                 guard ContinuousClock.now < end else { throw HTTPProblem(.upstreamTimeout) }
             } _: { piece in
@@ -30,22 +29,6 @@ struct StreamExport: Endpoint {
             try await writer.finish(nil)
         }
         return Response(status: .ok, headers: .download(export.format.contentType, export.fileName), body: body)
-    }
-
-    /// Given back at the end of the body, or when the answer is thrown away without one.
-    private final class Pass: Sendable {
-        private let gate: ExportGate
-        private let isOver = Atomic<Bool>(false)
-
-        init(gate: ExportGate) {
-            self.gate = gate
-        }
-
-        func end() {
-            if isOver.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged { gate.leave() }
-        }
-
-        deinit { end() }
     }
 }
 

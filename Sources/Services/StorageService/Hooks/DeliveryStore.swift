@@ -204,9 +204,6 @@ struct DeliveryStore: Sendable {
     }
 
     private func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
-        try await spaces.prepare(space)
-        var statement = statement
-        statement.role = space.role
-        return try await postgres.query(statement)
+        try await spaces.query(statement, in: space, on: postgres)
     }
 }

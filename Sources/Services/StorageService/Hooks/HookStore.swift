@@ -128,9 +128,6 @@ final class HookStore: Sendable {
     }
 
     private func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
-        try await spaces.prepare(space)
-        var statement = statement
-        statement.role = space.role
-        return try await postgres.query(statement)
+        try await spaces.query(statement, in: space, on: postgres)
     }
 }

@@ -29,8 +29,11 @@ enum ListOrder {
             } catch {
                 throw HTTPProblem(.invalidParameter, "This is not a field's name or dotted path.", field: "order")
             }
-            if case .system(.readers) = target { throw HTTPProblem(.invalidParameter, "Lists of names have no order.", field: "order") }
-            if case .system(.writers) = target { throw HTTPProblem(.invalidParameter, "Lists of names have no order.", field: "order") }
+            switch target {
+            case .system(.readers), .system(.writers):
+                throw HTTPProblem(.invalidParameter, "Lists of names have no order.", field: "order")
+            default: break
+            }
             try access.check(target)
             return OrderKey(target: target, isDescending: name.hasPrefix("-"))
         }

@@ -16,8 +16,17 @@ struct IndexStore: Sendable {
     let postgres: PostgresClient
     /// Connections for builds alone, so that nothing else waits for one.
     let builder: PostgresClient
-    let turn = BuildTurn()
+    let turn = IndexStore.makeTurn()
     let spaces: Spaces
+
+    static let maximumWaitingBuilds = 20
+
+    /// One build at a time in this copy of the service, in the order of asking: each takes a processor and a disk for itself.
+    static func makeTurn() -> Gate {
+        Gate(
+            limit: 1, maximumWaiting: maximumWaitingBuilds,
+            refusal: HTTPProblem(.unavailable, "\(maximumWaitingBuilds) indexes wait to be built. Try again later."))
+    }
 
     typealias Definition = IndexDefinition
 
@@ -31,7 +40,7 @@ struct IndexStore: Sendable {
         let start: PostgresQuery = index.unique ? "CREATE UNIQUE INDEX" : "CREATE INDEX"
         try await spaces.prepare(space)
         do {
-            try await turn.run {
+            try await turn.withPlace {
                 try await builder.withTransaction(role: space.role) { transaction in
                     try await transaction.execute("LOCK TABLE \(table) IN SHARE MODE")
                     try await Self.check(index, on: collection, of: space, transaction)

@@ -31,6 +31,21 @@ final class Spaces: Sendable {
         _ = known.withLock { $0.insert(space) }
     }
 
+    /// Prepares the space, and runs a statement under its role.
+    ///
+    /// - Throws: what the client did wrong, where PostgreSQL's answer tells it; else the `PostgresError`.
+    func query(_ statement: PostgresQuery, in space: AppSpace, on postgres: PostgresClient) async throws -> PostgresRows {
+        try await prepare(space)
+        var statement = statement
+        statement.role = space.role
+        do {
+            return try await postgres.query(statement)
+        } catch let error as PostgresError {
+            if error.isMissingSpace { forget(space) }
+            throw error.clientProblem ?? error
+        }
+    }
+
     /// Makes the next `prepare` ask the database again.
     func forget(_ space: AppSpace) {
         _ = known.withLock { $0.remove(space) }

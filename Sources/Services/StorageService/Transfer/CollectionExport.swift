@@ -3,7 +3,6 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 import NIOCore
-import Synchronization
 
 /// Writes a collection as a file, from one snapshot, holding no more than a portion of it.
 struct CollectionExport: Sendable {
@@ -58,23 +57,5 @@ struct CollectionExport: Sendable {
 
     private static func object(_ row: PostgresRow) throws -> JSONValue {
         try row.withBytes(0) { try JSONValue(parsing: $0 ?? UnsafeRawBufferPointer(start: nil, count: 0)) }
-    }
-}
-
-/// Lets a few exports at a time stream from this process: each holds a transaction for as long as its reader takes.
-final class ExportGate: Sendable {
-    static let maximum = 2
-    private let running = Mutex(0)
-
-    func enter() -> Bool {
-        running.withLock { running in
-            guard running < Self.maximum else { return false }
-            running += 1
-            return true
-        }
-    }
-
-    func leave() {
-        running.withLock { $0 -= 1 }
     }
 }

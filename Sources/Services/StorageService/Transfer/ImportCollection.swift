@@ -250,9 +250,11 @@ struct TransferStores: Sendable {
     let signal: ChangeSignal
     let jobs: JobQueue
     let spool: Spool
-    let exports: ExportGate
+    /// Of exports that stream from this process: each holds a transaction for as long as its reader takes.
+    let exports = Places(maximumExports)
     let files: any FileBackend
 
+    static let maximumExports = 2
     static let maximumUnfinishedJobs = 20
 
     /// - Throws: `limit-exceeded` when the app has too many jobs that wait or run.

@@ -1,5 +1,6 @@
 public import Foundation
 import Glibc
+import MartletCore
 public import NIOCore
 
 /// Makes small pictures of large ones with `vipsthumbnail` (Debian package `libvips-tools`), outside this process.
@@ -21,7 +22,9 @@ public struct Thumbnailer: Sendable {
     ///   - maximumAtOnce: processes; as many again and eight times more may wait.
     public init(directory: String, maximumAtOnce: Int) {
         self.directory = directory
-        gate = Gate(limit: maximumAtOnce, maximumWaiting: 8 * maximumAtOnce)
+        gate = Gate(
+            limit: maximumAtOnce, maximumWaiting: 8 * maximumAtOnce,
+            refusal: FileError.unavailable(cause: "too many pictures are waiting"))
         process.environment = [
             "VIPS_BLOCK_UNTRUSTED": "1", "VIPS_CONCURRENCY": "1", "MALLOC_ARENA_MAX": "2", "HOME": "/nonexistent",
         ]

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Lets so many in at once; a bounded number of others wait in line.
-final class Gate: Sendable {
+public final class Gate: Sendable {
     private struct State {
         var inside = 0
         var line: [Int: CheckedContinuation<Void, any Error>] = [:]
@@ -11,15 +11,21 @@ final class Gate: Sendable {
 
     private let limit: Int
     private let maximumWaiting: Int
+    private let refusal: any Error
     private let state = Mutex(State())
 
-    init(limit: Int, maximumWaiting: Int) {
+    /// - Parameter refusal: what is thrown when the line is too long.
+    public init(limit: Int, maximumWaiting: Int, refusal: any Error) {
         self.limit = limit
         self.maximumWaiting = maximumWaiting
+        self.refusal = refusal
     }
 
-    /// - Throws: `FileError.unavailable` when the line is too long; `CancellationError`.
-    func withPlace<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+    /// How many stand in line now.
+    public var waiting: Int { state.withLock { $0.order.count } }
+
+    /// - Throws: the refusal when the line is too long; `CancellationError`; what `body` throws.
+    public func withPlace<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
         try await enter()
         defer { leave() }
         return try await body()
@@ -39,7 +45,7 @@ final class Gate: Sendable {
                         return .success(())
                     }
                     guard state.order.count < maximumWaiting else {
-                        return .failure(FileError.unavailable(cause: "too many pictures are waiting"))
+                        return .failure(refusal)
                     }
                     state.line[number] = continuation
                     state.order.append(number)
