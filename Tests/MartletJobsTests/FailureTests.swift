@@ -130,10 +130,10 @@ import Testing
         try await TestQueue.with { test async throws in
             let id = try await test.enqueue(Simple.self)
             let handler = Simple { _, _ in
-                try await Task.sleep(for: .milliseconds(1_500))
+                try await Task.sleep(for: .seconds(7))
                 return ""
             }
-            try await test.withWorkers([handler], count: 2, lease: .milliseconds(450)) { _ async throws in
+            try await test.withWorkers([handler], count: 2, lease: .seconds(3)) { _ async throws in
                 let job = try await test.finished(id)
                 #expect(job.state == .done && job.attempt == 1)
             }
@@ -149,7 +149,7 @@ import Testing
                 return "late"
             }
             let id = try await test.enqueue(Simple.self)
-            try await test.withWorkers([handler], lease: .milliseconds(450)) { _ async throws in
+            try await test.withWorkers([handler]) { _ async throws in
                 try await test.eventually("it runs") { try await test.queue.job(id, scope: "")?.state == .running }
                 try await test.postgres.execute(
                     "UPDATE storage.jobs SET state = 'waiting', lease = NULL, leased_until = NULL")
@@ -201,7 +201,7 @@ import Testing
                 try await Task.sleep(for: .seconds(60))
                 return ""
             }
-            try await test.withWorkers([handler], lease: .milliseconds(600)) { _ async throws in
+            try await test.withWorkers([handler]) { _ async throws in
                 try await test.eventually("it runs") { try await test.queue.job(id, scope: "")?.state == .running }
                 if notifies {
                     let job = try await test.queue.cancel(id, scope: "")

@@ -35,7 +35,7 @@ struct TestQueue: Sendable {
             configuration.lease = lease
             configuration.concurrency = concurrency
             configuration.pollInterval = .milliseconds(100)
-            configuration.shutdownGrace = .milliseconds(100)
+            configuration.shutdownGrace = .seconds(1)
             let worker = JobWorker(queue: queue, handlers: handlers, configuration: configuration, logger: .silent)
             return ServiceGroup(services: [worker], logger: .silent)
         }
@@ -58,7 +58,7 @@ struct TestQueue: Sendable {
     }
 
     func finished(_ id: UUID, scope: String = "", sourceLocation: SourceLocation = #_sourceLocation) async throws -> Job {
-        for _ in 0..<1_500 {
+        for _ in 0..<6_000 {
             if let job = try await queue.job(id, scope: scope), job.state.isFinished { return job }
             try await Task.sleep(for: .milliseconds(10))
         }
@@ -70,7 +70,7 @@ struct TestQueue: Sendable {
     func eventually(
         _ sentence: Comment, sourceLocation: SourceLocation = #_sourceLocation, _ isSo: () async throws -> Bool
     ) async throws {
-        for _ in 0..<1_000 {
+        for _ in 0..<6_000 {
             if try await isSo() { return }
             try await Task.sleep(for: .milliseconds(10))
         }

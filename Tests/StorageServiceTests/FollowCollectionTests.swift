@@ -195,7 +195,7 @@ import Testing
         #expect(try await app.client.get("/changes/Notes?where=\(encoded)").isProblem(.invalidFilter, field: "where"))
     }
 
-    @Test("breaks on either side while writers write: every subscriber ends with each event exactly once", .timeLimit(.minutes(2)))
+    @Test("breaks on either side while writers write: every subscriber ends with each event exactly once", .timeLimit(.minutes(5)))
     func kills() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Notes", #"{"_id":"start"}"#)

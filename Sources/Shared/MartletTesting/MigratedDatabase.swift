@@ -27,6 +27,7 @@ public struct MigratedDatabase: Sendable {
         var configuration = PostgresConfiguration(
             connectionString: "host=\(server.directory) port=\(server.port) dbname=\(name) \(login)")
         configuration.maximumConnections = maximumConnections
+        configuration.becomePatient()
         return PostgresClient(configuration: configuration, logger: .silent)
     }
 
@@ -34,6 +35,7 @@ public struct MigratedDatabase: Sendable {
     public func superuserClient() -> PostgresClient {
         var configuration = server.configuration(database: name)
         configuration.maximumConnections = 1
+        configuration.becomePatient()
         return PostgresClient(configuration: configuration, logger: .silent)
     }
 
@@ -47,6 +49,15 @@ public struct MigratedDatabase: Sendable {
             await client.close()
             throw error
         }
+    }
+}
+
+extension PostgresConfiguration {
+    /// Many tests at a time on a busy machine: what waits long for a connection shall come through, not be what fails.
+    fileprivate mutating func becomePatient() {
+        connectTimeout = .seconds(30)
+        waitForConnectionTimeout = .seconds(30)
+        queryTimeout = .seconds(60)
     }
 }
 

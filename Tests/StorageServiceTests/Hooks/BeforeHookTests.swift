@@ -125,7 +125,7 @@ import Testing
         #expect(try await app.master.delete("/storage/Notes/secret").isProblem(.hookRefused), "the master key is asked about as well")
     }
 
-    @Test("while a hook is asked, it may itself read and write: nothing is held", .timeLimit(.minutes(1)))
+    @Test("while a hook is asked, it may itself read and write: nothing is held", .timeLimit(.minutes(5)))
     func nothingHeld() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Notes", #"{"_id":"a","n":0}"#)

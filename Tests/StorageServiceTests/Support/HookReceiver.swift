@@ -36,7 +36,7 @@ final class HookReceiver: Sendable {
     }
 
     /// Waits until there are `count` requests.
-    func wait(for count: Int, seconds: Int = 20) async throws {
+    func wait(for count: Int, seconds: Int = 60) async throws {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while received.count < count, .now < deadline { try await Task.sleep(for: .milliseconds(5)) }
     }

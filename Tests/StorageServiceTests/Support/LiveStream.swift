@@ -45,7 +45,7 @@ final class LiveStream: Sendable {
     }
 
     /// Waits until there are `count` events.
-    func wait(for count: Int, seconds: Int = 20) async throws {
+    func wait(for count: Int, seconds: Int = 60) async throws {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while events.count < count {
             guard .now < deadline else { throw Timeout(lines: lines) }
@@ -55,7 +55,7 @@ final class LiveStream: Sendable {
 
     /// Waits until it is subscribed.
     func waitForOpen() async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while cursor == nil {
             guard .now < deadline else { throw Timeout(lines: lines) }
             try await Task.sleep(for: .milliseconds(2))

@@ -23,7 +23,7 @@ extension StorageApp {
     }
 
     func wait(for id: UUID, sourceLocation: SourceLocation = #_sourceLocation) async throws -> Answer {
-        for _ in 0..<3_000 {
+        for _ in 0..<6_000 {
             let job = try await master.get("/jobs/\(id)")
             if job["finished"] != "null" { return job }
             try await Task.sleep(for: .milliseconds(10))
