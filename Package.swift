@@ -87,7 +87,7 @@ let package = Package(
         .target(
             name: "MartletHTTP",
             dependencies: [
-                "MartletAPI", "MartletCore", httpTypes, hummingbird, logging, nioCore, serviceLifecycle, unixSignals,
+                "MartletAPI", "MartletCore", httpTypes, hummingbird, logging, nioCore, nioHTTP1, serviceLifecycle, unixSignals,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "SystemPackage", package: "swift-system"),

@@ -213,7 +213,7 @@ import Testing
         let together = RightsStore(postgres: app.postgres, spaces: app.objects.spaces)
         let each = RightsStore(postgres: app.postgres, spaces: app.objects.spaces)
         let users = ["ada", "ben", "cid"]
-        try await together.prepare(users, in: try app.space())
+        try await together.prepare(users, in: try app.space(), for: .zero)
         for (user, roles) in zip(users, [["admins", "editors"], ["admins", "editors", "guests"], []]) {
             var principal = app.principal(.client)
             principal.userID = user

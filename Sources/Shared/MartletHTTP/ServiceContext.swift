@@ -1,6 +1,7 @@
 public import Hummingbird
 import MartletAPI
 public import MartletCore
+public import NIOCore
 
 /// What a request carries through the middleware of a service to its endpoint.
 public struct ServiceContext: RequestContext {
@@ -8,9 +9,12 @@ public struct ServiceContext: RequestContext {
     /// Set by `PrincipalMiddleware`; nil on routes outside it only.
     public var verifiedPrincipal: Principal?
     public var requestID: String = ""
+    /// The connection that the request came by.
+    public let channel: any Channel
 
     public init(source: Source) {
-        self.coreContext = .init(source: source)
+        coreContext = .init(source: source)
+        channel = source.channel
     }
 
     /// Who is asking.

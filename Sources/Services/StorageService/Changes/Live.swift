@@ -46,11 +46,13 @@ final class Live: Sendable {
     /// Writes events until the reader is gone, is too slow, may no longer see anything, or the service stops.
     func follow(
         _ request: LiveRequest, as principal: Principal, after cursor: ChangeCursor?, in space: AppSpace,
-        _ writer: inout any ResponseBodyWriter
+        _ writer: inout any ResponseBodyWriter, _ direct: DirectBody? = nil
     ) async throws {
         let (tail, number) = try enter(space)
         defer { leave(space) }
-        let outbox = Outbox()
+        let outbox = Outbox(direct)
+        // From here on nothing goes past the writer.
+        defer { outbox.finish() }
         do {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask { await Self.fill(outbox, tail, request, principal, cursor, number) }

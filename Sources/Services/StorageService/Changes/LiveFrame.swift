@@ -5,34 +5,34 @@ import NIOCore
 
 /// Text of a stream of server-sent events, made once for all who get it.
 struct LiveFrame: Sendable {
-    private(set) var buffer: ByteBuffer
+    /// The text as a chunk of an HTTP/1.1 body (RFC 9112 §7.1), its size in eight digits.
+    let chunk: ByteBuffer
 
-    init(minimumCapacity: Int = 0) {
-        buffer = ByteBufferAllocator().buffer(capacity: minimumCapacity)
+    private static let sizeLength = 10
+
+    init(minimumCapacity: Int = 256, _ write: (inout ByteBuffer) -> Void) {
+        var chunk = ByteBufferAllocator().buffer(capacity: minimumCapacity + Self.sizeLength + 2)
+        chunk.writeRepeatingByte(0, count: Self.sizeLength)
+        write(&chunk)
+        let size = String(chunk.readableBytes - Self.sizeLength, radix: 16)
+        chunk.setString(String(repeating: "0", count: 8 - size.utf8.count) + size + "\r\n", at: 0)
+        chunk.writeStaticString("\r\n")
+        self.chunk = chunk
     }
 
-    var size: Int { buffer.readableBytes }
+    /// The text alone.
+    var buffer: ByteBuffer { chunk.getSlice(at: Self.sizeLength, length: size) ?? ByteBuffer() }
 
-    mutating func append(_ texts: String...) {
-        for text in texts { buffer.writeString(text) }
-    }
-
-    mutating func append(_ bytes: UnsafeRawBufferPointer) {
-        buffer.writeBytes(bytes)
-    }
+    var size: Int { chunk.readableBytes - Self.sizeLength - 2 }
 
     /// The first: how soon to come back after a break, and the cursor to come back with.
     static func hello(_ cursor: String) -> LiveFrame {
-        var frame = LiveFrame()
-        frame.append("retry: 1000\nid: ", cursor, "\nevent: open\ndata: {\"cursor\":\"", cursor, "\"}\n\n")
-        return frame
+        LiveFrame { $0.append("retry: 1000\nid: ", cursor, "\nevent: open\ndata: {\"cursor\":\"", cursor, "\"}\n\n") }
     }
 
     /// Keeps the connection and moves the cursor on; no event for the client's program.
     static func heartbeat(_ cursor: String) -> LiveFrame {
-        var frame = LiveFrame()
-        frame.append(": \nid: ", cursor, "\n\n")
-        return frame
+        LiveFrame { $0.append(": \nid: ", cursor, "\n\n") }
     }
 
     /// The last, when the stream is not to be taken up again as it was.
@@ -40,8 +40,12 @@ struct LiveFrame: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let body = (try? encoder.encode(Problem(problem.code, detail: problem.detail, field: problem.field, requestId: nil))) ?? Data()
-        var frame = LiveFrame()
-        frame.append("event: error\ndata: ", String(decoding: body, as: UTF8.self), "\n\n")
-        return frame
+        return LiveFrame { $0.append("event: error\ndata: ", String(decoding: body, as: UTF8.self), "\n\n") }
+    }
+}
+
+extension ByteBuffer {
+    mutating func append(_ texts: String...) {
+        for text in texts { writeString(text) }
     }
 }

@@ -2,6 +2,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 import MartletPostgres
+import NIOCore
 
 /// What a subscriber asked for.
 struct LiveRequest: Sendable, Hashable {
@@ -106,14 +107,14 @@ struct LiveChange: Sendable {
         let shows = event != .leave || (mayAfter && readsAfter)
         return row.withBytes(9) { object in
             let object = shows ? object : nil
-            var frame = LiveFrame(minimumCapacity: 96 + cursor.utf8.count + (object?.count ?? 0))
-            frame.append("id: ", cursor, "\nevent: ", event.rawValue, "\ndata: {\"seq\":", "\(seq)", ",\"id\":\"", id, "\"")
-            if let object {
-                frame.append(",\"object\":")
-                frame.append(object)
+            return LiveFrame(minimumCapacity: 128 + cursor.utf8.count + (object?.count ?? 0)) { text in
+                text.append("id: ", cursor, "\nevent: ", event.rawValue, "\ndata: {\"seq\":", "\(seq)", ",\"id\":\"", id, "\"")
+                if let object {
+                    text.append(",\"object\":")
+                    text.writeBytes(object)
+                }
+                text.append("}\n\n")
             }
-            frame.append("}\n\n")
-            return frame
         }
     }
 }

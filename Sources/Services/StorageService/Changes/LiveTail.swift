@@ -1,6 +1,7 @@
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import NIOCore
 
 /// Follows the change log of one space for all subscribers that this copy of the service has there.
 ///
@@ -128,15 +129,16 @@ actor LiveTail {
         _ subscriber: Subscriber, _ start: ChangeCursor.Position, to end: Snapshot, _ shape: LiveShape
     ) async throws {
         let outbox = subscriber.outbox
+        let pause = { () async throws in try await outbox.untilNearlyEmpty() }
         let push = { (delivery: Delivery) in
             if let frame = delivery.frame(for: subscriber) { outbox.push(frame, isBounded: false) }
         }
         switch start {
         case .at(let snapshot), .walking(let snapshot, _):
-            try await read(from: snapshot, to: end, after: 0, shape, pace: outbox, push)
+            try await read(from: snapshot, to: end, after: 0, shape, pause, push)
         case .within(let from, let to, let seq):
-            try await read(from: from, to: to, after: seq, shape, pace: outbox, push)
-            try await read(from: to, to: end, after: 0, shape, pace: outbox, push)
+            try await read(from: from, to: to, after: seq, shape, pause, push)
+            try await read(from: to, to: end, after: 0, shape, pause, push)
         }
         // What was read may have been taken out of the log just before.
         let cursor = ChangeCursor(epoch: epoch, position: start)
@@ -162,6 +164,12 @@ actor LiveTail {
             await withTaskGroup(of: Void.self) { tasks in
                 tasks.addTask {
                     while (try? await Task.sleep(for: ChangeSignal.pollInterval)) != nil { signal.wake(space.schema) }
+                }
+                // Ahead of the turn that would need it: for two thousand users it takes a tenth of a second, and events would wait.
+                tasks.addTask { [weak self] in
+                    while (try? await Task.sleep(for: ChangeSignal.pollInterval)) != nil {
+                        try? await self?.refreshRights(ahead: RightsStore.validity / 2)
+                    }
                 }
                 for await _ in wakes {
                     guard let self, !Task.isCancelled else { break }
@@ -234,7 +242,8 @@ actor LiveTail {
     private func advance(_ shape: LiveShape, to end: Snapshot, _ generation: Int) async {
         guard generation == self.generation, let position = groups[shape]?.position else { return }
         do {
-            try await read(from: position, to: end, after: 0, shape) { change in
+            let pause = { () async in await self.untilHanded(to: shape) }
+            try await read(from: position, to: end, after: 0, shape, pause) { change in
                 guard generation == self.generation else { return }
                 groups[shape]?.isPartial = true
                 hand(change, to: shape)
@@ -252,9 +261,9 @@ actor LiveTail {
         }
     }
 
-    /// Reads the changes between two snapshots in order, with the cursor behind each.
+    /// Reads the changes between two snapshots in order, with the cursor behind each; between two portions it calls `pause`.
     private func read(
-        from: Snapshot, to: Snapshot, after seq: Int64, _ shape: LiveShape, pace: Outbox? = nil, _ body: (Delivery) -> Void
+        from: Snapshot, to: Snapshot, after seq: Int64, _ shape: LiveShape, _ pause: () async throws -> Void, _ body: (Delivery) -> Void
     ) async throws {
         guard from != to else { return }
         var seq = seq
@@ -268,16 +277,17 @@ actor LiveTail {
             }
             guard batch.hasMore else { return }
             seq = batch.last
-            try await pace?.untilNearlyEmpty()
+            try await pause()
         }
     }
 
     private func hand(_ delivery: Delivery, to shape: LiveShape) {
         guard let group = groups[shape] else { return }
+        var handout = Handout()
         for (number, subscriber) in group.subscribers {
             guard let frame = delivery.frame(for: subscriber) else { continue }
             if subscriber.held == nil {
-                subscriber.outbox.push(frame)
+                handout.add(frame, for: subscriber.outbox)
             } else if subscriber.held!.count < Outbox.maximumFrames, subscriber.heldSize + frame.size <= Outbox.maximumSizeInBytes {
                 groups[shape]?.subscribers[number]?.held?.append(frame)
                 groups[shape]?.subscribers[number]?.heldSize += frame.size
@@ -285,16 +295,28 @@ actor LiveTail {
                 subscriber.outbox.finish()
             }
         }
+        handout.end()
+    }
+
+    /// Waits until the event loops have what was handed out.
+    private func untilHanded(to shape: LiveShape) async {
+        var loops: [ObjectIdentifier: any EventLoop] = [:]
+        for subscriber in groups[shape]?.subscribers.values ?? [:].values {
+            if let loop = subscriber.outbox.direct?.eventLoop { loops[ObjectIdentifier(loop)] = loop }
+        }
+        for loop in loops.values { try? await loop.submit {}.get() }
     }
 
     // MARK: Rights
 
     /// Rules and roles may have changed: whoever no longer sees the same comes back with the new rights, or is told why not.
-    private func refreshRights() async throws {
-        let revision = rights.revision
-        guard revision != rightsRevision || rightsUntil < .now else { return }
-        // Events wait meanwhile: two thousand users asked for one by one held them up for a third of a second.
-        try await rights.prepare(groups.values.flatMap(\.subscribers.values).compactMap(\.principal.userID), in: space)
+    ///
+    /// - Parameter ahead: how long before their time rights are looked at anew.
+    private func refreshRights(ahead: Duration = .zero) async throws {
+        let (revision, now) = (rights.revision, ContinuousClock.now)
+        guard revision != rightsRevision || rightsUntil < now + ahead else { return }
+        let users = groups.values.flatMap(\.subscribers.values).compactMap(\.principal.userID)
+        try await rights.prepare(users, in: space, for: ahead)
         var known: [Principal: Rights] = [:]
         for (shape, group) in groups {
             var shapes: [LiveRequest: [Identity: Result<LiveShape, any Error>]] = [:]
@@ -318,7 +340,7 @@ actor LiveTail {
             }
         }
         rightsRevision = revision
-        rightsUntil = .now + RightsStore.validity
+        rightsUntil = now + RightsStore.validity
     }
 
     // MARK: Ending
@@ -330,9 +352,11 @@ actor LiveTail {
         lastHeartbeat = now
         for group in groups.values {
             let frame = LiveFrame.heartbeat(ChangeCursor(epoch: epoch, position: .at(group.position)).text)
+            var handout = Handout()
             for subscriber in group.subscribers.values where subscriber.held == nil {
-                if subscriber.ends < now { subscriber.outbox.finish() } else { subscriber.outbox.push(frame) }
+                if subscriber.ends < now { subscriber.outbox.finish() } else { handout.add(frame, for: subscriber.outbox) }
             }
+            handout.end()
         }
     }
 

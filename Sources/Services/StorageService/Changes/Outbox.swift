@@ -1,16 +1,24 @@
+import MartletHTTP
 import NIOCore
 import Synchronization
 
 /// What waits to be written to one subscriber; bounded, so that one who does not read costs no more than that.
+///
+/// The subscriber's task writes what waits. As long as nothing does, and the subscriber keeps up, `hand` writes at once from the event loop.
 final class Outbox: Sendable {
     static let maximumFrames = 1_000
     static let maximumSizeInBytes = 4 << 20
     /// How long a reader that is catching up may take nothing.
     static let patience: Duration = .seconds(30)
 
+    let direct: DirectBody?
     private let state = Mutex(State())
 
     private struct State {
+        /// Nothing waits, and nothing is on its way through the task.
+        var isDirect = false
+        /// How often something was left to the task.
+        var pushes = 0
         var frames: [ByteBuffer] = []
         var size = 0
         var isFinished = false
@@ -22,6 +30,20 @@ final class Outbox: Sendable {
         }
     }
 
+    /// - Parameter direct: the connection, when it can be written to without the task.
+    init(_ direct: DirectBody? = nil) {
+        self.direct = direct
+    }
+
+    /// Writes, or leaves it to the task. On the event loop of `direct`.
+    func hand(_ frame: LiveFrame) {
+        if let direct, state.withLock({ $0.isDirect && !$0.isFinished }), direct.isWritable {
+            direct.write(frame.chunk)
+        } else {
+            push(frame)
+        }
+    }
+
     /// False when the subscriber is gone or too slow: then it is cut off, and what waited is dropped.
     ///
     /// - Parameter isBounded: false when the caller itself waits for what it pushed to be written.
@@ -29,6 +51,8 @@ final class Outbox: Sendable {
     func push(_ frame: LiveFrame, isBounded: Bool = true) -> Bool {
         let (isTaken, reader) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
             guard !state.isFinished else { return (false, nil) }
+            state.isDirect = false
+            state.pushes += 1
             let isFull = isBounded && (state.frames.count >= Self.maximumFrames || state.size + frame.size > Self.maximumSizeInBytes)
             // A single frame may be larger than all that may wait.
             if isFull && !state.frames.isEmpty {
@@ -57,16 +81,27 @@ final class Outbox: Sendable {
     /// All that waits, when there is something; nil at the end, and when the task is cancelled. One task may ask.
     func next() async -> [ByteBuffer]? {
         while true {
-            let (frames, isFinished) = state.withLock { state in
+            let (frames, isFinished, pushes) = state.withLock { state in
                 defer {
                     state.frames = []
                     state.size = 0
                 }
-                return (state.frames, state.isFinished)
+                return (state.frames, state.isFinished, state.pushes)
             }
             if !frames.isEmpty { return frames }
             if isFinished || Task.isCancelled { return nil }
+            becomeDirect(unlessAfter: pushes)
             await wait()
+        }
+    }
+
+    /// As soon as the event loop has what the task wrote, unless something is left to the task before.
+    private func becomeDirect(unlessAfter pushes: Int) {
+        guard let direct else { return }
+        direct.eventLoop.execute {
+            self.state.withLock { state in
+                if state.pushes == pushes { state.isDirect = true }
+            }
         }
     }
 
@@ -100,6 +135,35 @@ final class Outbox: Sendable {
             }
         } onCancel: {
             state.withLock { $0.takeReader() }?.resume()
+        }
+    }
+}
+
+/// One event on its way to many subscribers: brings their frames to their event loops, many with one call.
+struct Handout: ~Copyable {
+    private static let batchSize = 128
+
+    private var batches: [ObjectIdentifier: (loop: any EventLoop, frames: [(Outbox, LiveFrame)])] = [:]
+
+    mutating func add(_ frame: LiveFrame, for outbox: Outbox) {
+        guard let loop = outbox.direct?.eventLoop else {
+            outbox.push(frame)
+            return
+        }
+        let id = ObjectIdentifier(loop)
+        batches[id, default: (loop, [])].frames.append((outbox, frame))
+        guard let batch = batches[id], batch.frames.count >= Self.batchSize else { return }
+        Self.hand(batch.frames, on: loop)
+        batches[id]?.frames = []
+    }
+
+    consuming func end() {
+        for (loop, frames) in batches.values { Self.hand(frames, on: loop) }
+    }
+
+    private static func hand(_ frames: [(Outbox, LiveFrame)], on loop: any EventLoop) {
+        loop.execute {
+            for (outbox, frame) in frames { outbox.hand(frame) }
         }
     }
 }

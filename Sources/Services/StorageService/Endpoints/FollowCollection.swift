@@ -22,8 +22,9 @@ struct FollowCollection: Endpoint {
         return Response(
             status: .ok,
             headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store"],
-            body: ResponseBody { [live] writer in
-                try await live.follow(wanted, as: principal, after: cursor, in: space, &writer)
+            body: ResponseBody { [live, channel = context.channel] writer in
+                let direct = await DirectBody(channel)
+                try await live.follow(wanted, as: principal, after: cursor, in: space, &writer, direct)
                 try await writer.finish(nil)
             })
     }

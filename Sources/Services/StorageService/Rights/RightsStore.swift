@@ -133,11 +133,11 @@ final class RightsStore: Sendable {
     static let maximumRolesOfUser = 1_000
     private static let maximumUsersAtOnce = 500
 
-    /// Remembers the roles of many, so that `rights(of:in:)` need not ask for each.
-    func prepare(_ users: [String], in space: AppSpace) async throws {
+    /// Remembers the roles of many for longer than `time`, so that `rights(of:in:)` need not ask for each.
+    func prepare(_ users: [String], in space: AppSpace, for time: Duration) async throws {
         let now = ContinuousClock.now
         let (unknown, generation) = memory.withLock { memory in
-            let unknown = Set(users).filter { (memory.roles[UserKey(space: space, user: $0)]?.until ?? now) <= now }
+            let unknown = Set(users).filter { (memory.roles[UserKey(space: space, user: $0)]?.until ?? now) <= now + time }
             return (Array(unknown), memory.generation)
         }
         for start in stride(from: 0, to: unknown.count, by: Self.maximumUsersAtOnce) {
