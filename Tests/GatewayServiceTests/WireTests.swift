@@ -71,8 +71,16 @@ import Testing
 
     @Test(arguments: ["127.0.0.1", "::1"])
     func `Addresses are written as in the configuration`(_ host: String) throws {
-        let text = try SocketAddress(ipAddress: host, port: 81).hostAndPort
+        let text = try SocketAddress(ipAddress: host, port: 81).configured
         #expect(text == (host == "::1" ? "[::1]:81" : "127.0.0.1:81"))
         #expect(try HostAndPort(text).host == host)
+    }
+
+    @Test func `A socket is a path, short enough for the system`() throws {
+        #expect(try UpstreamTarget("unix:/run/storage.sock") == .socket(path: "/run/storage.sock"))
+        #expect(try SocketAddress(unixDomainSocketPath: "/run/storage.sock").configured == "unix:/run/storage.sock")
+        for text in ["unix:", "unix:storage.sock", "unix:/" + String(repeating: "x", count: 107)] {
+            #expect(throws: GatewayConfigurationError.self) { try UpstreamTarget(text) }
+        }
     }
 }

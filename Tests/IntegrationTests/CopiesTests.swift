@@ -78,6 +78,8 @@ extension IntegrationTests {
             let (port, internalPort) = (try LocalServer.freePort(), try LocalServer.freePort())
             environment["MARTLET_HTTP_PORT"] = String(port)
             environment["MARTLET_INTERNAL_PORT"] = String(internalPort)
+            // It belongs to the first.
+            environment["MARTLET_HTTP_SOCKET"] = nil
             if !upstreams.isEmpty {
                 environment["MARTLET_UPSTREAM_STORAGE"] = upstreams.map { $0.replacing("http://", with: "") }.joined(
                     separator: ",")

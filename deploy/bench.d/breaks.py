@@ -40,6 +40,8 @@ class Own:
         lines = open(f"/proc/{pid}/environ", "rb").read().decode().split("\0")
         self.port, self.name, self.program = free_port(), f"second {program}", program
         self.environment = dict(line.split("=", 1) for line in lines if "=" in line)
+        # It belongs to the first.
+        self.environment.pop("MARTLET_HTTP_SOCKET", None)
         self.environment |= {"MARTLET_HTTP_PORT": str(self.port), "MARTLET_INTERNAL_PORT": str(free_port())} | settings
         self.log = open(f"{state}/log/second-{program}.log", "ab")
         self.start()

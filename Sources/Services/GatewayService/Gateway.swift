@@ -22,7 +22,7 @@ public final class Gateway: Service {
 
     private let configuration: GatewayConfiguration
     private let settings: Settings
-    private let targets: [[HostAndPort]]
+    private let targets: [[UpstreamTarget]]
     private let certificates: Certificates?
     private let logger: Logger
     private let state: Mutex<State>
@@ -34,7 +34,7 @@ public final class Gateway: Service {
         self.logger = logger
         settings = try Settings(configuration, logger: logger)
         targets = try settings.upstreamNames.map { name throws(GatewayConfigurationError) in
-            try (configuration.upstreams[name] ?? []).map { text throws(GatewayConfigurationError) in try HostAndPort(text) }
+            try (configuration.upstreams[name] ?? []).map { text throws(GatewayConfigurationError) in try UpstreamTarget(text) }
         }
         certificates = try configuration.tls.map { files in
             do {

@@ -8,7 +8,7 @@ public struct GatewayConfiguration: Sendable {
     public var port = 8080
     /// The route file, see `RouteFile`.
     public var routesFile: String
-    /// Addresses of each upstream as `host:port` or `[v6]:port`; a name stands for all its addresses.
+    /// Addresses of each upstream as `host:port`, `[v6]:port` or `unix:/path`; a name stands for all its addresses.
     public var upstreams: [String: [String]]
     /// Shared by all processes of one Martlet; signs principals.
     public var internalSecret: Secret

@@ -3,6 +3,7 @@ import Foundation
 public import Hummingbird
 public import Logging
 public import MartletCore
+import NIOCore
 public import ServiceLifecycle
 
 /// One of Martlet's services, as a process runs it.
@@ -27,7 +28,7 @@ public protocol ServiceDefinition: Sendable {
 
 /// What the `main` of every service does: read configuration, build, run until SIGTERM, drain.
 ///
-/// Settings: `http.host` (127.0.0.1), `http.port`, `internal.host` (127.0.0.1), `internal.port`, `internal.secret`
+/// Settings: `http.host` (127.0.0.1), `http.port`, `http.socket` (path of a Unix domain socket to listen on as well), `internal.host` (127.0.0.1), `internal.port`, `internal.secret`
 /// (secret, ≥ 32 characters), `log.level` (info).
 public enum ServiceProcess {
     public static func run<Definition: ServiceDefinition>(_: Definition.Type) async {
@@ -36,17 +37,29 @@ public enum ServiceProcess {
             let signer = PrincipalSigner(internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32))
             let router = makeRouter(definition, signer: signer)
             let port = try settings.integer("http.port", default: Definition.defaultPort, in: 0...65_535)
-            let server = Application(
-                router: router,
-                configuration: .init(
-                    address: .hostname(settings.string("http.host", default: "127.0.0.1"), port: port), serverName: nil),
-                logger: logger)
+            var addresses: [BindAddress] = [.hostname(settings.string("http.host", default: "127.0.0.1"), port: port)]
+            if let path = settings.optionalString("http.socket") { addresses.append(try socket(path)) }
+            let responder = router.buildResponder()
+            let servers = addresses.map { address in
+                // A connection to a full socket is refused at once, where TCP would try again.
+                Application(
+                    responder: responder, configuration: .init(address: address, serverName: nil, backlog: 4_096), logger: logger)
+            }
             let internalServer = InternalServer.make(
                 host: settings.string("internal.host", default: "127.0.0.1"),
                 port: try settings.integer("internal.port", default: Definition.defaultPort + 1_000, in: 0...65_535),
                 metrics: metrics, logger: logger, isReady: definition.isReady)
-            return definition.background + [internalServer, server]
+            return definition.background + [internalServer] + (servers as [any Service])
         }
+    }
+
+    /// - Throws: `SettingsError` when the path cannot be one, or another process listens there: starting would take its place.
+    private static func socket(_ path: String) throws -> BindAddress {
+        guard path.hasPrefix("/"), let address = try? SocketAddress(unixDomainSocketPath: path) else {
+            throw SettingsError(key: "http.socket", problem: "must be an absolute path of at most 107 bytes")
+        }
+        guard !address.isListenedTo else { throw SettingsError(key: "http.socket", problem: "is in use by another process") }
+        return .unixDomainSocket(path: path)
     }
 
     /// The service's routes behind its middleware, for the process and for tests.

@@ -9,6 +9,41 @@ import Musl
 import Darwin
 #endif
 
+/// Where copies of an upstream are, as configured: `host:port`, or `unix:/path` for a socket on the gateway's own machine.
+enum UpstreamTarget: Sendable, Hashable {
+    case network(HostAndPort)
+    case socket(path: String)
+
+    init(_ text: String) throws(GatewayConfigurationError) {
+        guard text.hasPrefix("unix:") else {
+            self = .network(try HostAndPort(text))
+            return
+        }
+        let path = String(text.dropFirst(5))
+        // `sockaddr_un` has room for 107 bytes.
+        guard path.hasPrefix("/"), (try? SocketAddress(unixDomainSocketPath: path)) != nil else {
+            throw GatewayConfigurationError("upstreams: '\(text)' is not unix: and an absolute path of at most 107 bytes.")
+        }
+        self = .socket(path: path)
+    }
+
+    /// All addresses that it stands for, in a stable order.
+    func resolve() async throws -> [SocketAddress] {
+        switch self {
+        case .network(let target): try await target.resolve()
+        case .socket(let path): [try SocketAddress(unixDomainSocketPath: path)]
+        }
+    }
+
+    /// For logs.
+    var name: String {
+        switch self {
+        case .network(let target): target.host
+        case .socket(let path): path
+        }
+    }
+}
+
 /// `host:port` as configured.
 struct HostAndPort: Sendable, Hashable {
     let host: String

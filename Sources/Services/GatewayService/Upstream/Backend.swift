@@ -20,7 +20,7 @@ final class Backend {
 
     init(_ address: SocketAddress, eventLoop: any EventLoop, settings: Settings) {
         self.address = address
-        self.name = address.hostAndPort
+        self.name = address.configured
         self.eventLoop = eventLoop
         self.settings = settings
     }

@@ -60,8 +60,9 @@ struct UpstreamAddress: Sendable, Equatable {
 }
 
 extension SocketAddress {
-    /// As in the configuration, `10.0.0.1:80` or `[::1]:80`; for logs.
-    var hostAndPort: String {
+    /// As in the configuration, `10.0.0.1:80`, `[::1]:80` or `unix:/path`; for logs.
+    var configured: String {
+        if let pathname { return "unix:" + pathname }
         let host = ipAddress ?? "?"
         return "\(host.contains(":") ? "[\(host)]" : host):\(port ?? 0)"
     }

@@ -10,7 +10,7 @@ import NIOPosix
 /// two failed checks in a row and comes back after one good one.
 struct UpstreamMonitor: Sendable {
     /// By place among the sorted upstream names.
-    let upstreams: [[HostAndPort]]
+    let upstreams: [[UpstreamTarget]]
     let names: [String]
     let healthPath: String?
     let client: HTTPClient
@@ -30,7 +30,7 @@ struct UpstreamMonitor: Sendable {
                 do {
                     for address in try await target.resolve() where !addresses.contains(address) { addresses.append(address) }
                 } catch {
-                    logger.warning("An upstream name was not resolved.", metadata: ["upstream": "\(name)", "host": "\(target.host)"])
+                    logger.warning("An upstream name was not resolved.", metadata: ["upstream": "\(name)", "host": "\(target.name)"])
                 }
             }
             all.append(addresses)
@@ -74,14 +74,22 @@ struct UpstreamMonitor: Sendable {
 
     private func isHealthy(_ address: SocketAddress) async -> Bool {
         guard let healthPath else { return await opens(address) }
-        guard let ip = address.ipAddress, let port = address.port else { return false }
-        let host = ip.contains(":") ? "[\(ip)]" : ip
-        var request = HTTPClientRequest(url: "http://\(host):\(port)\(healthPath)")
+        guard let url = Self.url(of: address, path: healthPath) else { return false }
+        var request = HTTPClientRequest(url: url)
         // A fresh connection each time: whether one can be opened is part of the question.
         request.headers.add(name: "connection", value: "close")
         guard let response = try? await client.execute(request, timeout: Self.checkTimeout) else { return false }
         _ = try? await response.body.collect(upTo: 64 * 1024)
         return (200..<300).contains(response.status.code)
+    }
+
+    static func url(of address: SocketAddress, path: String) -> String? {
+        if let socket = address.pathname {
+            // AsyncHTTPClient's form: the path in place of the host, every byte of it in percent encoding.
+            return "http+unix://\(socket.utf8.map { ($0 < 16 ? "%0" : "%") + String($0, radix: 16) }.joined())\(path)"
+        }
+        guard address.port != nil else { return nil }
+        return "http://\(address.configured)\(path)"
     }
 
     private func opens(_ address: SocketAddress) async -> Bool {
@@ -98,7 +106,7 @@ struct UpstreamMonitor: Sendable {
                 guard old?.isHealthy ?? true != address.isHealthy else { continue }
                 logger.warning(
                     address.isHealthy ? "An upstream is healthy again." : "An upstream is not healthy.",
-                    metadata: ["upstream": "\(name)", "upstream.address": "\(address.address.hostAndPort)"])
+                    metadata: ["upstream": "\(name)", "upstream.address": "\(address.address.configured)"])
             }
         }
     }

@@ -9,6 +9,8 @@ struct ServerPlan: Sendable {
         var port: Int
         var internalPort: Int
         var environment: [String: String]
+        /// Where it listens for the gateway; nil: by the port only, because the path would be too long.
+        var socket: String?
 
         var address: String { "http://127.0.0.1:\(port)" }
         var internalAddress: String { "http://127.0.0.1:\(internalPort)" }
@@ -37,11 +39,18 @@ struct ServerPlan: Sendable {
                     environment[key] = value
                 }
             }
+            let socket = state.appending(path: "run/\(name).sock").path
+            let hasSocket = socket.utf8.count <= Self.maximumSocketLength
+            if hasSocket { environment["MARTLET_HTTP_SOCKET"] = socket }
             entries.append(
-                Entry(name: name, port: ports[2 * index], internalPort: ports[2 * index + 1], environment: environment))
+                Entry(
+                    name: name, port: ports[2 * index], internalPort: ports[2 * index + 1], environment: environment,
+                    socket: hasSocket ? socket : nil))
         }
         var gateway = base
-        for entry in entries { gateway["MARTLET_UPSTREAM_" + entry.name.uppercased()] = "127.0.0.1:\(entry.port)" }
+        for entry in entries {
+            gateway["MARTLET_UPSTREAM_" + entry.name.uppercased()] = entry.socket.map { "unix:" + $0 } ?? "127.0.0.1:\(entry.port)"
+        }
         gateway["MARTLET_KEYRING_URL"] = entries.first { $0.name == "auth" }?.address
         gateway["MARTLET_ROUTES_FILE"] = routes.path
         gateway["MARTLET_STATE_DIRECTORY"] = state.appending(path: "gateway").path
@@ -60,4 +69,6 @@ struct ServerPlan: Sendable {
     }
 
     private static let passedOn: Set<String> = ["MARTLET_LOG_LEVEL"]
+    /// What `sockaddr_un` has room for.
+    private static let maximumSocketLength = 107
 }
