@@ -1,3 +1,4 @@
+import Foundation
 import NIOHTTP1
 import Testing
 
@@ -99,6 +100,41 @@ import Testing
             }
             #expect(isBack)
         }
+    }
+
+    @Test func `An upstream at a socket is asked for its health, dies and comes back like one at a port`() async throws {
+        let path = NSTemporaryDirectory() + "\(UUID().uuidString.prefix(8)).sock"
+        let socket = try await TestUpstream.start("at a socket", socket: path)
+        let port = try await TestUpstream.start("at a port")
+        try await withGateway(configure: { $0.upstreams = ["storage": ["unix:" + path, port.address]] }) { test in
+            func arrivals(_ upstream: TestUpstream, of count: Int = 10) async throws -> Int {
+                let before = upstream.arrivals.count
+                for _ in 0..<count {
+                    let status = try await test.ask("x").status
+                    #expect(status == 200)
+                }
+                return upstream.arrivals.count - before
+            }
+            // Some rounds of health checks later both are still in use.
+            try await Task.sleep(for: .milliseconds(3_500))
+            #expect(try await arrivals(socket) > 2)
+            socket.isHealthy = false
+            try await Task.sleep(for: .milliseconds(3_500))
+            #expect(try await arrivals(socket) == 0)
+            socket.isHealthy = true
+            await port.stop()
+            let isBack = await eventually(within: .seconds(5)) { (try? await test.ask("x").status) == 200 }
+            #expect(isBack)
+            let body = String(repeating: "z", count: 3_000_000)
+            #expect(try await test.ask("echo", method: "POST", body: body).body == body)
+            await socket.stop()
+            #expect([502, 503].contains(try await test.ask("x").status))
+            let next = try await TestUpstream.start("at the same socket", socket: path)
+            let isThere = await eventually(within: .seconds(10)) { (try? await test.ask("x").status) == 200 }
+            #expect(isThere)
+            await next.stop()
+        }
+        try? FileManager.default.removeItem(atPath: path)
     }
 
     @Test func `An upstream that does not answer in time is 504, one that breaks off closes the connection`() async throws {

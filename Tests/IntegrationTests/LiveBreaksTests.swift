@@ -47,6 +47,30 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `a stream whose client is gone ends at once, not at the next event`() async throws {
+            let server = try LocalServer.current
+            #expect(try await Client(server.connection).post("storage/Gone", #"{"_id":"first"}"#).isSuccess)
+            let before = try await Self.subscribers(server)
+            var lines: [RawConnection] = []
+            for _ in 0..<5 {
+                let line = try RawConnection(port: server.port)
+                let path = "/api/\(server.connection.appKey)/live/Gone"
+                try line.write("GET \(path) HTTP/1.1\r\nhost: localhost\r\n\(HeaderName.secret): \(server.connection.secret)\r\n\r\n")
+                lines.append(line)
+            }
+            try await eventually("five streams are open") { try await Self.subscribers(server) == before + 5 }
+            lines = []
+            // A heartbeat would come after 15 s.
+            try await eventually("none is left", within: .seconds(10)) { try await Self.subscribers(server) == before }
+        }
+
+        private static func subscribers(_ server: LocalServer) async throws -> Int {
+            let address = try #require(server.connection.internalServices["storage"])
+            let lines = try await Client.send("GET", address + "/metrics").text.split(separator: "\n")
+            let line = lines.first { $0.hasPrefix("martlet_storage_live_subscribers ") }
+            return line.flatMap { $0.split(separator: " ").last }.flatMap { Double($0) }.map { Int($0) } ?? 0
+        }
+
         /// Number and object of every change that a subscriber was to see.
         private static func log(_ server: LocalServer) async throws -> [(seq: Int, id: String)] {
             let schema = "app_" + server.connection.appId

@@ -95,6 +95,23 @@ import Testing
             let gateway = try #require(plan.entries.last)
             #expect(gateway.port == 9_999 && gateway.environment["MARTLET_HTTP_HOST"] == "0.0.0.0")
             for entry in plan.entries.dropLast() {
+                let socket = folder.appending(path: "run/\(entry.name).sock").path
+                #expect(entry.environment["MARTLET_HTTP_SOCKET"] == socket)
+                #expect(gateway.environment["MARTLET_UPSTREAM_\(entry.name.uppercased())"] == "unix:" + socket)
+            }
+        }
+    }
+
+    @Test func `a state folder too deep for sockets keeps to the ports`() throws {
+        try withFolder { folder in
+            let secrets = try StoredSecrets.readOrMake(at: folder.appending(path: "secrets.json"))
+            let plan = try ServerPlan(
+                publicHost: "127.0.0.1", publicPort: 9_999, state: folder.appending(path: String(repeating: "x", count: 107)),
+                routes: URL(fileURLWithPath: "/r.json"), secrets: secrets, inherited: [:]
+            ) { _ in "" }
+            let gateway = try #require(plan.entries.last)
+            for entry in plan.entries.dropLast() {
+                #expect(entry.environment["MARTLET_HTTP_SOCKET"] == nil)
                 #expect(gateway.environment["MARTLET_UPSTREAM_\(entry.name.uppercased())"] == "127.0.0.1:\(entry.port)")
             }
         }

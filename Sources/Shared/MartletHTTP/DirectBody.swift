@@ -10,6 +10,7 @@ import NIOHTTP1
 public struct DirectBody: Sendable {
     public let eventLoop: any EventLoop
     private let encoder: NIOLoopBound<ChannelHandlerContext>
+    private let closed: EventLoopFuture<Void>
 
     /// Nil when the connection has no encoder of HTTP/1.1, as in tests without sockets.
     public init?(_ channel: any Channel) async {
@@ -20,6 +21,12 @@ public struct DirectBody: Sendable {
         guard let encoder else { return nil }
         self.encoder = encoder
         eventLoop = channel.eventLoop
+        closed = channel.closeFuture
+    }
+
+    /// Calls `body` when the connection closes: nothing written this way fails.
+    public func onClose(_ body: @escaping @Sendable () -> Void) {
+        closed.whenComplete { _ in body() }
     }
 
     /// Whether the client keeps up. On the event loop only.

@@ -23,10 +23,11 @@ final class TestUpstream: Sendable {
     private let channel: any Channel
     private let connections: Connections
 
-    static func start(_ name: String = "one", port: Int = 0) async throws -> TestUpstream {
+    /// - Parameter socket: listens there instead of at a port.
+    static func start(_ name: String = "one", port: Int = 0, socket: String? = nil) async throws -> TestUpstream {
         let box = Box()
         let connections = Connections()
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 connections.add(channel)
@@ -35,7 +36,9 @@ final class TestUpstream: Sendable {
                     try channel.pipeline.syncOperations.addHandler(UpstreamHandler(box))
                 }
             }
-            .bind(host: "127.0.0.1", port: port).get()
+        let channel =
+            if let socket { try await bootstrap.bind(unixDomainSocketPath: socket, cleanupExistingSocketFile: true).get() }
+            else { try await bootstrap.bind(host: "127.0.0.1", port: port).get() }
         let upstream = TestUpstream(name: name, channel: channel, connections: connections)
         box.upstream.withLock { $0 = upstream }
         return upstream
