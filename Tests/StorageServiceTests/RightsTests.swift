@@ -222,6 +222,20 @@ import Testing
         }
     }
 
+    @Test func `rules come along to a new name, also for a copy that knows only the old one`() async throws {
+        let app = try await StorageApp()
+        let other = StorageService(postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings)
+        let client = try await ServiceClient(other).asking(as: app.principal(.client))
+        #expect(try await app.master.put("/collections/Note/rules", #"{"rules":{"find":[]}}"#).status == 200)
+        #expect(try await client.get("/storage/Note").isProblem(.forbidden))
+        #expect(try await app.master.post("/collections/Note/rename", #"{"name":"Memo"}"#).status == 200)
+        #expect(try await client.get("/storage/Memo").isProblem(.forbidden))
+        #expect(try await app.client.get("/storage/Memo").isProblem(.forbidden))
+        #expect(try await client.get("/storage/New").status == 200)
+        #expect(try await app.master.put("/collections/New/rules", #"{"rules":{"create":[]}}"#).status == 200)
+        #expect(try await client.post("/storage/New", "{}").isProblem(.forbidden))
+    }
+
     @Test func `management is not for clients or users`() async throws {
         let app = try await StorageApp()
         for client in [app.client, app.asking(as: .ada)] {

@@ -37,7 +37,7 @@ final class Live: Sendable {
 
     /// - Throws: what would stop `follow` from beginning.
     func check(_ request: LiveRequest, as principal: Principal, after cursor: ChangeCursor?, in space: AppSpace) async throws {
-        let rights = try await rights.rights(of: principal, in: space)
+        let rights = try await rights.rights(of: principal, in: space, to: [request.collection])
         _ = try request.shape(rights, in: space)
         _ = try await changes.end(of: request.collection, after: cursor, in: space)
         try state.withLock { try check(space, $0) }

@@ -73,7 +73,7 @@ actor LiveTail {
     func join(
         _ request: LiveRequest, as principal: Principal, after cursor: ChangeCursor?, as number: Int, _ outbox: Outbox
     ) async throws {
-        let rights = try await rights.rights(of: principal, in: space)
+        let rights = try await rights.rights(of: principal, in: space, to: [request.collection])
         let shape = try request.shape(rights, in: space)
         let end = try await changes.end(of: request.collection, after: cursor, in: space)
         try await settle(shape)

@@ -4,10 +4,13 @@ import MartletHTTP
 /// `DELETE /collections/{collection}`: drops it with all its objects, 204; master key.
 struct DropCollection: Endpoint {
     let collections: CollectionStore
+    let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
-        try await collections.drop(context.collection, of: context.managedSpace)
+        let space = try context.managedSpace
+        try await collections.drop(context.collection, of: space)
+        rights.forget(space)
         return Response(status: .noContent)
     }
 }

@@ -37,7 +37,8 @@ extension ServiceContext {
     /// The collection in the path, with the rights of whoever asks.
     func scope(_ rights: RightsStore) async throws -> QueryScope {
         let (collection, space) = (try collection, try space)
-        return QueryScope(space: space, collection: collection, rights: try await rights.rights(of: try principal, in: space))
+        let known = try await rights.rights(of: try principal, in: space, to: [collection])
+        return QueryScope(space: space, collection: collection, rights: known)
     }
 
     /// One part of the path without its percent-encoding, which the router leaves in; empty when that is not text.

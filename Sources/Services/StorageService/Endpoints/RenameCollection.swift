@@ -5,6 +5,7 @@ import MartletHTTP
 /// `POST /collections/{collection}/rename` with `{"name":"New"}`, 200 `{"name":"New"}`; master key.
 struct RenameCollection: Endpoint {
     let collections: CollectionStore
+    let rights: RightsStore
 
     private struct Body: Codable {
         var name: String
@@ -16,6 +17,7 @@ struct RenameCollection: Endpoint {
         let body = try await request.decoded(Body.self)
         let name = try CollectionName(body.name)
         try await collections.rename(collection, to: name, of: space)
+        rights.forget(space)
         return try .encoding(Body(name: name.text))
     }
 }

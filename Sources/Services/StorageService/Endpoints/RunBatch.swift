@@ -19,7 +19,7 @@ struct RunBatch: Endpoint {
         let body = try await request.wholeBody(upTo: Document.maximumBatchSizeInBytes)
         let value = try checked { () throws(JSONError) in try JSONValue(parsing: body.readableBytesView) }
         let (items, isTransaction) = try Self.items(value)
-        let rights = try await rights.rights(of: try context.principal, in: space)
+        let rights = try await rights.rights(of: try context.principal, in: space, to: items.map(\.collection))
         guard isTransaction else {
             guard request.headers[Idempotency.header] == nil else {
                 throw HTTPProblem(.invalidParameter, "A batch with a key is a transaction.", field: "Idempotency-Key")

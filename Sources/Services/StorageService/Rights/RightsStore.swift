@@ -45,10 +45,19 @@ final class RightsStore: Sendable {
     }
 
     /// The rights of whoever asks: nothing is asked of the database when it is remembered.
-    func rights(of principal: Principal, in space: AppSpace) async throws -> Rights {
+    ///
+    /// - Parameter collections: those that are asked for. One that is not known is looked for: another copy may have made it a moment ago,
+    ///   or given this name to one with rules.
+    func rights(of principal: Principal, in space: AppSpace, to collections: [CollectionName] = []) async throws -> Rights {
         let identity = try await identity(of: principal, in: space)
         if identity == .master { return .master }
-        return Rights(identity: identity, collections: try await collections(of: space).mapValues(\.rules))
+        var known = try await self.collections(of: space)
+        let unknown = collections.map(\.text).filter { known[$0] == nil }
+        if !unknown.isEmpty, try await exists(anyOf: unknown, in: space) {
+            memory.withLock { $0.collections[space] = nil }
+            known = try await self.collections(of: space)
+        }
+        return Rights(identity: identity, collections: known.mapValues(\.rules))
     }
 
     func collections(of space: AppSpace) async throws -> [String: Collection] {
@@ -100,6 +109,12 @@ final class RightsStore: Sendable {
             memory.roles[key] = (roles, now + Self.validity)
         }
         return roles
+    }
+
+    private func exists(anyOf names: [String], in space: AppSpace) async throws -> Bool {
+        let found = try await spaces.query(
+            "SELECT FROM \(try space.own("_collections")) WHERE name = ANY (\(names)) LIMIT 1", in: space, on: postgres)
+        return !found.isEmpty
     }
 
     private func load(_ space: AppSpace) async throws -> [String: Collection] {
