@@ -61,6 +61,8 @@ import Testing
         (#"{"tags":{"$all":[{"$regex":"^gr"},{"$regex":"^b"}]}}"#, "1"), (#"{"authors":{"$all":[{"__type":"Pointer","className":"User","objectId":"u1"}]}}"#, "3"),
         (#"{"tags":{"$containedBy":["red","green"]}}"#, "23"), (#"{"tags":{"$containedBy":["red",3,{"a":1}]}}"#, "235"), (#"{"tags":{"$containedBy":["red",3,{"a":1,"b":2}]}}"#, "23"),
         (#"{"tags":{"$containedBy":[]}}"#, "3"),
+        // To contain an object is less than to have it
+        (#"{"tags":{"$all":[{"a":1}]}}"#, "5"), (#"{"tags":{"$all":[{}]}}"#, ""), (#"{"tags":{"$all":["red",{"a":1}]}}"#, "5"), (#"{"tags":{"$all":[[]]}}"#, ""),
         // Full text
         (#"{"title":{"$text":{"$search":{"$term":"bread"}}}}"#, "15"), (#"{"title":{"$text":{"$search":{"$term":"run"}}}}"#, "5"), (#"{"title":{"$text":{"$search":"butter -roll"}}}"#, "1"),
         (#"{"title":{"$text":{"$search":{"$term":"bread","$caseSensitive":true}}}}"#, ""), (#"{"title":{"$text":{"$search":{"$term":"Bread","$caseSensitive":true}}}}"#, "15"),
@@ -107,7 +109,7 @@ import Testing
         (#"{"a":{"$text":{"$search":{"$term":"x","$language":"english'); DROP TABLE x"}}}}"#, .invalidFilter, "a"),
         (#"{"a":{"$nearSphere":{"latitude":91,"longitude":0}}}"#, .invalidFilter, "a"), (#"{"a":{"$maxDistance":1}}"#, .invalidFilter, "a"), (#"{"a":{"$nearSphere":{"latitude":9,"longitude":0},"$maxDistance":-1}}"#, .invalidFilter, "a"),
         (#"{"a":{"$within":{"$box":[]}}}"#, .invalidFilter, "a"), (#"{"a":{"$geoWithin":{"$polygon":[[1,1],[2,2]]}}}"#, .invalidFilter, "a"), (#"{"a":{"$geoIntersects":{}}}"#, .invalidFilter, "a"),
-        (#"{"a":{"$inQuery":{"where":{}}}}"#, .invalidFilter, "a"), (#"{"a":{"$inQuery":{"className":"_changes","where":{}}}}"#, .invalidFilter, "a"), (#"{"a":{"$inQuery":{"className":"X\" --","where":{}}}}"#, .invalidFilter, "a"),
+        (#"{"a":{"$inQuery":{"where":{}}}}"#, .invalidFilter, "a"), (#"{"a":{"$inQuery":{"className":"User","order":1}}}"#, .invalidFilter, "a"), (#"{"a":{"$inQuery":{"className":"_changes","where":{}}}}"#, .invalidFilter, "a"), (#"{"a":{"$inQuery":{"className":"X\" --","where":{}}}}"#, .invalidFilter, "a"),
         (#"{"a":{"$inQuery":{"className":"User","where":{"$foo":1}}}}"#, .unknownOperator, "$foo"), (#"{"a":{"$inQuery":{"className":"User","redirectClassNameForKey":"x"}}}"#, .invalidFilter, "a"),
         (#"{"a":{"$select":{"query":{"className":"User"}}}}"#, .invalidFilter, "a"), (#"{"$relatedTo":{"key":"x"}}"#, .invalidFilter, "$relatedTo"),
         (#"{"a":\#(nestedQuery(4))}"#, .limitExceeded, nil),

@@ -70,6 +70,14 @@ import Testing
         #expect(answer["count"] == "\(values.count)")
     }
 
+    @Test func `a summary shows times as an object does`() async throws {
+        let app = try await StorageApp()
+        let created = try #require(try await app.client.post("/storage/Note", "{}")["created"])
+        #expect(try await app.client.post("/storage/distinct/Note", #"{"field":"created"}"#)["data"] == "[\(created)]")
+        let answer = try await app.client.post("/storage/aggregate/Note", #"{"group":["created"],"values":{"last":{"$max":"updated"}}}"#)
+        #expect(answer["data.0.created"] == created && answer["data.0.last"] == created, "\(answer)")
+    }
+
     @Test(arguments: [
         ("aggregate", "[]", ErrorCode.invalidBody, nil), ("aggregate", "{}", .invalidBody, "values"), ("aggregate", #"{"values":{"x":{"$median":"n"}}}"#, .unknownOperator, "values.x"),
         ("aggregate", #"{"values":{"x":{"$sum":1}}}"#, .invalidBody, "values.x"), ("aggregate", #"{"group":["a..b"]}"#, .invalidFilter, "a..b"), ("aggregate", #"{"group":["a","b","c","d","e"]}"#, .invalidBody, "group"),

@@ -82,11 +82,11 @@ struct AggregateQuery: SummaryQuery {
     func statement(in scope: QueryScope) throws -> Statement {
         let compiled = try condition(filter, scope)
         var columns: [PostgresQuery] = []
-        for (number, group) in groups.enumerated() { columns.append("\(group.json) AS \(Self.column(number))") }
+        for (number, group) in groups.enumerated() { columns.append("\(group.shown) AS \(Self.column(number))") }
         for (number, value) in values.enumerated() { columns.append("\(Self.sql(value.function, value.target)) AS \(Self.column(groups.count + number))") }
         let names = groups.map(\.name) + values.map(\.name)
         let members = names.enumerated().map { "\($1)::text, \(Self.column($0))" as PostgresQuery }
-        let grouping: PostgresQuery = groups.isEmpty ? "" : " GROUP BY \(groups.map(\.json).joined(separator: ", "))"
+        let grouping: PostgresQuery = groups.isEmpty ? "" : " GROUP BY \(groups.map(\.shown).joined(separator: ", "))"
         let keys =
             order.map { "\(Self.column($0.column))\($0.isDescending ? " DESC NULLS LAST" : "" as PostgresQuery)" as PostgresQuery }
             + groups.indices.map(Self.column)
@@ -122,7 +122,7 @@ struct AggregateQuery: SummaryQuery {
     private static func sql(_ function: Function, _ target: Target?) -> PostgresQuery {
         guard let target else { return "to_jsonb(count(*))" }
         let number: PostgresQuery = "CASE WHEN jsonb_typeof(\(target.json)) = 'number' THEN (\(target.json))::numeric END"
-        let present: PostgresQuery = "nullif(\(target.json), 'null'::jsonb)"
+        let present: PostgresQuery = "nullif(\(target.shown), 'null'::jsonb)"
         return switch function {
         case .count: "to_jsonb(count(*))"
         case .sum: "to_jsonb(coalesce(sum(\(number)), 0))"
@@ -181,7 +181,7 @@ struct DistinctQuery: SummaryQuery {
 
     func statement(in scope: QueryScope) throws -> Statement {
         let compiled = try condition(filter, scope)
-        let value = target.json
+        let value = target.shown
         return Statement(
             """
             SELECT count(*), \(Self.texts) FROM (

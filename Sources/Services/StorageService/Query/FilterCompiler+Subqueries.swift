@@ -27,9 +27,9 @@ extension FilterCompiler {
         let column = try Target(key)
         let values = try subquery(query, try className(query, target), target) { access in
             try access.check(column)
-            return column.json
+            return column.shown
         }
-        return Self.isAmong(target.json, values)
+        return Self.isAmong(target.shown, values)
     }
 
     /// `{"object":Pointer,"key":"likes"}`: the members of a relation of an object that the asker may get.
@@ -89,8 +89,9 @@ extension FilterCompiler {
         let conditions = ["deleted IS NULL", access.readable(for: .find), condition].compactMap(\.self)
         var page: PostgresQuery = ""
         if value["limit"] != nil || value["skip"] != nil || value["order"] != nil {
-            var order = ""
-            if case .string(let text) = value["order"] { order = text }
+            guard case .string(let order) = value["order"] ?? .string("") else {
+                throw HTTPProblem(.invalidFilter, "The order of a query in a filter is a string.", field: target.name)
+            }
             let keys = try order.isEmpty ? [] : ListOrder.keys(order[...], access)
             let limit = try Self.number(value["limit"], "limit", target) ?? Self.maximumSubqueryLimit
             page = " ORDER BY \(ListOrder.sql(keys)) LIMIT \(limit) OFFSET \(try Self.number(value["skip"], "skip", target) ?? 0)"

@@ -36,6 +36,15 @@ enum Target {
         }
     }
 
+    /// The value as `jsonb`, as answers show it: times in the form of the wire, to the millisecond.
+    var shown: PostgresQuery {
+        switch self {
+        case .system(.created), .system(.updated), .system(.deleted):
+            "to_jsonb(to_char(\(expression), 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'))"
+        case .system, .document: json
+        }
+    }
+
     /// The value as `text`: `doc->'address'->>'city'`.
     var text: PostgresQuery {
         switch self {
@@ -73,8 +82,22 @@ enum Target {
         let path = try documentPath("$all")
         let values = try values.map(normalized)
         let signs = values.map(Self.telling)
-        guard signs != values else { return "doc @> \(Self.document(path, .array(values)))" }
-        return "(doc @> \(Self.document(path, .array(signs))) AND \(path.expression) @> \(PostgresJSON(JSONValue.array(values).text)))"
+        var conditions: [PostgresQuery] = ["doc @> \(Self.document(path, .array(signs)))"]
+        if signs != values { conditions.append("\(path.expression) @> \(PostgresJSON(JSONValue.array(values).text))") }
+        // To contain an object or a list is less than to equal it.
+        for value in values where Self.isPlainComposite(value) {
+            let list: PostgresQuery = "CASE WHEN jsonb_typeof(\(path.expression)) = 'array' THEN \(path.expression) ELSE '[]' END"
+            conditions.append("\(PostgresJSON(value.text)) IN (SELECT jsonb_array_elements(\(list)))")
+        }
+        return "(\(conditions.joined(separator: " AND ")))"
+    }
+
+    private static func isPlainComposite(_ value: JSONValue) -> Bool {
+        switch value {
+        case .array: true
+        case .object: value["__type"] == nil
+        case .null, .bool, .number, .string: false
+        }
     }
 
     /// What the index is asked for in place of a typed value: one without `__type` and `className`.
