@@ -25,6 +25,14 @@ import Testing
         #expect(try await app.contents().isEmpty)
     }
 
+    @Test func `a plus in the query string is a space, an encoded one is a plus`() async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/all/Note", #"[{"_id":"a","s":"x y"},{"_id":"b","s":"x+y"}]"#)
+        #expect(try await app.client.get("/storage/Note?where=%7B%22s%22:%22x+y%22%7D").ids == ["a"])
+        #expect(try await app.client.get("/storage/Note?where=%7B%22s%22:%22x%2By%22%7D&limit=10").ids == ["b"])
+        #expect(try await app.client.get("/storage/Note/a+b?keys=s+t").isProblem(.invalidID), "a path has no such rule")
+    }
+
     @Test func `without an order objects come in the order they were made, at most 100`() async throws {
         let app = try await StorageApp()
         for number in 0..<3 { _ = try await app.client.post("/storage/Note", #"{"n":\#(number)}"#) }

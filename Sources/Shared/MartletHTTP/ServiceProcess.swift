@@ -68,6 +68,7 @@ public enum ServiceProcess {
         // For the gateway's health checks, which come in by the same port as the requests.
         router.get("health/ready") { _, _ in await InternalServer.readiness(definition.isReady) }
         router.add(middleware: RequestLineMiddleware())
+        router.add(middleware: FormQueryMiddleware())
         router.add(middleware: PrincipalMiddleware(signer: signer))
         definition.addRoutes(to: router)
         return router

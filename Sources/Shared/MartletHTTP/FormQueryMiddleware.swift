@@ -1,0 +1,20 @@
+public import Hummingbird
+
+/// Reads `+` in a query string as a space, as forms, `URLSearchParams` and most HTTP clients write it (WHATWG URL §5.1).
+public struct FormQueryMiddleware: RouterMiddleware {
+    public typealias Context = ServiceContext
+
+    public init() {}
+
+    public func handle(
+        _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
+    ) async throws -> Response {
+        guard let path = request.head.path, let query = path.utf8.firstIndex(of: UInt8(ascii: "?")),
+            path.utf8[query...].contains(UInt8(ascii: "+"))
+        else { return try await next(request, context) }
+        var head = request.head
+        let parts = path[query...].split(separator: "+", omittingEmptySubsequences: false)
+        head.path = path[..<query] + parts.joined(separator: "%20")
+        return try await next(Request(head: head, body: request.body), context)
+    }
+}
