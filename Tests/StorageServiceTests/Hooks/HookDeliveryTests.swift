@@ -129,6 +129,56 @@ import Testing
         }
     }
 
+    @Test("410 ends it: the delivery is dead and the hook disabled")
+    func gone() async throws {
+        let app = try await StorageApp()
+        let receiver = try await HookReceiver { _ in (410, "") }
+        try await app.hook("saved", "afterSave", "Notes", at: receiver)
+        try await delivering(app) {
+            _ = try await app.client.post("/storage/Notes", #"{"_id":"a"}"#)
+            try await wait { try await deliveries(app, of: "saved", "?state=dead").count == 1 }
+        }
+        #expect(receiver.received.count == 1)
+        #expect(try await app.master.get("/hooks/saved")["enabled"] == "false")
+    }
+
+    @Test("a hook that asks for time gets it")
+    func retryAfter() async throws {
+        let app = try await StorageApp()
+        let times = Mutex<[ContinuousClock.Instant]>([])
+        let receiver = try await HookReceiver { _ in
+            let count = times.withLock { times in
+                times.append(.now)
+                return times.count
+            }
+            return count == 1 ? (429, "2") : (204, "")
+        }
+        try await app.hook("saved", "afterSave", "Notes", at: receiver)
+        var settings = SharedHooks.settings
+        settings.maximumPause = .seconds(60)
+        try await delivering(app, settings) {
+            _ = try await app.client.post("/storage/Notes", #"{"_id":"a"}"#)
+            try await wait { try await deliveries(app, of: "saved", "?state=done").count == 1 }
+        }
+        let told = times.withLock { $0 }
+        #expect(told.count == 2 && told[1] - told[0] >= .seconds(1.9))
+    }
+
+    @Test("a hook goes with its collection to a new name")
+    func renamed() async throws {
+        let app = try await StorageApp()
+        let receiver = try await HookReceiver()
+        _ = try await app.client.post("/storage/Notes", "{}")
+        try await app.hook("saved", "afterSave", "Notes", at: receiver)
+        #expect(try await app.master.post("/collections/Notes/rename", #"{"name":"Memos"}"#).status == 200)
+        #expect(try await app.master.get("/hooks/saved")["collection"] == #""Memos""#)
+        try await delivering(app) {
+            _ = try await app.client.post("/storage/Memos", #"{"_id":"a"}"#)
+            try await receiver.wait(for: 1)
+        }
+        #expect(receiver.received.compactMap { $0["object._id"] } == [#""a""#])
+    }
+
     @Test("two copies of the service tell of each change once, whatever commits late", .timeLimit(.minutes(5)))
     func copies() async throws {
         let app = try await StorageApp()

@@ -50,6 +50,7 @@ final class HookReceiver: Sendable {
         let (status, text) = try await reply(received)
         var response = Response(status: .init(code: status), body: .init(byteBuffer: ByteBuffer(string: text)))
         if status / 100 == 3 { response.headers[.location] = text }
+        if status == 429 { response.headers[.retryAfter] = text }
         return response
     }
 }

@@ -46,6 +46,8 @@ final class HookClient: Sendable {
     struct Answer: Sendable {
         var status: Int
         var body: ByteBuffer
+        /// What the hook asks for with 429 and 503 (RFC 9110 §10.2.3), in its form of seconds.
+        var retryAfter: Duration?
     }
 
     /// Posts `body`, signed, within the hook's time.
@@ -61,7 +63,8 @@ final class HookClient: Sendable {
                 do {
                     let response = try await self.client.execute(request, timeout: .nanoseconds(timeout.inNanoseconds))
                     let body = try await response.body.collect(upTo: Self.maximumAnswerSizeInBytes)
-                    return Answer(status: Int(response.status.code), body: body)
+                    let seconds = response.headers.first(name: "retry-after").flatMap { Int($0) }.flatMap { $0 >= 0 ? $0 : nil }
+                    return Answer(status: Int(response.status.code), body: body, retryAfter: seconds.map { .seconds(min($0, 86_400)) })
                 } catch let failure as HookFailure {
                     throw failure
                 } catch is NIOTooManyBytesError {

@@ -135,9 +135,11 @@ final class HookDelivery: Service {
     private func make(_ claim: DeliveryStore.Claim, _ hook: Hook, _ space: AppSpace) async {
         var status: Int?
         var failure: HookFailure?
+        var retryAfter: Duration = .zero
         do {
             let answer = try await client.send(ByteBuffer(string: claim.body), id: claim.webhookID, to: hook, in: space)
             status = answer.status
+            if [429, 503].contains(answer.status) { retryAfter = min(answer.retryAfter ?? .zero, settings.maximumPause) }
             if !(200..<300).contains(answer.status) { failure = .status(answer.status) }
         } catch let error as HookFailure {
             failure = error
@@ -145,14 +147,17 @@ final class HookDelivery: Service {
             // This copy is ending: another one tries when the lease is over.
             return
         }
-        let isLast = claim.attempts >= settings.maximumAttempts
+        let isGone = status == 410
+        let isLast = isGone || claim.attempts >= settings.maximumAttempts
         if let failure, isLast {
             logger.warning(
                 "a hook was not told of a change",
                 metadata: ["hook.name": "\(hook.name)", "delivery.id": "\(claim.webhookID)", "error.cause": "\(failure.cause)"])
         }
-        let pause = isLast ? nil : settings.pause(after: claim.attempts)
+        let pause = isLast ? nil : max(settings.pause(after: claim.attempts), retryAfter)
         do {
+            // Standard Webhooks: whoever answers 410 wants no more.
+            if isGone { try await hooks.disable(hook.name, in: space) }
             try await deliveries.settle(claim, status: status, error: failure?.sentence, pause: pause, in: space)
         } catch {
             logger.warning("a delivery's end was not written", metadata: ["delivery.id": "\(claim.webhookID)", "error.cause": "\(error)"])

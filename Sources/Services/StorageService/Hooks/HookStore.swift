@@ -106,6 +106,16 @@ final class HookStore: Sendable {
         return deleted > 0
     }
 
+    /// Stops asking and telling, until the hook is set again.
+    func disable(_ name: String, in space: AppSpace) async throws {
+        let table = try space.own("_hooks")
+        try await postgres.withTransaction(role: space.role) { transaction in
+            try await transaction.execute("UPDATE \(table) SET enabled = FALSE, updated = now() WHERE name = \(name)")
+            try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
+        }
+        rights.forget(space)
+    }
+
     /// Gives the hook a new secret; the one before signs along for `Hook.formerSecretSeconds`.
     ///
     /// - Throws: `hook-not-found`.

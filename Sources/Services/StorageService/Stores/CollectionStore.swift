@@ -102,7 +102,7 @@ struct CollectionStore: Sendable {
         try await spaces.prepare(space)
         do {
             let table = try space.table(collection)
-            let (own, relations) = (try space.own("_collections"), try space.own("_relations"))
+            let (own, relations, hooks) = (try space.own("_collections"), try space.own("_relations"), try space.own("_hooks"))
             try await changing(space) { transaction in
                 try await transaction.execute(Self.once("ALTER TABLE \(table) RENAME TO \(newName)"))
                 try await transaction.execute("DELETE FROM \(own) WHERE name = \(name.text)")
@@ -111,6 +111,7 @@ struct CollectionStore: Sendable {
                     "UPDATE \(relations) SET collection = \(name.text) WHERE collection = \(collection.text)")
                 try await transaction.execute(
                     "UPDATE \(relations) SET related_collection = \(name.text) WHERE related_collection = \(collection.text)")
+                try await transaction.execute("UPDATE \(hooks) SET collection = \(name.text) WHERE collection = \(collection.text)")
                 try await Self.forgetChanges(of: collection, space, transaction)
             }
         } catch let error as PostgresError where error.sqlState == "42P07" {
