@@ -173,19 +173,21 @@ struct EnvironmentCopy {
 
     /// Rules, roles and relations.
     func own() async throws {
-        let kept = ["_collections", "_roles", "_role_members", "_relations"]
-        try await become(live.role)
-        var rows: [(table: String, json: PostgresJSON)] = []
-        for name in kept {
-            let found = try await transaction.query(
-                "SELECT coalesce(jsonb_agg(to_jsonb(t)), '[]') FROM \(try identifier(live, name)) AS t", timeout: timeout)
-            rows.append((name, try found[0].decode(0)))
-        }
-        try await become(test.role)
-        for row in rows {
-            let table = try identifier(test, row.table)
+        for name in ["_collections", "_roles", "_role_members", "_relations"] {
+            try await become(live.role)
+            // What the cursor reads, it may: its rights were those of whoever declared it.
             try await transaction.execute(
-                "INSERT INTO \(table) SELECT * FROM jsonb_populate_recordset(NULL::\(table), \(row.json))", timeout: timeout)
+                "DECLARE kept NO SCROLL CURSOR FOR SELECT to_jsonb(t)::text FROM \(try identifier(live, name)) AS t", timeout: timeout)
+            try await become(test.role)
+            let table = try identifier(test, name)
+            while true {
+                let rows = try await transaction.query("FETCH 5000 FROM kept", timeout: timeout).map { try $0.decode(0, as: String.self) }
+                guard !rows.isEmpty else { break }
+                let portion = PostgresJSON("[\(rows.joined(separator: ","))]")
+                try await transaction.execute(
+                    "INSERT INTO \(table) SELECT * FROM jsonb_populate_recordset(NULL::\(table), \(portion))", timeout: timeout)
+            }
+            try await transaction.execute("CLOSE kept", timeout: timeout)
         }
     }
 

@@ -110,14 +110,23 @@ public struct S3Files: FileBackend {
     }
 
     public func removeAbandoned(before date: Date, in space: String) async throws {
-        let text = try await client.send(.GET, nil, query: [("uploads", ""), ("prefix", space + "/")]).text()
-        for entry in XMLText(text).all("Upload").map({ XMLText($0) }) {
-            guard let key = entry["Key"], let id = entry["UploadId"], let begun = entry["Initiated"].flatMap(Self.date),
-                begun < date
-            else { continue }
-            _ = try await client.send(.DELETE, key, query: [("uploadId", id)], accepting: [204, 404])
+        var marker: [(String, String)] = []
+        for _ in 0..<Self.maximumPagesOfUploads {
+            let query = [("uploads", ""), ("prefix", space + "/")] + marker
+            let page = XMLText(try await client.send(.GET, nil, query: query).text())
+            for entry in page.all("Upload").map({ XMLText($0) }) {
+                guard let key = entry["Key"], let id = entry["UploadId"], let begun = entry["Initiated"].flatMap(Self.date),
+                    begun < date
+                else { continue }
+                _ = try await client.send(.DELETE, key, query: [("uploadId", id)], accepting: [204, 404])
+            }
+            guard page["IsTruncated"] == "true", let key = page["NextKeyMarker"], let id = page["NextUploadIdMarker"] else { return }
+            marker = [("key-marker", key), ("upload-id-marker", id)]
         }
     }
+
+    /// Of 1,000 uploads each; the next sweep goes on.
+    private static let maximumPagesOfUploads = 100
 
     /// With or without fractions of a second.
     private static func date(_ text: String) -> Date? {
