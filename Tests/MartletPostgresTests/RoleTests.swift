@@ -1,4 +1,5 @@
 @testable import MartletPostgres
+import MartletTesting
 import Testing
 
 @Suite struct RoleTests {
@@ -32,6 +33,53 @@ import Testing
     private func isOnly(_ role: PostgresIdentifier, _ found: [String]) -> Bool {
         let bare = role.quoted.contains("\"\"") ? role.quoted : String(role.quoted.dropFirst().dropLast())
         return found == [bare, bare]
+    }
+
+    /// A session's list of roles may be stale from the start when another role is granted while it is read, which long lists make likely.
+    @Test func `A role that was granted a moment ago may be taken, however many others are granted meanwhile`() async throws {
+        try await withClient({ $0.maximumConnections = 4 }) { admin async throws in
+            let server = try await sharedServer()
+            let suffix = UInt32.random(in: 0 ... .max)
+            let login = "login_\(suffix)"
+            let database = try await admin.query("SELECT current_database()::text")[0].decode(0, as: String.self)
+            try await admin.executeScript(
+                """
+                CREATE ROLE \(login) LOGIN PASSWORD '\(server.password)';
+                DO $$ BEGIN FOR i IN 1..300 LOOP EXECUTE format('CREATE ROLE old_%s_\(suffix)', i); EXECUTE format('GRANT old_%s_\(suffix) TO \(login)', i); END LOOP; END $$
+                """)
+            var configuration = PostgresConfiguration(
+                connectionString: "host=\(server.directory) port=\(server.port) dbname=\(database) user=\(login) password=\(server.password)")
+            configuration.maximumConnections = 4
+            try await withClient(configuration) { client async throws in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for task in 0..<8 {
+                        group.addTask {
+                            for number in 0..<25 {
+                                let role = try #require(PostgresIdentifier("new_\(task)_\(number)_\(suffix)"))
+                                try await admin.executeScript("CREATE ROLE \(role.quoted); GRANT \(role.quoted) TO \(login)")
+                                var query: PostgresQuery = "SELECT current_user::text"
+                                query.role = role
+                                let name = try await client.query(query)[0].decode(0, as: String.self)
+                                #expect(name == "new_\(task)_\(number)_\(suffix)")
+                                try await client.withTransaction(role: role) { _ = try await $0.query("SELECT 1") }
+                            }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                // One that it really may not become is refused, and does no harm.
+                let foreign = try #require(PostgresIdentifier("foreign_\(suffix)"))
+                try await admin.execute("CREATE ROLE \(foreign)")
+                var refused: PostgresQuery = "SELECT 1"
+                refused.role = foreign
+                let error = await postgresError { [refused] in try await client.query(refused) }
+                #expect(error?.sqlState == "42501")
+                let second = await postgresError { try await client.withTransaction(role: foreign) { _ = try await $0.query("SELECT 1") } }
+                #expect(second?.sqlState == "42501")
+                let user = try await client.query("SELECT current_user::text")[0].decode(0, as: String.self)
+                #expect(user == login)
+            }
+        }
     }
 
     @Test(arguments: [1, 4]) func `A role never sees another's rows`(connections: Int) async throws {

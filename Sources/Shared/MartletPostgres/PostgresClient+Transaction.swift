@@ -3,7 +3,7 @@ extension PostgresClient {
     ///
     /// The transaction has a connection of its own until then. It begins with the body's first statement, under `role`. After a
     /// serialization failure or deadlock the whole body runs again, up to `serializationRetries` times: it must have no effects
-    /// outside the database. An error of the commit with `mayHaveExecuted` leaves open whether it took place.
+    /// outside the database. It also runs again, three times at most, when its first statement finds that the session may not become `role`. An error of the commit with `mayHaveExecuted` leaves open whether it took place.
     @discardableResult
     public func withTransaction<T: Sendable>(
         isolation: PostgresIsolation = .readCommitted, readOnly: Bool = false, role: PostgresIdentifier? = nil,
@@ -12,12 +12,16 @@ extension PostgresClient {
     ) async throws -> T {
         let start = PostgresTransactionStart(isolation: isolation, isReadOnly: readOnly, role: role)
         var retries = 0
+        var refusals = 0
         while true {
             do {
                 return try await attemptTransaction(start, body)
             } catch let error as PostgresError where error.isSerializationFailure && retries < serializationRetries {
                 retries += 1
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...min(200, 5 << min(retries, 6)))))
+            } catch let error as PostgresError where error.isRefusedRole && refusals < 3 {
+                // It did not begin.
+                refusals += 1
             }
         }
     }

@@ -16,6 +16,7 @@ extension PostgresError {
         isMessagePublic = Self.isMessagePublic(sqlState: sqlState ?? "", hasPosition: field(Field.position) != nil)
         isStalePreparedStatement =
             sqlState == "26000" || (sqlState == "0A000" && field(Field.sourceFunction) == "RevalidateCachedQuery")
+        isRefusedRole = sqlState == "42501" && field(Field.sourceFunction) == "call_string_check_hook"
     }
 
     /// Messages of these classes name only objects and keywords. Those of class 42 do so when they point into the statement,

@@ -52,6 +52,8 @@ public struct PostgresError: Error, Sendable {
     var isMessagePublic = true
     /// Whether PostgreSQL refused because a prepared statement is out of date or gone, so that preparing it again helps.
     var isStalePreparedStatement = false
+    /// Whether the session may not become the role, as far as it knows: nothing was executed. See `Connection.hasStaleRoles`.
+    var isRefusedRole = false
 
     init(_ code: Code, _ message: String, mayHaveExecuted: Bool = false) {
         self.code = code

@@ -10,6 +10,11 @@ final class Connection {
     /// Since when what is at the head has been there.
     var headSince: Nanoseconds = 0
     var roles = RoleTracker()
+    /// The session's own list of the roles that it may become is to be read anew before the next switch.
+    ///
+    /// PostgreSQL (15: `roles_is_member_of` in acl.c) marks the list as good after reading it, also when a role was granted while it read.
+    /// Such a list refuses the new role until some other role is granted or revoked.
+    var hasStaleRoles = false
     var statements: StatementCache
 
     /// Who uses it alone, and what of theirs is not sent yet.
@@ -111,6 +116,11 @@ extension Connection {
     }
 
     private func sendRoleOrBegin(_ request: Request, _ segment: inout Segment) -> Bool {
+        if hasStaleRoles, request.begin?.role != nil || needsRoleSwitch(for: request) {
+            hasStaleRoles = false
+            guard sendCommand(Self.forgetRoles) else { return false }
+            segment.steps.append(.setting)
+        }
         if let begin = request.begin {
             guard sendCommand(begin.sql) else { return false }
             segment.steps.append(.begin)
@@ -125,6 +135,9 @@ extension Connection {
         }
         return true
     }
+
+    /// The list is of one member at a time: asking about another makes PostgreSQL forget it.
+    private static let forgetRoles = "SELECT pg_catalog.pg_has_role('pg_monitor', 'pg_signal_backend', 'MEMBER')"
 
     private func sendStatement(_ request: Request, _ segment: inout Segment, _ parameters: ParameterBuffer) -> Bool {
         let query = request.query

@@ -191,6 +191,9 @@ extension Engine {
         connection.headSince = now
         request.tenant?.didAnswer(on: connection.id)
         if let next = connection.inFlight.first?.request, next.isDone { connection.cancellation.schedule(now: now) }
+        if answer.failure?.isRefusedRole == true {
+            for connection in connections { connection.hasStaleRoles = true }
+        }
         switch request.work {
         case .listen(let channel): return didListen(channel, answer.failure, on: connection)
         case .unlisten: return
@@ -211,10 +214,11 @@ extension Engine {
         }
     }
 
-    /// Whether the failure is none of the statement's own: its prepared form was stale, or a cancellation hit the wrong one. Outside a
+    /// Whether the failure is none of the statement's own: its prepared form or the list of roles was stale, or a cancellation hit the wrong one. Outside a
     /// transaction it had no effect and goes again.
     private func isWorthRetrying(_ failure: PostgresError, _ request: Request, _ connection: Connection) -> Bool {
         guard request.lease == nil, request.retries < 3 else { return false }
+        if failure.isRefusedRole { return true }
         if failure.isStalePreparedStatement { return request.query.isPrepared }
         return failure.sqlState == "57014" && connection.cancellation.mayHaveHitNeighbour(now: now)
     }
