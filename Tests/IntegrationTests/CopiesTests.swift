@@ -41,6 +41,28 @@ extension IntegrationTests {
             #expect(entries.problems.values.reduce(0, +) <= Self.readers)
         }
 
+        @Test func `rules and roles set through one copy hold in the other at once`() async throws {
+            let second = try await start("storage", upstreams: [])
+            defer { second.stop() }
+            let front = try await start("gateway", upstreams: [second.address])
+            defer { front.stop() }
+            let master = Client.master(server.connection)
+            var other = Client(server.connection)
+            other.url = front.address
+            var user = Client.master(server.connection).adding(HeaderName.user, "ada")
+            user.url = front.address
+            #expect(try await master.post("storage/Ruled", #"{"_id":"a","_readers":["role:editors"]}"#).isSuccess)
+            #expect(try await other.get("storage/Ruled").status == 200)
+            #expect(try await user.get("storage/Ruled/a").status == 404)
+            // What a copy remembers is good for 10 s: well before that, it was told.
+            #expect(try await master.send("PUT", "roles/editors", #"{"add":["ada"]}"#).isSuccess)
+            let (start, limit) = (ContinuousClock.now, Duration.seconds(5))
+            try await eventually("the role holds", within: limit) { try await user.get("storage/Ruled/a").status == 200 }
+            #expect(try await master.send("PUT", "collections/Ruled/rules", #"{"rules":{"find":[]}}"#).isSuccess)
+            try await eventually("the rule holds", within: limit) { try await other.get("storage/Ruled").status == 403 }
+            print("rules and roles in the other copy after \(ContinuousClock.now - start)")
+        }
+
         @Test func `a copy that stops by SIGTERM fails no request at all`() async throws {
             let second = try await start("storage", upstreams: [])
             defer { second.stop() }

@@ -151,6 +151,12 @@ import Testing
         let list = advice.list(of: scope.collection, in: scope.space)
         #expect(list.count == 1 && list[0].count == 2 && list[0].meanMilliseconds == 80)
         #expect(list[0].filter == ["age ordered", "name equality"] && list[0].index?.fields == ["age"] && list[0].index?.kind == "ordered")
+        let body = #"{"where":{"size":{"$gt":3}},"group":["name"],"order":"name"}"#
+        advice.note(try AggregateQuery(JSONValue(parsing: body.utf8), in: scope), in: scope, took: .milliseconds(90))
+        let values = #"{"field":"name","where":{"title":{"$regex":"^ab"}}}"#
+        advice.note(try DistinctQuery(JSONValue(parsing: values.utf8), in: scope), in: scope, took: .milliseconds(70))
+        let all = advice.list(of: scope.collection, in: scope.space)
+        #expect(all.map(\.index?.fields) == [["age"], ["size"], ["title"]] && all[1].order == [] && all[2].index?.kind == "prefix")
         #expect(try await app.master.get("/collections/Note/advice")["count"] == "0")
         #expect(try await app.client.get("/collections/Note/advice").isProblem(.forbidden))
     }

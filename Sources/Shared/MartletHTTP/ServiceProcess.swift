@@ -49,7 +49,7 @@ public enum ServiceProcess {
                 host: settings.string("internal.host", default: "127.0.0.1"),
                 port: try settings.integer("internal.port", default: Definition.defaultPort + 1_000, in: 0...65_535),
                 metrics: metrics, logger: logger, isReady: definition.isReady)
-            return definition.background + [internalServer] + (servers as [any Service])
+            return definition.background + [internalServer, Together(services: servers)]
         }
     }
 
@@ -60,6 +60,18 @@ public enum ServiceProcess {
         }
         guard !address.isListenedTo else { throw SettingsError(key: "http.socket", problem: "is in use by another process") }
         return .unixDomainSocket(path: path)
+    }
+
+    /// Servers that stop accepting at the same moment; one by one, the last would have what the others left of the time to drain.
+    private struct Together<Member: Service>: Service {
+        let services: [Member]
+
+        func run() async throws {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for service in services { group.addTask { try await service.run() } }
+                try await group.waitForAll()
+            }
+        }
     }
 
     /// The service's routes behind its middleware, for the process and for tests.

@@ -12,12 +12,13 @@ extension SocketAddress {
     /// Whether a process accepts connections at this Unix domain socket; a file that one left behind is no process.
     var isListenedTo: Bool {
         #if canImport(Glibc)
-        let handle = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let handle = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
         #else
         let handle = socket(AF_UNIX, SOCK_STREAM, 0)
         #endif
         guard handle >= 0 else { return false }
         defer { close(handle) }
-        return withSockAddr { address, size in connect(handle, address, socklen_t(size)) == 0 }
+        // EAGAIN: more wait there than it can take.
+        return withSockAddr { address, size in connect(handle, address, socklen_t(size)) == 0 || errno == EAGAIN }
     }
 }

@@ -53,7 +53,7 @@ final class Live: Sendable {
         let outbox = Outbox(direct)
         // From here on nothing goes past the writer.
         defer { outbox.finish() }
-        direct?.onClose { outbox.finish() }
+        direct?.onClose { [weak outbox] in outbox?.finish() }
         do {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask { await Self.fill(outbox, tail, request, principal, cursor, number) }

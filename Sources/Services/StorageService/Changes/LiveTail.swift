@@ -13,6 +13,8 @@ actor LiveTail {
     static let maximumAge: Duration = .seconds(900)
     /// Groups that ask the database at the same time.
     private static let maximumConcurrency = 16
+    /// Frames on their way to event loops.
+    private static let maximumHanded = 20_000
 
     private let space: AppSpace
     private let changes: ChangeStore
@@ -30,7 +32,10 @@ actor LiveTail {
     private var waiting: [CheckedContinuation<Bool, Never>] = []
     private var rightsRevision = 0
     private var rightsUntil = ContinuousClock.now
+    /// Somebody came with rights that had changed meanwhile.
+    private var hasStaleRights = false
     private var lastHeartbeat = ContinuousClock.now
+    private var handed = 0
 
     private struct Group {
         var position: Snapshot
@@ -73,6 +78,7 @@ actor LiveTail {
     func join(
         _ request: LiveRequest, as principal: Principal, after cursor: ChangeCursor?, as number: Int, _ outbox: Outbox
     ) async throws {
+        let revision = rights.revision
         let rights = try await rights.rights(of: principal, in: space, to: [request.collection])
         let shape = try request.shape(rights, in: space)
         let end = try await changes.end(of: request.collection, after: cursor, in: space)
@@ -87,6 +93,8 @@ actor LiveTail {
         outbox.push(.hello(start.text))
         groups[shape, default: Group(position: position)].subscribers[number] = subscriber
         members[number] = shape
+        // They may have changed since they were asked for, and turns that heard of it did not know this one.
+        if self.rights.revision != revision { hasStaleRights = true }
         if runner == nil { self.start(at: end.snapshot) }
         guard cursor != nil else { return }
         try await catchUp(subscriber, start.position, to: position, shape)
@@ -237,13 +245,13 @@ actor LiveTail {
                 tasks.addTask { await self.advance(shape, to: news.end.snapshot, generation) }
             }
         }
+        await untilHanded()
     }
 
     private func advance(_ shape: LiveShape, to end: Snapshot, _ generation: Int) async {
         guard generation == self.generation, let position = groups[shape]?.position else { return }
         do {
-            let pause = { () async in await self.untilHanded(to: shape) }
-            try await read(from: position, to: end, after: 0, shape, pause) { change in
+            try await read(from: position, to: end, after: 0, shape, {}) { change in
                 guard generation == self.generation else { return }
                 groups[shape]?.isPartial = true
                 hand(change, to: shape)
@@ -274,6 +282,7 @@ actor LiveTail {
                 let isLast = !batch.hasMore && change.seq == batch.last
                 let position: ChangeCursor.Position = isLast ? .at(to) : .within(from: from, to: to, seq: change.seq)
                 body(Delivery(change, cursor: ChangeCursor(epoch: epoch, position: position).text))
+                if handed >= Self.maximumHanded { await untilHanded() }
             }
             guard batch.hasMore else { return }
             seq = batch.last
@@ -288,6 +297,7 @@ actor LiveTail {
             guard let frame = delivery.frame(for: subscriber) else { continue }
             if subscriber.held == nil {
                 handout.add(frame, for: subscriber.outbox)
+                handed += 1
             } else if subscriber.held!.count < Outbox.maximumFrames, subscriber.heldSize + frame.size <= Outbox.maximumSizeInBytes {
                 groups[shape]?.subscribers[number]?.held?.append(frame)
                 groups[shape]?.subscribers[number]?.heldSize += frame.size
@@ -298,10 +308,12 @@ actor LiveTail {
         handout.end()
     }
 
-    /// Waits until the event loops have what was handed out.
-    private func untilHanded(to shape: LiveShape) async {
+    /// Waits until the event loops have written what was handed out: what waits there, nobody else bounds.
+    private func untilHanded() async {
+        guard handed > 0 else { return }
+        handed = 0
         var loops: [ObjectIdentifier: any EventLoop] = [:]
-        for subscriber in groups[shape]?.subscribers.values ?? [:].values {
+        for subscriber in groups.values.flatMap(\.subscribers.values) {
             if let loop = subscriber.outbox.direct?.eventLoop { loops[ObjectIdentifier(loop)] = loop }
         }
         for loop in loops.values { try? await loop.submit {}.get() }
@@ -314,20 +326,36 @@ actor LiveTail {
     /// - Parameter ahead: how long before their time rights are looked at anew.
     private func refreshRights(ahead: Duration = .zero) async throws {
         let (revision, now) = (rights.revision, ContinuousClock.now)
-        guard revision != rightsRevision || rightsUntil < now + ahead else { return }
-        let users = groups.values.flatMap(\.subscribers.values).compactMap(\.principal.userID)
-        try await rights.prepare(users, in: space, for: ahead)
+        guard revision != rightsRevision || rightsUntil < now + ahead || hasStaleRights else { return }
+        // Set again, it concerns somebody whom this pass does not know.
+        let wasStale = hasStaleRights
+        hasStaleRights = false
+        do {
+            try await refreshAll(at: revision, now, ahead)
+        } catch {
+            hasStaleRights = hasStaleRights || wasStale
+            throw error
+        }
+    }
+
+    private func refreshAll(at revision: Int, _ now: ContinuousClock.Instant, _ ahead: Duration) async throws {
+        let principals = Set(groups.values.flatMap(\.subscribers.values).map(\.principal))
+        try await rights.prepare(principals.compactMap(\.userID), in: space, for: ahead)
         var known: [Principal: Rights] = [:]
+        for principal in principals { known[principal] = try await rights.rights(of: principal, in: space) }
+        // Another pass, which began later, knows better.
+        guard revision >= rightsRevision else { return }
+        apply(known)
+        rightsRevision = revision
+        rightsUntil = now + RightsStore.validity
+    }
+
+    private func apply(_ known: [Principal: Rights]) {
         for (shape, group) in groups {
             var shapes: [LiveRequest: [Identity: Result<LiveShape, any Error>]] = [:]
+            // Who is not known came meanwhile, with rights of that time.
             for (number, subscriber) in group.subscribers {
-                let rights: Rights
-                if let remembered = known[subscriber.principal] {
-                    rights = remembered
-                } else {
-                    rights = try await self.rights.rights(of: subscriber.principal, in: space)
-                    known[subscriber.principal] = rights
-                }
+                guard let rights = known[subscriber.principal] else { continue }
                 let result = shapes[subscriber.request]?[rights.identity]
                     ?? Result { try subscriber.request.shape(rights, in: space) }
                 shapes[subscriber.request, default: [:]][rights.identity] = result
@@ -339,8 +367,6 @@ actor LiveTail {
                 }
             }
         }
-        rightsRevision = revision
-        rightsUntil = now + RightsStore.validity
     }
 
     // MARK: Ending

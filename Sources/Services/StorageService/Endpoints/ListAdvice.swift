@@ -1,7 +1,7 @@
 import Hummingbird
 import MartletHTTP
 
-/// `GET /collections/{collection}/advice`: slow lists that this copy of the service has met, and the index that would serve each, unless it is
+/// `GET /collections/{collection}/advice`: slow lists and summaries that this copy of the service has met, and the index that would serve each, unless it is
 /// there by now; master key.
 struct ListAdvice: Endpoint {
     let objects: ObjectStore

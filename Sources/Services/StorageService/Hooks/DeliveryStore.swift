@@ -55,7 +55,7 @@ struct DeliveryStore: Sendable {
                 OR EXISTS (
                     SELECT FROM \(try space.own("_changes")) AS c WHERE c.collection = h.collection AND c.txid >= pg_snapshot_xmin(h.log_from)
                         AND NOT pg_visible_in_snapshot(c.txid, h.log_from))
-            FROM \(try space.own("_hooks")) AS h WHERE name = \(hook)
+            FROM \(try space.own("_hooks")) AS h WHERE name = \(hook) AND enabled
             """, in: space)
         return try rows.first?.decode(0) ?? false
     }
@@ -163,6 +163,7 @@ struct DeliveryStore: Sendable {
             UPDATE \(queue) SET attempts = attempts + 1, due = now() + make_interval(secs => \(Self.leaseSeconds))
             WHERE id = ANY (ARRAY(
                 SELECT id FROM \(queue) WHERE hook = \(hook) AND state = 'waiting' AND due <= now()
+                    AND EXISTS (SELECT FROM \(try space.own("_hooks")) WHERE name = \(hook) AND enabled)
                 ORDER BY due LIMIT \(limit) FOR UPDATE SKIP LOCKED))
             RETURNING id, body, attempts
             """, in: space

@@ -157,7 +157,9 @@ final class HookDelivery: Service {
         let pause = isLast ? nil : max(settings.pause(after: claim.attempts), retryAfter)
         do {
             // Standard Webhooks: whoever answers 410 wants no more.
-            if isGone { try await hooks.disable(hook.name, in: space) }
+            if isGone, try await hooks.disable(hook, in: space) {
+                logger.warning("a hook answered 410 and was disabled", metadata: ["hook.name": "\(hook.name)"])
+            }
             try await deliveries.settle(claim, status: status, error: failure?.sentence, pause: pause, in: space)
         } catch {
             logger.warning("a delivery's end was not written", metadata: ["delivery.id": "\(claim.webhookID)", "error.cause": "\(error)"])

@@ -106,14 +106,17 @@ final class HookStore: Sendable {
         return deleted > 0
     }
 
-    /// Stops asking and telling, until the hook is set again.
-    func disable(_ name: String, in space: AppSpace) async throws {
-        let table = try space.own("_hooks")
-        try await postgres.withTransaction(role: space.role) { transaction in
-            try await transaction.execute("UPDATE \(table) SET enabled = FALSE, updated = now() WHERE name = \(name)")
-            try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
-        }
-        rights.forget(space)
+    /// Stops asking and telling, until the hook is set again; unless it was set to something else meanwhile. Whether it did.
+    func disable(_ hook: Hook, in space: AppSpace) async throws -> Bool {
+        let rows = try await run(
+            """
+            WITH disabled AS (
+                UPDATE \(try space.own("_hooks")) SET enabled = FALSE, updated = now()
+                WHERE name = \(hook.name) AND enabled AND url = \(hook.url) AND event = \(hook.event.rawValue) RETURNING name)
+            SELECT pg_notify(\(RightsStore.channel), \(space.schema)) FROM disabled
+            """, in: space)
+        if !rows.isEmpty { rights.forget(space) }
+        return !rows.isEmpty
     }
 
     /// Gives the hook a new secret; the one before signs along for `Hook.formerSecretSeconds`.

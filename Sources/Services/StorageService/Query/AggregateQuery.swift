@@ -5,6 +5,8 @@ import MartletPostgres
 
 /// A question about all objects that match, answered by rows of values.
 protocol SummaryQuery {
+    var filter: JSONValue? { get }
+
     func statement(in scope: QueryScope) throws -> Statement
 }
 
@@ -44,7 +46,7 @@ struct AggregateQuery: SummaryQuery {
         case maximum = "$max"
     }
 
-    private let filter: JSONValue?
+    let filter: JSONValue?
     private let groups: [Target]
     private let values: [(name: String, function: Function, target: Target?)]
     private let order: [(column: Int, isDescending: Bool)]
@@ -162,7 +164,7 @@ struct AggregateQuery: SummaryQuery {
 
 /// `{"field":"city","where"?,"limit"?,"skip"?}`: each value once, in order; of a list each of its elements.
 struct DistinctQuery: SummaryQuery {
-    private let filter: JSONValue?
+    let filter: JSONValue?
     private let target: Target
     private let limit: Int
     private let skip: Int

@@ -5,7 +5,7 @@ import MartletPostgres
 struct QueryScope: Sendable {
     let space: AppSpace
     let collection: CollectionName
-    let rights: Rights
+    var rights: Rights
     /// Collections that a filter may name and that are not there: they are empty.
     var missing: Set<CollectionName> = []
 

@@ -13,6 +13,9 @@ struct Rights: Sendable {
 
     static let master = Rights(identity: .master, collections: [:])
 
+    /// False: there is no such collection, or it is newer than these rights.
+    func knows(_ collection: CollectionName) -> Bool { identity == .master || collections[collection.text] != nil }
+
     func access(to collection: CollectionName) -> Access {
         Access(identity: identity, rules: identity == .master ? .open : collections[collection.text] ?? .open)
     }

@@ -51,13 +51,16 @@ final class RightsStore: Sendable {
     func rights(of principal: Principal, in space: AppSpace, to collections: [CollectionName] = []) async throws -> Rights {
         let identity = try await identity(of: principal, in: space)
         if identity == .master { return .master }
-        var known = try await self.collections(of: space)
-        let unknown = collections.map(\.text).filter { known[$0] == nil }
-        if !unknown.isEmpty, try await exists(anyOf: unknown, in: space) {
-            memory.withLock { $0.collections[space] = nil }
-            known = try await self.collections(of: space)
-        }
-        return Rights(identity: identity, collections: known.mapValues(\.rules))
+        let rights = Rights(identity: identity, collections: try await self.collections(of: space).mapValues(\.rules))
+        return try await complete(rights, with: collections, in: space)
+    }
+
+    /// The same rights, with what is to be known of `collections` now.
+    func complete(_ rights: Rights, with collections: some Swift.Collection<CollectionName>, in space: AppSpace) async throws -> Rights {
+        let unknown = collections.filter { !rights.knows($0) }.map(\.text)
+        guard !unknown.isEmpty, try await exists(anyOf: unknown, in: space) else { return rights }
+        forget(space)
+        return Rights(identity: rights.identity, collections: try await load(space).mapValues(\.rules))
     }
 
     func collections(of space: AppSpace) async throws -> [String: Collection] {

@@ -1,7 +1,7 @@
 import MartletPostgres
 import Synchronization
 
-/// Slow lists, by what they ask for: kept in the memory of this copy of the service since it started, without any value.
+/// Slow lists and summaries, by what they ask for: kept in the memory of this copy of the service since it started, without any value.
 ///
 /// The time is that of the whole statement as the service waited for it, so that a busy database makes every shape slow.
 final class AdviceStore: Sendable {
@@ -42,10 +42,20 @@ final class AdviceStore: Sendable {
 
     func note(_ query: ListQuery, in scope: QueryScope, took duration: Duration) {
         guard duration >= Self.threshold, let filter = try? query.filter(in: scope) ?? Filter(condition: "TRUE") else { return }
+        note(filter, order: (query.order ?? []).map(\.text), in: scope, took: duration)
+    }
+
+    /// What a summary has in order is its own answer, for which no index helps.
+    func note(_ query: some SummaryQuery, in scope: QueryScope, took duration: Duration) {
+        guard duration >= Self.threshold, let filter = try? query.condition(query.filter, scope) else { return }
+        note(filter, order: [], in: scope, took: duration)
+    }
+
+    private func note(_ filter: Filter, order: [String], in scope: QueryScope, took duration: Duration) {
         var seen: Set<IndexUse> = []
         let uses = filter.uses.filter { seen.insert($0).inserted }.sorted { ($0.field, $0.kind.rawValue) < ($1.field, $1.kind.rawValue) }
         let shape = Shape(
-            space: scope.space, collection: scope.collection, uses: Array(uses.prefix(10)), order: (query.order ?? []).map(\.text))
+            space: scope.space, collection: scope.collection, uses: Array(uses.prefix(10)), order: order)
         shapes.withLock { shapes in
             // The one seen least makes room.
             if shapes[shape] == nil, shapes.count >= Self.maximumShapes, let least = shapes.min(by: { $0.value.count < $1.value.count }) {

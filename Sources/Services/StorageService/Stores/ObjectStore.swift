@@ -109,7 +109,9 @@ struct ObjectStore: Sendable {
     func summarize(_ query: some SummaryQuery, in scope: QueryScope) async throws -> Page {
         try scope.access.require(.find)
         try scope.access.require(.count)
+        let start = ContinuousClock.now
         let rows = try await reading(of: scope) { try query.statement(in: $0) }
+        advice.note(query, in: scope, took: ContinuousClock.now - start)
         guard let rows, let row = rows.first else { return Page(count: 0, rows: nil) }
         guard try row.decode(1, as: String?.self) != nil else {
             throw HTTPProblem(
@@ -466,7 +468,13 @@ struct ObjectStore: Sendable {
     /// Runs a statement that may read other collections, each of which is empty when it does not exist.
     private func reading(of scope: QueryScope, _ statement: (QueryScope) throws -> some ReadStatement) async throws -> PostgresRows? {
         try await spaces.prepare(scope.space)
-        let first = try statement(scope)
+        var scope = scope
+        var first = try statement(scope)
+        if first.others.contains(where: { !scope.rights.knows($0) }) {
+            // One that another copy has just made, or given this name, has rules all the same.
+            scope.rights = try await rights.complete(scope.rights, with: first.others, in: scope.space)
+            first = try statement(scope)
+        }
         do {
             return try await run(first, in: scope.space)
         } catch let error as PostgresError where error.isUndefinedTable {
@@ -477,7 +485,6 @@ struct ObjectStore: Sendable {
                 in: scope.space)
             let found = Set(try rows.map { try $0.decode(0, as: String.self) })
             guard found.contains(scope.collection.text) else { return nil }
-            var scope = scope
             scope.missing = all.filter { !found.contains($0.text) }
             return try await run(try statement(scope), in: scope.space)
         }
