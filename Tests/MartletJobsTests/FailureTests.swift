@@ -258,12 +258,14 @@ import Testing
     @Test func `at shutdown a job that is about to end may end`() async throws {
         try await TestQueue.with { test async throws in
             let id = try await test.enqueue(Simple.self)
+            let (starts, start) = AsyncStream.makeStream(of: Void.self)
             let handler = Simple { _, _ in
+                start.finish()
                 try await Task.sleep(for: .milliseconds(60))
                 return ""
             }
             try await test.withWorkers([handler]) { _ async throws in
-                try await test.eventually("it runs") { try await test.queue.job(id, scope: "")?.state == .running }
+                for await _ in starts {}
             }
             #expect(try await test.queue.job(id, scope: "")?.state == .done)
         }

@@ -57,6 +57,8 @@ extension PostgresConfiguration {
     fileprivate mutating func becomePatient() {
         connectTimeout = .seconds(30)
         waitForConnectionTimeout = .seconds(30)
+        // Apps are made one at a time.
+        lockTimeout = .seconds(30)
         queryTimeout = .seconds(60)
     }
 }
@@ -64,6 +66,23 @@ extension PostgresConfiguration {
 extension Logger {
     /// For tests that look at what is answered, not at what is logged.
     public static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    /// For requests that were not to fail: an answer 5xx does not say why.
+    static let ofErrors = Logger(label: "test") { _ in ErrorPrinter() }
+}
+
+private struct ErrorPrinter: LogHandler {
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.error
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        print("error log: \(event.message) \(event.metadata ?? [:])")
+    }
 }
 
 private actor Template {

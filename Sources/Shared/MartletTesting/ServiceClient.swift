@@ -23,7 +23,7 @@ public struct ServiceClient: Sendable {
     /// A client of a service whose background needs not run.
     public init(_ definition: some ServiceDefinition) async throws {
         let router = ServiceProcess.makeRouter(definition, signer: Self.signer)
-        let client = try await Application(router: router, logger: .silent).test(.router) { $0 }
+        let client = try await Application(router: router, logger: .ofErrors).test(.router) { $0 }
         self.init(client, principal: nil)
     }
 
