@@ -326,10 +326,11 @@ actor LiveTail {
     /// - Parameter ahead: how long before their time rights are looked at anew.
     private func refreshRights(ahead: Duration = .zero) async throws {
         let (revision, now) = (rights.revision, ContinuousClock.now)
-        guard revision != rightsRevision || rightsUntil < now + ahead || hasStaleRights else { return }
-        // Set again, it concerns somebody whom this pass does not know.
-        let wasStale = hasStaleRights
-        hasStaleRights = false
+        let isTurn = ahead == .zero
+        guard revision != rightsRevision || rightsUntil < now + ahead || (isTurn && hasStaleRights) else { return }
+        // The turn waits for it, and turns come one after the other. Set again meanwhile, it concerns somebody whom this pass does not know.
+        let wasStale = isTurn && hasStaleRights
+        if isTurn { hasStaleRights = false }
         do {
             try await refreshAll(at: revision, now, ahead)
         } catch {
