@@ -68,6 +68,20 @@ import Testing
         try await app.expectRefusal(.invalidParameter, field: "format") { try await app.master.get("/exports/Note") }
     }
 
+    @Test func `of finished exports the newest ten are kept`() async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
+        var ids: [String] = []
+        for _ in 0..<11 {
+            let job = try await app.finished(app.master.post("/exports/Note?format=jsonl"))
+            guard case .string(let id) = job.json?["id"] else { continue }
+            ids.append(id)
+        }
+        #expect(ids.count == 11)
+        #expect(try await app.master.get("/jobs/\(ids[0])/result").isProblem(.conflict))
+        for id in ids.dropFirst() { #expect(try await app.master.get("/jobs/\(id)/result").status == 200) }
+    }
+
     @Test func `many objects go out and come in portion by portion`() async throws {
         let app = try await StorageApp()
         let count = 7_000

@@ -108,6 +108,16 @@ struct Spool: Sendable {
         try await postgres.execute("DELETE FROM storage.job_files WHERE id = \(id) AND job IS NULL")
     }
 
+    /// Removes the files of an app's finished jobs of a kind, but for the newest.
+    func deleteFiles(of kind: String, scope: String, butForTheNewest count: Int) async throws {
+        try await postgres.execute(
+            """
+            DELETE FROM storage.job_files WHERE job IN (
+                SELECT j.id FROM storage.jobs AS j JOIN storage.job_files AS f ON f.job = j.id
+                WHERE j.scope = \(scope) AND j.kind = \(kind) AND j.finished IS NOT NULL ORDER BY j.finished DESC OFFSET \(count))
+            """)
+    }
+
     func deleteFiles(of job: UUID) async throws {
         try await postgres.execute("DELETE FROM storage.job_files WHERE job = \(job)")
     }
