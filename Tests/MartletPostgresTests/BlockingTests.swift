@@ -62,7 +62,16 @@ import Testing
     @Test func `Statements that wait for a lock do not stop those of other roles`() async throws {
         try await withLockedTable { roles, release async throws in
             let client = roles.client
-            // The connections are up, and the roles known.
+            // Four connections are up: transactions hold three, and a statement needs one more. One that came up late would take inserts
+            // late, and for `maximumHeadAge` other statements behind them.
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<3 {
+                    group.addTask { try await client.withTransaction { _ = try await $0.query("SELECT pg_sleep(0.5)") } }
+                }
+                try await Task.sleep(for: .milliseconds(200))
+                group.addTask { _ = try await client.query("SELECT 1") }
+                try await group.waitForAll()
+            }
             for role in [roles.a, roles.b, nil] { try await client.execute(under(role, "SELECT x FROM u")) }
             let answered = Counter()
             let inserts = (0..<50).map { number in
