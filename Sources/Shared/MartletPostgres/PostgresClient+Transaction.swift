@@ -3,7 +3,8 @@ extension PostgresClient {
     ///
     /// The transaction has a connection of its own until then. It begins with the body's first statement, under `role`. After a
     /// serialization failure or deadlock the whole body runs again, up to `serializationRetries` times: it must have no effects
-    /// outside the database. It also runs again, three times at most, when its first statement finds that the session may not become `role`. An error of the commit with `mayHaveExecuted` leaves open whether it took place.
+    /// outside the database. It also runs again, three times at most, when the session finds that it may not become a role. An error of
+    /// the commit with `mayHaveExecuted` leaves open whether it took place.
     @discardableResult
     public func withTransaction<T: Sendable>(
         isolation: PostgresIsolation = .readCommitted, readOnly: Bool = false, role: PostgresIdentifier? = nil,
@@ -20,7 +21,7 @@ extension PostgresClient {
                 retries += 1
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...min(200, 5 << min(retries, 6)))))
             } catch let error as PostgresError where error.isRefusedRole && refusals < 3 {
-                // It did not begin.
+                // The role may have been granted just now, and the next session or attempt knows it.
                 refusals += 1
             }
         }

@@ -502,8 +502,7 @@ struct ObjectStore: Sendable {
             guard error.sqlState != "57014" else {
                 throw HTTPProblem(.limitExceeded, "The patterns of the filter take too long.", field: "$regex", cause: error.description)
             }
-            if error.isMissingSpace { spaces.forget(space) }
-            throw error.clientProblem ?? error
+            throw spaces.problem(error, in: space)
         }
     }
 
@@ -540,8 +539,7 @@ struct ObjectStore: Sendable {
             if let transaction { return try await transaction.query(statement) }
             return try await postgres.query(statement)
         } catch let error as PostgresError {
-            if error.isMissingSpace { spaces.forget(space) }
-            throw error.clientProblem ?? error
+            throw spaces.problem(error, in: space)
         }
     }
 }

@@ -26,7 +26,6 @@ final class Spaces: Sendable {
         try await postgres.execute("SELECT storage.provision(\(space.appID), \(space.environment.rawValue))")
         let rows = try await postgres.query("SELECT version FROM storage.spaces WHERE schema = \(space.schema)")
         let version = try rows.first?.decode(0, as: Int.self) ?? 0
-        if version == 0 { try await postgres.execute("SELECT storage.confirm(\(space.appID), \(space.environment.rawValue))") }
         if version < Self.scripts.last?.number ?? 0 { try await bringUp(space) }
         _ = known.withLock { $0.insert(space) }
     }
@@ -41,9 +40,14 @@ final class Spaces: Sendable {
         do {
             return try await postgres.query(statement)
         } catch let error as PostgresError {
-            if error.isMissingSpace { forget(space) }
-            throw error.clientProblem ?? error
+            throw problem(error, in: space)
         }
+    }
+
+    /// What the client did wrong, where PostgreSQL's answer tells it; a space that is gone is asked for anew.
+    func problem(_ error: PostgresError, in space: AppSpace) -> any Error {
+        if error.isMissingSpace { forget(space) }
+        return error.clientProblem ?? error
     }
 
     /// Makes the next `prepare` ask the database again.

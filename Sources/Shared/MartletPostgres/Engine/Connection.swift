@@ -10,7 +10,7 @@ final class Connection {
     /// Since when what is at the head has been there.
     var headSince: Nanoseconds = 0
     var roles = RoleTracker()
-    /// The session's own list of the roles that it may become is to be read anew before the next switch.
+    /// The session's own list of the roles that it may become is to be read anew before the next switch or transaction.
     ///
     /// PostgreSQL (15: `roles_is_member_of` in acl.c) marks the list as good after reading it, also when a role was granted while it read.
     /// Such a list refuses the new role until some other role is granted or revoked.
@@ -116,19 +116,17 @@ extension Connection {
     }
 
     private func sendRoleOrBegin(_ request: Request, _ segment: inout Segment) -> Bool {
-        if hasStaleRoles, request.begin?.role != nil || needsRoleSwitch(for: request) {
-            hasStaleRoles = false
-            guard sendCommand(Self.forgetRoles) else { return false }
-            segment.steps.append(.setting)
-        }
         if let begin = request.begin {
             guard sendCommand(begin.sql) else { return false }
             segment.steps.append(.begin)
+            // After it: a query ahead of it would have settled the isolation.
+            guard forgetStaleRoles(&segment) else { return false }
             if roles.needsSwitch(to: begin.role) {
                 guard sendCommand("SET LOCAL role TO \(begin.role?.quoted ?? "DEFAULT")") else { return false }
                 segment.steps.append(.setting)
             }
         } else if needsRoleSwitch(for: request) {
+            guard forgetStaleRoles(&segment) else { return false }
             guard sendCommand(request.query.role.map { "SET ROLE \($0.quoted)" } ?? "RESET ROLE") else { return false }
             segment.steps.append(.switchRole)
             segment.switchedRole = .some(request.query.role)
@@ -137,7 +135,12 @@ extension Connection {
     }
 
     /// The list is of one member at a time: asking about another makes PostgreSQL forget it.
-    private static let forgetRoles = "SELECT pg_catalog.pg_has_role('pg_monitor', 'pg_signal_backend', 'MEMBER')"
+    private func forgetStaleRoles(_ segment: inout Segment) -> Bool {
+        guard hasStaleRoles else { return true }
+        hasStaleRoles = false
+        segment.steps.append(.setting)
+        return sendCommand("SELECT pg_catalog.pg_has_role('pg_monitor', 'pg_signal_backend', 'MEMBER')")
+    }
 
     private func sendStatement(_ request: Request, _ segment: inout Segment, _ parameters: ParameterBuffer) -> Bool {
         let query = request.query

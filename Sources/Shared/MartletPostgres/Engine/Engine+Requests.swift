@@ -214,8 +214,8 @@ extension Engine {
         }
     }
 
-    /// Whether the failure is none of the statement's own: its prepared form or the list of roles was stale, or a cancellation hit the wrong one. Outside a
-    /// transaction it had no effect and goes again.
+    /// Whether the failure is none of the statement's own: its prepared form or the list of roles was stale, or a cancellation hit the
+    /// wrong one. Outside a transaction it had no effect and goes again.
     private func isWorthRetrying(_ failure: PostgresError, _ request: Request, _ connection: Connection) -> Bool {
         guard request.lease == nil, request.retries < 3 else { return false }
         if failure.isRefusedRole { return true }
