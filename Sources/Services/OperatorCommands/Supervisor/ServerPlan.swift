@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 
 /// Which processes a server on one machine consists of, where each listens, and with which environment.
 struct ServerPlan: Sendable {
@@ -9,9 +10,9 @@ struct ServerPlan: Sendable {
         var port: Int
         var internalPort: Int
         var environment: [String: String]
-        /// Where it listens for the gateway; nil: by the port only, because the path would be too long.
-        var socket: String?
 
+        /// Where it listens for the gateway; nil: by the port only, because the path would be too long.
+        var socket: String? { environment["MARTLET_HTTP_SOCKET"] }
         var address: String { "http://127.0.0.1:\(port)" }
         var internalAddress: String { "http://127.0.0.1:\(internalPort)" }
     }
@@ -40,12 +41,9 @@ struct ServerPlan: Sendable {
                 }
             }
             let socket = state.appending(path: "run/\(name).sock").path
-            let hasSocket = socket.utf8.count <= Self.maximumSocketLength
-            if hasSocket { environment["MARTLET_HTTP_SOCKET"] = socket }
+            if (try? SocketAddress(unixDomainSocketPath: socket)) != nil { environment["MARTLET_HTTP_SOCKET"] = socket }
             entries.append(
-                Entry(
-                    name: name, port: ports[2 * index], internalPort: ports[2 * index + 1], environment: environment,
-                    socket: hasSocket ? socket : nil))
+                Entry(name: name, port: ports[2 * index], internalPort: ports[2 * index + 1], environment: environment))
         }
         var gateway = base
         for entry in entries {
@@ -69,6 +67,4 @@ struct ServerPlan: Sendable {
     }
 
     private static let passedOn: Set<String> = ["MARTLET_LOG_LEVEL"]
-    /// What `sockaddr_un` has room for.
-    private static let maximumSocketLength = 107
 }

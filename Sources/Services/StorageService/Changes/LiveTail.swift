@@ -137,16 +137,15 @@ actor LiveTail {
         _ subscriber: Subscriber, _ start: ChangeCursor.Position, to end: Snapshot, _ shape: LiveShape
     ) async throws {
         let outbox = subscriber.outbox
-        let pause = { () async throws in try await outbox.untilNearlyEmpty() }
         let push = { (delivery: Delivery) in
             if let frame = delivery.frame(for: subscriber) { outbox.push(frame, isBounded: false) }
         }
         switch start {
         case .at(let snapshot), .walking(let snapshot, _):
-            try await read(from: snapshot, to: end, after: 0, shape, pause, push)
+            try await read(from: snapshot, to: end, after: 0, shape, pace: outbox, push)
         case .within(let from, let to, let seq):
-            try await read(from: from, to: to, after: seq, shape, pause, push)
-            try await read(from: to, to: end, after: 0, shape, pause, push)
+            try await read(from: from, to: to, after: seq, shape, pace: outbox, push)
+            try await read(from: to, to: end, after: 0, shape, pace: outbox, push)
         }
         // What was read may have been taken out of the log just before.
         let cursor = ChangeCursor(epoch: epoch, position: start)
@@ -251,7 +250,7 @@ actor LiveTail {
     private func advance(_ shape: LiveShape, to end: Snapshot, _ generation: Int) async {
         guard generation == self.generation, let position = groups[shape]?.position else { return }
         do {
-            try await read(from: position, to: end, after: 0, shape, {}) { change in
+            try await read(from: position, to: end, after: 0, shape) { change in
                 guard generation == self.generation else { return }
                 groups[shape]?.isPartial = true
                 hand(change, to: shape)
@@ -269,9 +268,9 @@ actor LiveTail {
         }
     }
 
-    /// Reads the changes between two snapshots in order, with the cursor behind each; between two portions it calls `pause`.
+    /// Reads the changes between two snapshots in order, with the cursor behind each.
     private func read(
-        from: Snapshot, to: Snapshot, after seq: Int64, _ shape: LiveShape, _ pause: () async throws -> Void, _ body: (Delivery) -> Void
+        from: Snapshot, to: Snapshot, after seq: Int64, _ shape: LiveShape, pace: Outbox? = nil, _ body: (Delivery) -> Void
     ) async throws {
         guard from != to else { return }
         var seq = seq
@@ -286,7 +285,7 @@ actor LiveTail {
             }
             guard batch.hasMore else { return }
             seq = batch.last
-            try await pause()
+            try await pace?.untilNearlyEmpty()
         }
     }
 
