@@ -224,6 +224,6 @@ if Context.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil {
     package.targets.removeAll { !needed.contains($0.name) }
     package.targets.append(
         .target(
-            name: "MartletTesting", dependencies: ["MartletPostgres", logging], path: "Sources/Shared/MartletTesting",
+            name: "MartletTesting", dependencies: ["MartletCore", "MartletPostgres", logging], path: "Sources/Shared/MartletTesting",
             exclude: ["MigratedDatabase.swift", "ServiceClient.swift"], swiftSettings: settings))
 }

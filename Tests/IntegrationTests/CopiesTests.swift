@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import Testing
 
 extension IntegrationTests {
@@ -97,7 +98,7 @@ extension IntegrationTests {
         /// Starts one more of a process with the environment of the first, on ports of its own.
         private func start(_ name: String, upstreams: [String]) async throws -> Copy {
             var environment = try server.environment(of: name)
-            let (port, internalPort) = (try LocalServer.freePort(), try LocalServer.freePort())
+            let (port, internalPort) = (try FreePort.find(), try FreePort.find())
             environment["MARTLET_HTTP_PORT"] = String(port)
             environment["MARTLET_INTERNAL_PORT"] = String(internalPort)
             // It belongs to the first.

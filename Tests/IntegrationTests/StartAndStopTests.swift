@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletPostgres
 import Testing
 
@@ -60,7 +61,7 @@ extension IntegrationTests {
                 let second = try await Programs.run(
                     "martlet",
                     ["up", "--state", server.state.path, "--programs", Programs.folder.path, "--routes", server.routes.path],
-                    environment: ["MARTLET_PORT": String(try LocalServer.freePort())])
+                    environment: ["MARTLET_PORT": String(try FreePort.find())])
                 #expect(second.status == 1)
                 #expect(second.output == "")
                 #expect(

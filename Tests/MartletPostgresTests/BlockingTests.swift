@@ -54,35 +54,28 @@ import Testing
         }
     }
 
+    /// Has the four connections up: transactions hold three, and a statement needs one more.
+    private func connectAll(_ client: PostgresClient) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<3 {
+                group.addTask { try await client.withTransaction { _ = try await $0.query("SELECT pg_sleep(0.5)") } }
+            }
+            try await Task.sleep(for: .milliseconds(200))
+            group.addTask { _ = try await client.query("SELECT 1") }
+            try await group.waitForAll()
+        }
+    }
+
     private func under(_ role: PostgresIdentifier?, _ query: PostgresQuery) -> PostgresQuery {
         var query = query
         query.role = role
         return query
     }
 
-    /// Under the thread sanitizer a statement was not answered for 30 s in 3 of some 25 runs (2026-11-21); the cause is not found. Without it, it
-    /// has to hold: `deploy/test` runs it both ways.
     @Test func `Statements that wait for a lock do not stop those of other roles`() async throws {
-        try await withKnownIssue(isIntermittent: true) {
-            try await othersGoOn()
-        } when: {
-            ProcessInfo.processInfo.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil
-        }
-    }
-
-    private func othersGoOn() async throws {
         try await withLockedTable { roles, release async throws in
             let client = roles.client
-            // Four connections are up: transactions hold three, and a statement needs one more. One that came up late would take inserts
-            // late, and for `maximumHeadAge` other statements behind them.
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<3 {
-                    group.addTask { try await client.withTransaction { _ = try await $0.query("SELECT pg_sleep(0.5)") } }
-                }
-                try await Task.sleep(for: .milliseconds(200))
-                group.addTask { _ = try await client.query("SELECT 1") }
-                try await group.waitForAll()
-            }
+            try await connectAll(client)
             for role in [roles.a, roles.b, nil] { try await client.execute(under(role, "SELECT x FROM u")) }
             let answered = Counter()
             let inserts = (0..<50).map { number in
@@ -110,6 +103,50 @@ import Testing
             try await release()
             for insert in inserts { try await insert.value }
             #expect(try await client.query("SELECT count(*) FROM t")[0].decode(0, as: Int.self) == 50)
+        }
+    }
+
+    /// Those that came before anybody could know that the lock is held.
+    @Test func `Statements sent in the moment in which others begin to wait for a lock do not wait with them`() async throws {
+        try await withLockedTable { roles, release async throws in
+            let client = roles.client
+            try await connectAll(client)
+            let inserts = (0..<30).map { number in
+                Task { try await client.execute(under(roles.a, "INSERT INTO t VALUES (\(number))")) }
+            }
+            let start = ContinuousClock.now
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<100 {
+                    let query: PostgresQuery = "INSERT INTO u VALUES (\(number))"
+                    group.addTask { try await client.execute(under(number % 2 == 0 ? roles.b : nil, query)) }
+                }
+                try await group.waitForAll()
+            }
+            #expect(ContinuousClock.now - start < .seconds(2))
+            try await release()
+            for insert in inserts { #expect(try await insert.value == 1) }
+            #expect(try await client.query("SELECT count(*) FROM t")[0].decode(0, as: Int.self) == 30)
+            #expect(try await client.query("SELECT count(*) FROM u")[0].decode(0, as: Int.self) == 100)
+        }
+    }
+
+    @Test(arguments: [1, 2, 4]) func `A role with statements without end leaves others their turns`(connections: Int) async throws {
+        let roles = (0..<5).compactMap { PostgresIdentifier("turns_\($0)_\(UInt32.random(in: 0 ... .max))") }
+        try await withClient({ $0.maximumConnections = connections }) { client async throws in
+            for role in roles { try await client.execute("CREATE ROLE \(role)") }
+            let greedy = roles.prefix(3).flatMap { role in
+                (0..<100).map { _ in
+                    Task { while !Task.isCancelled { try await client.execute(under(role, "SELECT 1")) } }
+                }
+            }
+            for _ in 0..<50 {
+                for role in roles.suffix(2) { try await client.execute(under(role, "SELECT 2")) }
+                _ = try await client.withTransaction(role: roles[4]) { try await $0.execute("SELECT 3") }
+            }
+            for task in greedy {
+                task.cancel()
+                _ = await task.result
+            }
         }
     }
 

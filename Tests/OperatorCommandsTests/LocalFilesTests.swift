@@ -61,21 +61,13 @@ import Testing
     }
 }
 
-@Suite struct FreePortTests {
-    @Test func `ports are different and can be bound`() throws {
-        let ports = try FreePort.find(20)
-        #expect(Set(ports).count == 20)
-        #expect(ports.allSatisfy { (1_024...65_535).contains($0) })
-        #expect(try FreePort.find(0).isEmpty)
-    }
-}
-
 @Suite struct ServerPlanTests {
     @Test func `every process gets its own settings and no other's secrets`() throws {
         try withFolder { folder in
             let secrets = try StoredSecrets.readOrMake(at: folder.appending(path: "secrets.json"))
             let plan = try ServerPlan(
-                publicHost: "0.0.0.0", publicPort: 9_999, state: folder, routes: URL(fileURLWithPath: "/r.json"), secrets: secrets,
+                publicHost: "0.0.0.0", publicPort: 9_999, ports: Array(20_000..<20_000 + ServerPlan.portCount), state: folder,
+                routes: URL(fileURLWithPath: "/r.json"), secrets: secrets,
                 inherited: [
                     "PATH": "/bin", "MARTLET_DATABASE_URL": "superuser", "MARTLET_LOG_LEVEL": "debug", "MARTLET_GATEWAY_LIMIT_X": "5",
                     "MARTLET_OTHER": "x",
@@ -106,7 +98,8 @@ import Testing
         try withFolder { folder in
             let secrets = try StoredSecrets.readOrMake(at: folder.appending(path: "secrets.json"))
             let plan = try ServerPlan(
-                publicHost: "127.0.0.1", publicPort: 9_999, state: folder.appending(path: String(repeating: "x", count: 107)),
+                publicHost: "127.0.0.1", publicPort: 9_999, ports: Array(20_000..<20_000 + ServerPlan.portCount),
+                state: folder.appending(path: String(repeating: "x", count: 107)),
                 routes: URL(fileURLWithPath: "/r.json"), secrets: secrets, inherited: [:]
             ) { _ in "" }
             let gateway = try #require(plan.entries.last)

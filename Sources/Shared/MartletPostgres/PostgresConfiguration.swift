@@ -4,13 +4,14 @@ public struct PostgresConfiguration: Sendable {
     let connectionString: String
 
     /// Connections for queries; `listen` takes one more. Transactions hold all but one of them at most, and so do the statements of one
-    /// role: one whose statements all wait for a lock does not stop the others. With one connection there is no such protection.
+    /// role: one whose statements all wait for a lock does not stop the others, nor is anything of theirs sent behind its statements. With one
+    /// connection there is no such protection.
     public var maximumConnections = 4
 
     /// Statements sent on one connection and not yet answered.
     public var maximumPipelineDepth = 128
 
-    /// A statement that has run for longer gets no others sent behind it. Those sent before wait with it.
+    /// A statement that has run for longer gets no others of its role sent behind it. Those sent before wait with it.
     public var maximumHeadAge: Duration = .milliseconds(100)
 
     /// Queries not yet sent. Further ones fail at once with `.overloaded`.

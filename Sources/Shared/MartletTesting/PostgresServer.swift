@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Logging
+import MartletCore
 public import MartletPostgres
 import Synchronization
 
@@ -42,7 +43,7 @@ public final class PostgresServer: Sendable {
     private init(_ options: Options) throws {
         self.options = options
         command = try PostgresCommand()
-        port = try freePort()
+        port = try FreePort.find()
         password = UUID().uuidString.lowercased()
         directory = "/tmp/mpg-\(getpid())-\(port)"
     }
@@ -163,20 +164,4 @@ private actor SharedServer {
         self.task = task
         return try await task.value
     }
-}
-
-/// A TCP port that nobody had a moment ago.
-private func freePort() throws -> Int {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    guard descriptor >= 0 else { throw PostgresServerError(sentence: "no socket") }
-    defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let status = withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) == 0 ? getsockname(descriptor, $0, &length) : -1 }
-    }
-    guard status == 0 else { throw PostgresServerError(sentence: "no free port") }
-    return Int(UInt16(bigEndian: address.sin_port))
 }

@@ -29,7 +29,7 @@ final class LocalServer: Sendable {
             try await body(server)
             try await server.stop()
         } catch {
-            server.printLogs()
+            printLogs(server.state)
             server.abandon()
             throw error
         }
@@ -45,13 +45,13 @@ final class LocalServer: Sendable {
         let routes = folder.appending(path: "routes.json")
         try FileManager.default.createDirectory(at: state.appending(path: "log"), withIntermediateDirectories: true)
         try FileManager.default.copyItem(at: Repository.routes, to: routes)
-        let port = try freePort()
+        let port = try FreePort.find()
         let supervisor = try launch(folder, port: port, environment: environment)
         do {
             let connection = try await waitUntilReady(supervisor, state)
             return LocalServer(folder: folder, state: state, routes: routes, port: port, run: (supervisor, connection))
         } catch {
-            print(try String(contentsOf: state.appending(path: "log/up.log"), encoding: .utf8))
+            printLogs(state)
             supervisor.signal(SIGKILL)
             throw error
         }
@@ -108,23 +108,6 @@ final class LocalServer: Sendable {
             return FileManager.default.fileExists(atPath: ready)
         }
         return try Connection.read(from: state.appending(path: "connection.json"))
-    }
-
-    /// A TCP port that nobody had a moment ago.
-    static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let status = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 ? getsockname(descriptor, $0, &length) : -1
-            }
-        }
-        guard status == 0 else { throw Trouble("no free port") }
-        return Int(UInt16(bigEndian: address.sin_port))
     }
 }
 
@@ -238,8 +221,8 @@ extension LocalServer {
         return log.split(separator: "\n").filter { $0.contains(text) }.map(String.init)
     }
 
-    fileprivate func printLogs() {
-        for name in Self.processNames + ["up"] {
+    fileprivate static func printLogs(_ state: URL) {
+        for name in processNames + ["postgres", "up"] {
             let text = (try? String(contentsOf: state.appending(path: "log/\(name).log"), encoding: .utf8)) ?? ""
             print("--- \(name): " + text.split(separator: "\n").suffix(5).joined(separator: "\n"))
         }

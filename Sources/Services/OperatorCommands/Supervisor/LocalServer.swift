@@ -17,12 +17,12 @@ struct LocalServer {
     init(state: URL, programs: URL, routes: URL, environment: [String: String], logger: Logger) throws {
         let secrets = try StoredSecrets.readOrMake(at: state.appending(path: "secrets.json"))
         let external = environment["MARTLET_DATABASE_URL"].flatMap { $0.isEmpty ? nil : $0 }
-        let cluster = try external == nil
-            ? Cluster(state: state, port: try FreePort.find(1)[0], password: Secret(secrets.superuserPassword)) : nil
-        let superuserURL = external ?? cluster?.superuserURL ?? ""
         let port = try Self.port(environment)
+        let free = try FreePort.find(1 + ServerPlan.portCount, besides: [port])
+        let cluster = try external == nil ? Cluster(state: state, port: free[0], password: Secret(secrets.superuserPassword)) : nil
+        let superuserURL = external ?? cluster?.superuserURL ?? ""
         let plan = try ServerPlan(
-            publicHost: environment["MARTLET_HOST"] ?? "127.0.0.1", publicPort: port, state: state, routes: routes,
+            publicHost: environment["MARTLET_HOST"] ?? "127.0.0.1", publicPort: port, ports: Array(free.dropFirst()), state: state, routes: routes,
             secrets: secrets, inherited: environment
         ) { name in
             let (user, password) = ("martlet_" + name, secrets.servicePasswords[name] ?? "")

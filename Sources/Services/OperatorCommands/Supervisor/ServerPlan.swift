@@ -20,12 +20,16 @@ struct ServerPlan: Sendable {
     /// The services, then the gateway.
     let entries: [Entry]
 
-    /// - Parameter databaseURL: service name → the address of the database under the service's role.
+    /// Two for each service, one inside for the gateway.
+    static let portCount = 2 * serviceNames.count + 1
+
+    /// - Parameters:
+    ///   - ports: `portCount` free ones.
+    ///   - databaseURL: service name → the address of the database under the service's role.
     init(
-        publicHost: String, publicPort: Int, state: URL, routes: URL, secrets: StoredSecrets,
+        publicHost: String, publicPort: Int, ports: [Int], state: URL, routes: URL, secrets: StoredSecrets,
         inherited: [String: String], databaseURL: (String) throws -> String
     ) throws {
-        let ports = try FreePort.find(2 * Self.serviceNames.count + 1)
         // What is Martlet's in the environment is for the supervisor; each process gets its own.
         var base = inherited.filter { !$0.key.hasPrefix("MARTLET_") || Self.passedOn.contains($0.key) }
         base["MARTLET_INTERNAL_SECRET"] = secrets.internalSecret
@@ -57,7 +61,7 @@ struct ServerPlan: Sendable {
             gateway["MARTLET_" + key.dropFirst("MARTLET_GATEWAY_".count)] = value
         }
         entries.append(
-            Entry(name: "gateway", port: publicPort, internalPort: ports[2 * Self.serviceNames.count], environment: gateway))
+            Entry(name: "gateway", port: publicPort, internalPort: ports[Self.portCount - 1], environment: gateway))
         self.entries = entries.map { entry in
             var entry = entry
             entry.environment["MARTLET_HTTP_PORT"] = String(entry.port)

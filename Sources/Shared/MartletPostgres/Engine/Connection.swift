@@ -9,6 +9,10 @@ final class Connection {
     private(set) var inFlight = FIFO<Segment>()
     /// Since when what is at the head has been there.
     var headSince: Nanoseconds = 0
+    /// Whose statements are in flight, outside transactions; of no meaning while it is idle.
+    private(set) var tenant: Tenant?
+    /// How many statements were sent since it was idle.
+    var batchSize = 0
     var roles = RoleTracker()
     /// The session's own list of the roles that it may become is to be read anew before the next switch or transaction.
     ///
@@ -47,7 +51,14 @@ final class Connection {
 
     var isIdle: Bool { inFlight.isEmpty }
 
-    /// Whether it takes statements of anybody.
+    /// From now on its statements are of `tenant`, or of a transaction, until it is idle again.
+    func beginBatch(of tenant: Tenant?, now: Nanoseconds) {
+        self.tenant = tenant
+        batchSize = 0
+        headSince = now
+    }
+
+    /// Whether it takes statements outside transactions.
     func isShared(depth: Int) -> Bool {
         lease == nil && reservation == nil && !cancellation.isRunning && inFlight.count < depth
     }

@@ -59,11 +59,16 @@ extension Engine {
         reconnectListenerIfWanted()
     }
 
-    /// The roles take turns; one that may use no further connection waits, and the others go on.
+    /// The roles take turns at idle connections; what else they have goes behind their own statements.
+    ///
+    /// Nothing is sent behind a statement of another role: that one may turn out to wait for a lock, and those sent before this shows
+    /// would wait with it (30 inserts into a locked table held others up for as many lock time-outs).
     private func sendWaiting() {
         var stuck: [Tenant] = []
-        while !waiting.isEmpty, connections.contains(where: isOpen), let (tenant, request) = waiting.next() {
-            if let connection = leastLoaded(for: request, of: tenant) {
+        while connections.contains(where: { $0.isIdle && isOpen($0) }), let (tenant, request) = waiting.next() {
+            let mayTakeIdle = tenant.connectionCount < maximumConnectionsOfTenant
+            let isFitting = { (connection: Connection) in connection.isIdle ? mayTakeIdle : connection.tenant === tenant }
+            if let connection = leastLoaded(for: request, where: isFitting) {
                 waiting.take(from: tenant)
                 send(request, on: connection)
             } else {
@@ -71,6 +76,21 @@ extension Engine {
             }
         }
         waiting.returnTurns(of: stuck)
+        if !waiting.isEmpty { extendBatches() }
+    }
+
+    /// While another role waits for a connection no batch grows beyond a limit: the connection gets idle, and is that role's.
+    private func extendBatches() {
+        for case let (connection, tenant?) in connections.map({ ($0, $0.tenant) }) where !connection.isIdle && !tenant.waiting.isEmpty {
+            let isLimited = waiting.contains { $0 !== tenant && $0.connectionCount < maximumConnectionsOfTenant }
+            let limit = isLimited ? Self.maximumBatch : .max
+            while let request = tenant.waiting.first(),
+                let connection = leastLoaded(for: request, where: { !$0.isIdle && $0.tenant === tenant && $0.batchSize < limit })
+            {
+                waiting.takeOutOfTurn(from: tenant)
+                send(request, on: connection)
+            }
+        }
     }
 
     /// Whether a connection takes statements: never behind one that takes long, with which they would be stuck and could not be called
@@ -82,12 +102,13 @@ extension Engine {
     /// Heads that have been there since before are slow.
     var slowSince: Nanoseconds { now - configuration.maximumHeadAge.nanoseconds }
 
-    /// Fewest statements in flight first; a switch of roles counts as two. No role is on all connections at once, so that one whose
-    /// statements all wait for a lock leaves a connection to the others.
-    private func leastLoaded(for request: Request, of tenant: Tenant) -> Connection? {
-        let limit = max(1, configuration.maximumConnections - 1)
+    /// No role is on all connections at once, so that one whose statements all wait for a lock leaves a connection to the others.
+    private var maximumConnectionsOfTenant: Int { max(1, configuration.maximumConnections - 1) }
+
+    /// Fewest statements in flight first; a switch of roles counts as two.
+    private func leastLoaded(for request: Request, where isFitting: (Connection) -> Bool) -> Connection? {
         var best: (connection: Connection, load: Int)?
-        for connection in connections where isOpen(connection) && tenant.mayUse(connection.id, limit: limit) {
+        for connection in connections where isOpen(connection) && isFitting(connection) {
             let load = connection.inFlight.count + (connection.needsRoleSwitch(for: request) ? 2 : 0)
             if load < best?.load ?? .max { best = (connection, load) }
         }
@@ -110,7 +131,8 @@ extension Engine {
 
     func send(_ request: Request, on connection: Connection) {
         if let refusal = refusal(request) { return complete(request, .failure(refusal)) }
-        if connection.isIdle { connection.headSince = now }
+        if connection.isIdle { connection.beginBatch(of: request.tenant, now: now) }
+        connection.batchSize += 1
         request.tenant?.didSend(on: connection.id)
         if case .script = request.work {
             if !connection.sendScript(request) { refuse(request, on: connection) }

@@ -9,6 +9,8 @@ final class Engine {
     static let statementTimeoutMarginInMilliseconds: Int64 = 5000
     /// The protocol counts them in 16 bits.
     static let maximumParameters = 65_535
+    /// Statements that a role sends on a connection in one go while another role waits for one. Each go costs a round trip without work.
+    static let maximumBatch = 16
     static let drainMargin: Nanoseconds = 5_000_000_000
     static let internalStatementTimeout: Nanoseconds = 30_000_000_000
 

@@ -41,6 +41,10 @@ struct FIFO<Element> {
         for offset in 0..<count { storage[slot(offset)].map(body) }
     }
 
+    func contains(where isWanted: (Element) -> Bool) -> Bool {
+        (0..<count).contains { storage[slot($0)].map(isWanted) ?? false }
+    }
+
     private func slot(_ offset: Int) -> Int {
         let index = head + offset
         return index < storage.count ? index : index - storage.count

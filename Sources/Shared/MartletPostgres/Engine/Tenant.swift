@@ -12,10 +12,7 @@ final class Tenant {
     /// Nothing waits and nothing is in flight.
     fileprivate var isGone: Bool { !isListed && waiting.isEmpty && inFlight.isEmpty }
 
-    /// Whether a statement sent on the connection keeps the tenant on at most `limit` of them.
-    func mayUse(_ connection: Int, limit: Int) -> Bool {
-        inFlight.count < limit || inFlight.contains { $0.connection == connection }
-    }
+    var connectionCount: Int { inFlight.count }
 
     func didSend(on connection: Int) {
         if let index = inFlight.firstIndex(where: { $0.connection == connection }) {
@@ -83,6 +80,17 @@ struct TenantQueues {
         tenant.waiting.removeFirst()
         count -= 1
         turns.append(tenant)
+    }
+
+    /// Takes the first statement out; the role keeps its place.
+    mutating func takeOutOfTurn(from tenant: Tenant) {
+        tenant.waiting.removeFirst()
+        count -= 1
+    }
+
+    /// Whether there is such a role with statements.
+    func contains(where isWanted: (Tenant) -> Bool) -> Bool {
+        turns.contains { !$0.waiting.isEmpty && isWanted($0) }
     }
 
     /// The roles keep their places, ahead of all others.
