@@ -168,7 +168,7 @@ import Testing
                 try await Task.sleep(for: .milliseconds(100))
             }
             await dripping.waitForClose()
-            await steady.wait(for: "15000")
+            await steady.wait(for: "\r\n\r\n15000")
             #expect(dripping.status == 408, "\(dripping.text)")
             #expect(steady.status == 200 && steady.body == "15000", "\(steady.text)")
             let isAborted = await eventually { test.upstream.arrivals.contains { $0.isAborted } }

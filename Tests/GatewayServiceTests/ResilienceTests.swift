@@ -29,7 +29,7 @@ import Testing
             try await client.send(TestGateway.request("one"))
             await client.wait(for: "upstream-0")
             try await client.send(TestGateway.request("close", method: method))
-            await client.wait(for: "502")
+            await client.wait(for: "HTTP/1.1 502")
             #expect(client.text.contains("HTTP/1.1 502"))
             #expect(test.upstream.arrivals.filter { $0.head.uri == "/storage/close" }.count == 1)
             await client.close()
@@ -43,7 +43,7 @@ import Testing
             await client.wait(for: "upstream-0")
             // The upstream takes the second request and closes: the gateway must not send a POST again.
             try await client.send(TestGateway.request("close", method: "POST"))
-            await client.wait(for: "502")
+            await client.wait(for: "HTTP/1.1 502")
             #expect(client.text.contains("HTTP/1.1 502"))
             #expect(test.upstream.arrivals.filter { $0.head.uri == "/storage/close" }.count == 1)
             try await client.send(TestGateway.request("two"))
