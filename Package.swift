@@ -106,7 +106,8 @@ let package = Package(
             path: "Sources/Shared/MartletJobs", resources: [.embedInCode("Migrations")], swiftSettings: settings),
 
         // Services
-        service("AuthService", dependencies: ["CArgon2", crypto], migrations: true),
+        service(
+            "AuthService", dependencies: ["CArgon2", crypto, httpTypes, nioCore, .product(name: "NIOPosix", package: "swift-nio")], migrations: true),
         service(
             "StorageService",
             dependencies: [

@@ -45,6 +45,12 @@ public struct ErrorCode: Sendable, Hashable {
     public static let tooManyRequests = ErrorCode("too-many-requests", 429, "Too many requests")
     public static let headersTooLarge = ErrorCode("headers-too-large", 431, "The headers are too large")
 
+    // Users
+    public static let invalidToken = ErrorCode("invalid-token", 401, "The token is missing, wrong or has expired")
+    public static let signInFailed = ErrorCode("sign-in-failed", 401, "Name and password do not match an account")
+    public static let userNotFound = ErrorCode("user-not-found", 404, "The user does not exist")
+    public static let sessionNotFound = ErrorCode("session-not-found", 404, "The session does not exist")
+
     // Files
     public static let fileNotFound = ErrorCode("file-not-found", 404, "The file does not exist")
     public static let uploadNotFound = ErrorCode("upload-not-found", 404, "The resumable upload does not exist")
@@ -77,6 +83,7 @@ public struct ErrorCode: Sendable, Hashable {
         payloadTooLarge, uriTooLong, unsupportedMediaType,
         expectationFailed, idempotencyKeyReused, tooManyRequests, headersTooLarge, internalError, notImplemented, upstreamFailed,
         unavailable, upstreamTimeout, versionNotSupported,
+        invalidToken, signInFailed, userNotFound, sessionNotFound,
         fileNotFound, uploadNotFound, invalidLink, rangeNotSatisfiable, imageRefused,
         cursorExpired,
         hookNotFound, deliveryNotFound, hookRefused, hookFailed,

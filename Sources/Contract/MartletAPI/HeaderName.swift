@@ -10,6 +10,8 @@ public enum HeaderName {
     public static let environment = "x-martlet-environment"
     /// Who is asking, signed by the gateway (`PrincipalSigner`). Internal: stripped from client requests.
     public static let principal = "x-martlet-principal"
+    /// Who counts as one client: an IPv4 address, or the /64 of an IPv6 one. Internal: stripped from client requests.
+    public static let address = "x-martlet-address"
     /// Names one request in logs and errors. The gateway keeps a client's own when it is well-formed.
     public static let requestID = "x-request-id"
 }

@@ -21,10 +21,37 @@ public struct KeyRing: Codable, Sendable, Equatable {
     /// Grows with every change of an app or a credential.
     public var version: Int64
     public var apps: [App]
+    /// What access tokens of end users may be signed with now.
+    public var signingKeys: [SigningKey]
 
-    public init(version: Int64, apps: [App]) {
+    public init(version: Int64, apps: [App], signingKeys: [SigningKey] = []) {
         self.version = version
         self.apps = apps
+        self.signingKeys = signingKeys
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        version = try container.decode(Int64.self, forKey: .version)
+        apps = try container.decode([App].self, forKey: .apps)
+        // A copy on disk may be of the time before there were users.
+        signingKeys = try container.decodeIfPresent([SigningKey].self, forKey: .signingKeys) ?? []
+    }
+
+    /// The public half of a key for ES256 (RFC 7518 §3.4).
+    public struct SigningKey: Codable, Sendable, Equatable {
+        /// `kid` of the tokens.
+        public var id: String
+        /// The point of P-256, uncompressed (X9.63, 65 bytes), in base64url.
+        public var publicKey: String
+        /// No token signed with it is good from this time on; nil: not yet known.
+        public var expires: Date?
+
+        public init(id: String, publicKey: String, expires: Date?) {
+            self.id = id
+            self.publicKey = publicKey
+            self.expires = expires
+        }
     }
 
     public struct App: Codable, Sendable, Equatable {

@@ -6,5 +6,6 @@ extension AuthService {
     /// The compiler plug-in puts `_` for the leading digit of a file's name: `001_…` is `_01_…`.
     public static let migrations: [Migration] = [
         Migration(number: 1, name: "apps", sql: PackageResources._01_apps_sql),
+        Migration(number: 2, name: "users", sql: PackageResources._02_users_sql),
     ]
 }

@@ -4,6 +4,32 @@ public import MartletHTTP
 extension AuthService {
     public func addRoutes(to router: Router<ServiceContext>) {
         router.on(.get, "internal/keyring", ReadKeyRing(feed: feed))
+        router.on(.get, "internal/revocations", ReadRevocations(feed: revocations))
         router.on(.post, "internal/credentials/used", RecordCredentialUse(credentials: credentials))
+
+        // Signing in
+        router.on(.post, "auth/signup", SignUp(users: users, attempts: attempts, hasher: hasher, signIns: signIns))
+        router.on(.post, "auth/anonymous", SignInAnonymously(users: users, attempts: attempts, signIns: signIns))
+        router.on(.post, "auth/login", LogIn(users: users, sessions: sessions, attempts: attempts, hasher: hasher, signIns: signIns))
+        router.on(.post, "auth/refresh", refreshSession)
+        router.on(.post, "auth/logout", LogOut(sessions: sessions))
+        router.on(.get, "auth/jwks", ReadSigningKeys(feed: feed))
+
+        // One's own account
+        router.on(.get, "auth/me", ReadMe(users: users))
+        router.on(.patch, "auth/me", ChangeMe(users: users))
+        router.on(.delete, "auth/me", DeleteMe(check: passwordCheck))
+        router.on(.post, "auth/me/upgrade", UpgradeMe(users: users, hasher: hasher))
+        router.on(.put, "auth/me/password", ChangePassword(check: passwordCheck))
+        router.on(.put, "auth/me/email", ChangeEmail(check: passwordCheck))
+        router.on(.get, "auth/sessions", ListSessions(sessions: sessions))
+        router.on(.delete, "auth/sessions", EndSessions(sessions: sessions))
+        router.on(.delete, "auth/sessions/:id", EndSession(sessions: sessions))
+
+        // Other users
+        router.on(.get, "auth/users", ListUsers(users: users))
+        router.on(.get, "auth/users/:id", ReadUser(users: users))
+        router.on(.patch, "auth/users/:id", ChangeUser(users: users, hasher: hasher))
+        router.on(.delete, "auth/users/:id", DeleteUser(users: users))
     }
 }

@@ -88,9 +88,9 @@ public final class Gateway: Service {
 
     private func serve(on group: MultiThreadedEventLoopGroup, _ client: HTTPClient) async throws {
         let workers = startWorkers(on: group)
-        let feed = KeyRingFeed(
-            baseURL: configuration.keyRingURL, client: client, signer: settings.signer,
-            file: KeyRingFile(directory: configuration.stateDirectory), logger: logger)
+        let auth = AuthClient(baseURL: configuration.keyRingURL, client: client, signer: settings.signer)
+        let feed = KeyRingFeed(auth: auth, file: KeyRingFile(directory: configuration.stateDirectory), logger: logger)
+        let revocations = RevocationFeed(auth: auth, logger: logger)
         if let ring = feed.file.load() { await use(ring) }
         let monitor = UpstreamMonitor(
             upstreams: targets, names: settings.upstreamNames, healthPath: configuration.healthPath, client: client,
@@ -104,6 +104,7 @@ public final class Gateway: Service {
 
         await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { await feed.follow { await self.use($0) } }
+            tasks.addTask { await revocations.follow { await self.use(revoked: $0) } }
             tasks.addTask { await monitor.follow(addresses) { await self.use($0) } }
             tasks.addTask { await self.reportUses(to: feed) }
             if let certificates { tasks.addTask { [logger] in await certificates.watch(logger) } }
@@ -132,6 +133,10 @@ public final class Gateway: Service {
         for worker in workers { _ = try? await worker.eventLoop.submit { worker.gatekeeper.ring = index }.get() }
         state.withLock { $0.hasKeyRing = true }
         logger.debug("A key ring is in use.", metadata: ["version": "\(ring.version)"])
+    }
+
+    private func use(revoked: [String: Int64]) async {
+        for worker in workers { _ = try? await worker.eventLoop.submit { worker.gatekeeper.revoked = revoked }.get() }
     }
 
     private func use(_ addresses: [[UpstreamAddress]]) async {

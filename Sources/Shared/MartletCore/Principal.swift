@@ -25,9 +25,12 @@ public struct Principal: Codable, Sendable, Hashable {
     public var credentialID: String
     /// The app's end user who is asking, or whom its server asks for; nil: nobody in particular.
     public var userID: String?
+    /// The user's session, if an access token said who is asking.
+    public var sessionID: String?
 
     public init(
-        kind: Kind, appID: String, appNumber: Int, environment: AppEnvironment, credentialID: String, userID: String? = nil
+        kind: Kind, appID: String, appNumber: Int, environment: AppEnvironment, credentialID: String, userID: String? = nil,
+        sessionID: String? = nil
     ) {
         self.kind = kind
         self.appID = appID
@@ -35,6 +38,7 @@ public struct Principal: Codable, Sendable, Hashable {
         self.environment = environment
         self.credentialID = credentialID
         self.userID = userID
+        self.sessionID = sessionID
     }
 
     public static func service(_ name: String) -> Principal {

@@ -13,6 +13,8 @@ final class TestAuth: Sendable {
         var waiting: [(after: Int64, answer: @Sendable (KeyRing?) -> Void)] = []
         var used: [String: Date] = [:]
         var principals: [Principal?] = []
+        var revocations = Revocations(last: 0, sessions: [:])
+        var waitingForRevocations: [@Sendable (Revocations?) -> Void] = []
     }
 
     private let state: Mutex<State>
@@ -60,6 +62,26 @@ final class TestAuth: Sendable {
         if let ring { answer(ring) }
     }
 
+    /// Ends a session.
+    func revoke(_ session: String) {
+        let (news, waiting) = state.withLock { state in
+            state.revocations.last += 1
+            state.revocations.sessions[session] = Int64(Date().timeIntervalSince1970) + 960
+            defer { state.waitingForRevocations = [] }
+            return (state.revocations, state.waitingForRevocations)
+        }
+        for answer in waiting { answer(news) }
+    }
+
+    fileprivate func askForRevocations(after: Int64, _ answer: @escaping @Sendable (Revocations?) -> Void) {
+        let news: Revocations? = state.withLock { state in
+            if state.revocations.last != after { return state.revocations }
+            state.waitingForRevocations.append(answer)
+            return nil
+        }
+        if let news { answer(news) }
+    }
+
     fileprivate func report(_ use: CredentialUse) { state.withLock { $0.used.merge(use.used) { max($0, $1) } } }
 }
 
@@ -96,14 +118,19 @@ private final class AuthHandler: ChannelInboundHandler {
         let principal = head.headers.first(name: HeaderName.principal).flatMap { signer.principal(from: $0, at: Date())?.principal }
         let loop = context.eventLoop
         let bound = NIOLoopBound((self, context), eventLoop: loop)
-        auth.ask(after: after, principal: principal) { ring in
+        @Sendable func answer(_ value: (some Encodable & Sendable)?) {
             loop.execute {
                 let (handler, context) = bound.value
-                guard let ring else { return handler.respond(context, .noContent, Data()) }
+                guard let value else { return handler.respond(context, .noContent, Data()) }
                 let encoder = JSONEncoder()
                 encoder.dateEncodingStrategy = .iso8601
-                handler.respond(context, .ok, (try? encoder.encode(ring)) ?? Data())
+                handler.respond(context, .ok, (try? encoder.encode(value)) ?? Data())
             }
+        }
+        if head.uri.hasPrefix("/internal/revocations") {
+            auth.askForRevocations(after: after) { answer($0) }
+        } else {
+            auth.ask(after: after, principal: principal) { answer($0) }
         }
     }
 

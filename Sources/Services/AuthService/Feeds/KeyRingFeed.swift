@@ -11,16 +11,11 @@ import Synchronization
 public final class KeyRingFeed: Service {
     private static let interval: Duration = .seconds(2)
 
-    private struct State {
-        var ring: KeyRing?
-        var nextWaiter = 0
-        var waiters: [Int: AsyncStream<Void>.Continuation] = [:]
-    }
-
     private let store: KeyRingStore
     private let postgres: PostgresClient
     private let logger: Logger
-    private let state = Mutex(State())
+    private let newest = Mutex<KeyRing?>(nil)
+    private let waiters = Waiters()
 
     init(store: KeyRingStore, postgres: PostgresClient, logger: Logger) {
         self.store = store
@@ -28,7 +23,7 @@ public final class KeyRingFeed: Service {
         self.logger = logger
     }
 
-    var current: KeyRing? { state.withLock { $0.ring } }
+    var current: KeyRing? { newest.withLock { $0 } }
 
     public func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -43,41 +38,7 @@ public final class KeyRingFeed: Service {
     ///
     /// Another, not only a higher one: after a restore from a backup the versions start again from an older one.
     func ring(after version: Int64, wait: Duration) async -> KeyRing? {
-        if let ring = current, ring.version != version { return ring }
-        let (changes, number) = enter()
-        defer { leave(number) }
-        return await cancelWhenGracefulShutdown {
-            await withTaskGroup(of: KeyRing?.self) { group in
-                group.addTask {
-                    for await _ in changes {
-                        if let ring = self.current, ring.version != version { return ring }
-                    }
-                    return nil
-                }
-                group.addTask {
-                    try? await Task.sleep(for: wait)
-                    return nil
-                }
-                defer { group.cancelAll() }
-                return await group.next() ?? nil
-            }
-        }
-    }
-
-    private func enter() -> (AsyncStream<Void>, Int) {
-        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let number = state.withLock { state in
-            state.nextWaiter += 1
-            state.waiters[state.nextWaiter] = continuation
-            return state.nextWaiter
-        }
-        // What changed between the first look and entering.
-        continuation.yield()
-        return (stream, number)
-    }
-
-    private func leave(_ number: Int) {
-        state.withLock { $0.waiters.removeValue(forKey: number) }?.finish()
+        await waiters.wait(wait) { self.current.flatMap { $0.version == version ? nil : $0 } }
     }
 
     private func followNotifications() async {
@@ -97,11 +58,8 @@ public final class KeyRingFeed: Service {
             guard current?.version != version || hasExpired else { return }
             let ring = try await store.read()
             // Of two reads at once the older may come last; the next look, within `interval`, puts that right.
-            let waiters = state.withLock { state in
-                state.ring = ring
-                return Array(state.waiters.values)
-            }
-            for waiter in waiters { waiter.yield() }
+            newest.withLock { $0 = ring }
+            waiters.wake()
         } catch {
             logger.debug("key ring not read", metadata: ["error.cause": "\(error)"])
         }

@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletPostgres
 
 /// Reads the key ring as gateways get it.
@@ -10,7 +11,7 @@ struct KeyRingStore: Sendable {
         try await postgres.query("SELECT version FROM auth.key_ring")[0].decode(0)
     }
 
-    /// Every app and live credential, from one snapshot.
+    /// Every app and live credential, and the keys of access tokens, from one snapshot.
     func read() async throws -> KeyRing {
         try await postgres.withTransaction(isolation: .repeatableRead, readOnly: true) { transaction in
             let version: Int64 = try await transaction.query("SELECT version FROM auth.key_ring")[0].decode(0)
@@ -32,7 +33,13 @@ struct KeyRingStore: Sendable {
                         environment: try row.decode(3, as: String?.self).flatMap(AppEnvironment.init),
                         sha256: try row.decode(4), expires: try row.decode(5), networks: try row.decode(6)))
             }
-            return KeyRing(version: version, apps: apps)
+            let keys = try await transaction.query(
+                "SELECT id, public_key, expires FROM auth.signing_keys WHERE expires IS NULL OR expires > now() ORDER BY signs_from, id"
+            ).map { row in
+                KeyRing.SigningKey(
+                    id: try row.decode(0), publicKey: Base64URL.encode(try row.decode(1, as: Data.self)), expires: try row.decode(2))
+            }
+            return KeyRing(version: version, apps: apps, signingKeys: keys)
         }
     }
 }

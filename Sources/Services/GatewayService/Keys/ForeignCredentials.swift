@@ -15,6 +15,14 @@ enum ForeignCredentials {
         return afterScheme("bearer ", header)
     }
 
+    /// An end user's access token (RFC 6750 §2.1); other schemes are not looked at.
+    static func bearerToken(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        guard let header = head.value(head.authorization, in: bytes) else { return nil }
+        // Nothing behind the scheme: a token, and a wrong one.
+        if header.spells("bearer") { return UnsafeRawBufferPointer(rebasing: header[header.count...]) }
+        return afterScheme("bearer ", header)
+    }
+
     private static func sentryKey(_ header: UnsafeRawBufferPointer) -> [UInt8]? {
         guard let list = afterScheme("sentry ", header) else { return nil }
         var key: [UInt8]?

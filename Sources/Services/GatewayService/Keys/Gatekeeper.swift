@@ -11,23 +11,31 @@ final class Gatekeeper {
         didSet {
             generation += 1
             forgetGrants()
+            tokens = [:]
         }
     }
+
+    /// Sessions that have ended, and until when that matters.
+    var revoked: [String: Int64] = [:]
 
     private var generation = 0
     private let signer: PrincipalSigner
     private let masterKeyNetworks: [Network]
     private var grants: [GrantKey: Grant] = [:]
     private var uses: [String: Double] = [:]
+    /// What tokens said whose signature was found good: checking one costs as much as the rest of a request.
+    private var tokens: [DigestKey: AccessToken] = [:]
 
     static let grantSeconds = 30.0
     private static let maximumGrants = 10_000
+    private static let maximumTokens = 10_000
 
     private struct GrantKey: Hashable {
         var first: String
         var second: String?
         var environment: AppEnvironment
         var user: String?
+        var session: String?
     }
 
     /// A request's credentials as found in it.
@@ -40,6 +48,8 @@ final class Gatekeeper {
         var environment: UnsafeRawBufferPointer?
         /// The end user whom the app's server asks for: `X-Martlet-User`, with a master key only.
         var user: UnsafeRawBufferPointer?
+        /// The access token of the end user who is signed in.
+        var token: UnsafeRawBufferPointer?
     }
 
     init(signer: PrincipalSigner, masterKeyNetworks: [Network]) {
@@ -77,14 +87,18 @@ final class Gatekeeper {
             let master = ring.entry(for: presented.masterKey ?? nothing, .master, at: now)
             guard let key else { throw Refusal(.unauthorized) }
             if let master, master.app.id == key.app.id, isAllowed(master, from: address) {
-                guard let user = presented.user else { return try grant(.master, master, key, presented.environment, at: now) }
-                guard presented.kind == .client else { throw Refusal(.forbidden, "This is not for users: leave X-Martlet-User out.") }
-                return try grant(.client, master, key, presented.environment, user: try Self.userID(user), at: now)
+                if let user = presented.user {
+                    guard presented.kind == .client else { throw Refusal(.forbidden, "This is not for users: leave X-Martlet-User out.") }
+                    guard presented.token == nil else { throw Refusal(.invalidToken, "Send a token or X-Martlet-User, not both.") }
+                    return try grant(.client, master, key, presented.environment, user: try Self.userID(user), at: now)
+                }
+                if let token = presented.token { return try grant(.client, master, key, presented.environment, token: token, at: now) }
+                return try grant(.master, master, key, presented.environment, at: now)
             }
             guard presented.user == nil else { throw Refusal(.unauthorized) }
             guard presented.masterKey == nil, let secret, secret.app.id == key.app.id else { throw Refusal(.unauthorized) }
             guard presented.kind == .client else { throw Refusal(.forbidden, "This needs a master key.") }
-            return try grant(.client, key, secret, presented.environment, at: now)
+            return try grant(.client, key, secret, presented.environment, token: presented.token, at: now)
         case .ingest:
             guard let text = presented.secret, let key = ring.entry(for: text, .ingest, at: now),
                 isNumber(presented.project, key.app.number)
@@ -117,25 +131,41 @@ final class Gatekeeper {
 
     private func grant(
         _ kind: Principal.Kind, _ first: KeyRingIndex.Entry, _ second: KeyRingIndex.Entry?,
-        _ header: UnsafeRawBufferPointer?, user: String? = nil, at seconds: Double
+        _ header: UnsafeRawBufferPointer?, user: String? = nil, token: UnsafeRawBufferPointer? = nil, at seconds: Double
     ) throws(Refusal) -> Grant {
         let own = first.environment ?? second?.environment ?? .live
         let environment = try Self.environment(header, of: own)
-        let key = GrantKey(first: first.id, second: second?.id, environment: environment, user: user)
+        let claims = try token.map { text throws(Refusal) in try self.claims(text, appID: first.app.id, environment, at: seconds) }
+        let user = claims?.userID ?? user
+        let key = GrantKey(first: first.id, second: second?.id, environment: environment, user: user, session: claims?.sessionID)
         if let grant = grants[key], grant.validUntil > seconds { return grant }
         let principal = Principal(
             kind: kind, appID: first.app.id, appNumber: first.app.number, environment: environment, credentialID: first.id,
-            userID: user)
+            userID: user, sessionID: claims?.sessionID)
         guard let signed = try? signer.header(for: principal, at: Date(timeIntervalSince1970: seconds)) else {
             throw Refusal(.internalError)
         }
         let grant = Grant(
             principal: principal, credentialIDs: [first.id] + (second.map { [$0.id] } ?? []), header: signed,
-            validUntil: min(seconds + Self.grantSeconds, first.expires, second?.expires ?? .infinity))
+            validUntil: min(
+                seconds + Self.grantSeconds, first.expires, second?.expires ?? .infinity, claims.map { Double($0.expires) } ?? .infinity))
         if let old = grants[key] { noteUse(of: old) }
         if grants.count >= Self.maximumGrants { forgetGrants() }
         grants[key] = grant
         return grant
+    }
+
+    /// What a token says that is good now, for this app and environment.
+    private func claims(
+        _ text: UnsafeRawBufferPointer, appID: String, _ environment: AppEnvironment, at seconds: Double
+    ) throws(Refusal) -> AccessToken {
+        let digest = DigestKey(of: text)
+        guard let token = tokens[digest] ?? ring.token(from: text, at: seconds), Double(token.expires) > seconds, token.appID == appID,
+            token.environment == environment, revoked[token.sessionID] == nil
+        else { throw Refusal(.invalidToken) }
+        if tokens.count >= Self.maximumTokens { tokens = [:] }
+        tokens[digest] = token
+        return token
     }
 
     /// 1 to 128 of `A-Z a-z 0-9 _ - .`, so that no user can be called like a role.
@@ -182,6 +212,7 @@ final class Gatekeeper {
         guard let grant = memo.grant, memo.generation == generation, grant.validUntil > seconds,
             memo.address == address
         else { return nil }
+        if let session = grant.principal.sessionID, revoked[session] != nil { return nil }
         return presented.withMaterial { material in
             memo.material.withUnsafeBytes { $0.equalsInConstantTime(material) }
         } ? grant : nil
@@ -199,10 +230,10 @@ extension Gatekeeper.Presented {
     /// All parts as one run of bytes that no other request spells; no header or path can hold the zero between them.
     @inline(__always)
     fileprivate func withMaterial<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        let parts = (appKey, secret, masterKey, project, environment, user)
+        let parts = (appKey, secret, masterKey, project, environment, user, token)
         func length(_ part: UnsafeRawBufferPointer?) -> Int { (part?.count ?? 0) + 1 }
         let total = 1 + length(parts.0) + length(parts.1) + length(parts.2) + length(parts.3) + length(parts.4)
-            + length(parts.5)
+            + length(parts.5) + length(parts.6)
         return withUnsafeTemporaryAllocation(byteCount: total, alignment: 8) { memory in
             memory[0] = kind.tag
             var count = 1
@@ -220,6 +251,7 @@ extension Gatekeeper.Presented {
             add(parts.3)
             add(parts.4)
             add(parts.5)
+            add(parts.6)
             return body(UnsafeRawBufferPointer(memory))
         }
     }

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import MartletAPI
+import MartletCore
 
 /// A SHA-256 digest as a dictionary key.
 struct DigestKey: Hashable, Sendable {
@@ -61,6 +62,7 @@ final class KeyRingIndex: Sendable {
 
     let version: Int64
     private let entries: [DigestKey: Entry]
+    private let verifiers: [(verifier: AccessTokenVerifier, expires: Double)]
 
     static let empty = KeyRingIndex(KeyRing(version: -1, apps: []))
 
@@ -78,6 +80,17 @@ final class KeyRingIndex: Sendable {
             }
         }
         self.entries = entries
+        verifiers = ring.signingKeys.compactMap { key in
+            AccessTokenVerifier(key).map { ($0, key.expires?.timeIntervalSince1970 ?? .infinity) }
+        }
+    }
+
+    /// What the token says, when it was signed with one of our keys.
+    func token(from text: UnsafeRawBufferPointer, at seconds: Double) -> AccessToken? {
+        for (verifier, expires) in verifiers where expires > seconds {
+            if let token = verifier.token(from: text) { return token }
+        }
+        return nil
     }
 
     /// The credential `text` is, if it is of `kind` and has not expired.

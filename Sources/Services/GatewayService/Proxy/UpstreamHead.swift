@@ -48,7 +48,8 @@ struct UpstreamHead {
             switch field.meaning {
             case .other: !head.connectionNamesFields || !head.fields.connectionNames(bytes[field.name], in: bytes)
             case .host, .sentryAuth, .origin: true
-            case .authorization, .apiKey: route.credential != .ingest && route.credential != .evaluation
+            case .authorization: route.credential == .link || route.credential == .none
+            case .apiKey: route.credential != .ingest && route.credential != .evaluation
             case .forwardedProto, .forwardedHost: keepsForwarding
             case .accessControlRequestMethod, .accessControlRequestHeaders, .accessControlAnswer, .server: true
             default: false
@@ -72,6 +73,11 @@ struct UpstreamHead {
 
     private func writeOwn(_ writer: inout HeadWriter) {
         if let grant = admission.grant { writer.write(grant.headerLine) }
+        if route.tellsAddress, let address = admission.address {
+            writer.write("x-martlet-address: ")
+            writer.write(address.text)
+            writer.write("\r\n")
+        }
         writer.write("x-request-id: ")
         writer.write(requestID)
         writer.write("\r\nx-forwarded-for: ")

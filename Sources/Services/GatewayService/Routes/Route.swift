@@ -14,6 +14,7 @@ final class Route: Sendable {
     let maximumBodyBytes: Int64
     let headTimeout: TimeAmount
     let isStreaming: Bool
+    let tellsAddress: Bool
     let segments: [Segment]
     /// Which captured parameter is the app key, and which the project number.
     let appKeyIndex: Int?
@@ -73,6 +74,7 @@ final class Route: Sendable {
         guard seconds >= 0, seconds < 86_400 else { throw invalid("timeoutSeconds is out of range") }
         self.headTimeout = seconds > 0 ? .milliseconds(Int64(seconds * 1000)) : TimeAmount(configuration.timeouts.responseHead)
         self.isStreaming = entry.streaming ?? false
+        self.tellsAddress = entry.tellsAddress ?? false
         let needsAppKey = [.client, .master, .link].contains(entry.credential)
         guard !needsAppKey || appKeyIndex != nil else { throw invalid("its credential needs {appKey} in the path") }
     }

@@ -20,6 +20,8 @@ struct RouteFile: Codable {
         var timeoutSeconds: Double?
         /// Events or WebSocket: no time limit behind the head, upgrades are passed through.
         var streaming: Bool?
+        /// The service is told who counts as one client, in `X-Martlet-Address`.
+        var tellsAddress: Bool?
     }
 
     static func read(_ file: String) throws -> RouteFile {

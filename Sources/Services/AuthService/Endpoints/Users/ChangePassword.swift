@@ -1,0 +1,25 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// `PUT /auth/me/password` with `password` and `newPassword`, 204. All other sessions of the user end.
+struct ChangePassword: Endpoint {
+    let check: PasswordCheck
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, id) = (try context.userSpace, try context.signedInUser)
+        let fields = try await BodyFields(request, ["password", "newPassword"])
+        let new = Secret(try fields.requiredString("newPassword"))
+        try PasswordPolicy.check(new, field: "newPassword")
+        let account = try await check.confirm(try fields.secret("password"), of: id, in: space)
+        guard let former = account.passwordHash else { throw HTTPProblem(.conflict, "An anonymous user has no password: upgrade first.") }
+        let hash = try await check.hasher.hash(new)
+        let isChanged =
+            try await check.users.change(
+                id, UserChange(passwordHash: hash), where: "password = \(former)", ending: .all(butFor: try context.session), in: space) != nil
+        guard isChanged else { throw HTTPProblem(.conflict, "The password was changed meanwhile.") }
+        return Response(status: .noContent)
+    }
+}

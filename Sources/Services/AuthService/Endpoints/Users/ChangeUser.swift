@@ -1,0 +1,31 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `PATCH /auth/users/{id}` with `userName`, `email`, `emailVerified`, `password`, `profile`, `private`, `disabled`, for the app's own
+/// server. 200 with the user. A new password and disabling end all sessions.
+struct ChangeUser: Endpoint {
+    let users: UserStore
+    let hasher: PasswordHasher
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, id) = (try context.managedUserSpace, try context.userID)
+        let fields = try await BodyFields(
+            request, ["userName", "email", "emailVerified", "password", "profile", "private", "disabled"])
+        var change = UserChange(
+            userName: try fields.userName(), email: try fields.email(), isEmailVerified: try fields.flag("emailVerified"),
+            profile: try fields.profile(), privateProfile: try fields.privateProfile(), isDisabled: try fields.flag("disabled"))
+        if let password = try fields.secret("password") {
+            try PasswordPolicy.check(password)
+            change.passwordHash = try await hasher.hash(password)
+        }
+        do {
+            let ended = change.passwordHash != nil || change.isDisabled == true ? EndedSessions.all(butFor: nil) : .none
+            guard let user = try await users.change(id, change, ending: ended, in: space) else { throw HTTPProblem(.userNotFound) }
+            return .user(user)
+        } catch let taken as UserTaken {
+            throw HTTPProblem.taken(taken)
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `POST /auth/login` with `userName` or `email`, `password`, and `device` if wanted; 200, signed in.
+///
+/// The refusal is the same, and takes as long, whether the account does not exist, is disabled, has no password or another one.
+struct LogIn: Endpoint {
+    let users: UserStore
+    let sessions: SessionStore
+    let attempts: AttemptStore
+    let hasher: PasswordHasher
+    let signIns: SignIns
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let space = try context.userSpace
+        let fields = try await BodyFields(request, ["userName", "email", "password", "device"])
+        let identity = try identity(fields)
+        let password = Secret(try fields.requiredString("password"))
+        let session = NewSession(device: try fields.device())
+
+        let account = AttemptStore.Limit.account(identity.text, in: space)
+        let address = AttemptStore.Limit.address(request.clientAddress, in: space)
+        try await attempts.begin([account, address])
+        let found = try await users.account(identity, in: space)
+        guard try await hasher.verify(password, against: found?.passwordHash), let found, !found.isDisabled,
+            let user = try await sessions.create(session, of: found)
+        else { throw HTTPProblem(.signInFailed) }
+        try await attempts.succeed(account: account, address: address)
+        return try signIns.answer(session.id, userID: found.id, user: user, in: space)
+    }
+
+    private func identity(_ fields: BodyFields) throws -> UserIdentity {
+        switch (try fields.userName(), try fields.email()) {
+        case (let name?, nil): return .userName(name)
+        case (nil, let address?): return .email(address)
+        default: throw HTTPProblem(.invalidBody, "Either a user name or an e-mail address is required.", field: "userName")
+        }
+    }
+}

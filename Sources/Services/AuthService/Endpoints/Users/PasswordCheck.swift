@@ -1,0 +1,26 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// Asks for the password once more before what a stolen access token must not do.
+struct PasswordCheck: Sendable {
+    let users: UserStore
+    let attempts: AttemptStore
+    let hasher: PasswordHasher
+
+    /// - Parameter password: may be missing for an anonymous user only.
+    /// - Returns: the account as it was found.
+    /// - Throws: `sign-in-failed`, `user-not-found`, `too-many-requests`, `invalid-body`.
+    func confirm(_ password: Secret?, of user: UUID, in space: UserSpace) async throws -> UserStore.Account {
+        guard let account = try await users.account(user, in: space) else { throw HTTPProblem(.userNotFound) }
+        guard let hash = account.passwordHash else { return account }
+        guard let password else { throw HTTPProblem(.invalidBody, "This field is required.", field: "password") }
+        let limit = AttemptStore.Limit.account("id " + user.uuidString, in: space)
+        try await attempts.begin([limit])
+        guard try await hasher.verify(password, against: hash) else { throw HTTPProblem(.signInFailed) }
+        try await attempts.succeed(account: limit, address: nil)
+        return account
+    }
+}

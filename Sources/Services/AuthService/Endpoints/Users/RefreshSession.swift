@@ -1,0 +1,32 @@
+import Hummingbird
+import Logging
+import MartletAPI
+import MartletHTTP
+
+/// `POST /auth/refresh` with `refreshToken`; 200 with new tokens, the old refresh token is used up.
+///
+/// A token that was used up before ends the session with all its tokens (RFC 9700 §4.14.2), unless it was replaced less than ten seconds
+/// ago: then the answer was lost, and it comes again with the same refresh token.
+struct RefreshSession: Endpoint {
+    let sessions: SessionStore
+    let signIns: SignIns
+    let logger: Logger
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let space = try context.userSpace
+        let text = try await BodyFields(request, ["refreshToken"]).requiredString("refreshToken")
+        guard let token = signIns.refreshTokens.content(of: text) else { throw HTTPProblem(.invalidToken) }
+        let lifetime = Int64(NewSession.lifetime)
+        switch try await sessions.refresh(token, lifetimeInSeconds: lifetime, in: space) {
+        case .refreshed(let refreshed):
+            return try signIns.answer(token.session, number: refreshed.number, userID: refreshed.userID, user: refreshed.user, in: space)
+        case .refused:
+            throw HTTPProblem(.invalidToken)
+        case .reused(let userID):
+            logger.warning(
+                "A refresh token came a second time: its session was ended.",
+                metadata: ["app.id": "\(space.appID)", "user.id": "\(userID)", "session.id": "\(token.session)", "request.id": "\(context.requestID)"])
+            throw HTTPProblem(.invalidToken)
+        }
+    }
+}

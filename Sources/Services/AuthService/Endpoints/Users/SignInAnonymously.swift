@@ -1,0 +1,21 @@
+import Hummingbird
+import MartletHTTP
+
+/// `POST /auth/anonymous` with `device`, `profile`, `private` if wanted; 201, signed in as a new user without name and password.
+///
+/// Whoever loses the refresh token has lost the account. `POST /auth/me/upgrade` gives it a name and a password.
+struct SignInAnonymously: Endpoint {
+    let users: UserStore
+    let attempts: AttemptStore
+    let signIns: SignIns
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let space = try context.userSpace
+        let fields = try await BodyFields(request, ["device", "profile", "private"])
+        let user = NewUser(profile: try fields.profile() ?? "{}", privateProfile: try fields.privateProfile() ?? "{}")
+        let session = NewSession(device: try fields.device())
+        try await attempts.begin([.newAccounts(request.clientAddress, in: space)])
+        let made = try await users.create(user, session: session, in: space)
+        return try signIns.answer(session.id, userID: made.id, user: made.json, in: space, status: .created)
+    }
+}

@@ -1,0 +1,32 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// `POST /auth/me/upgrade` with `userName` or `email` or both, and `password`: an anonymous user gets what to sign in with, and keeps id,
+/// sessions and all data. 200 with the user; 409 for who has a password already.
+struct UpgradeMe: Endpoint {
+    let users: UserStore
+    let hasher: PasswordHasher
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, id) = (try context.userSpace, try context.signedInUser)
+        let fields = try await BodyFields(request, ["userName", "email", "password"])
+        var change = UserChange(userName: try fields.userName(), email: try fields.email())
+        guard change.userName != nil || change.email != nil else {
+            throw HTTPProblem(.invalidBody, "A user name or an e-mail address is required.", field: "userName")
+        }
+        let password = Secret(try fields.requiredString("password"))
+        try PasswordPolicy.check(password, besides: [change.userName?.text, change.email?.text])
+        change.passwordHash = try await hasher.hash(password)
+        do {
+            guard let user = try await users.change(id, change, where: "password IS NULL", in: space) else {
+                throw HTTPProblem(.conflict, "This user is not anonymous.")
+            }
+            return .user(user)
+        } catch let taken as UserTaken {
+            throw HTTPProblem.taken(taken)
+        }
+    }
+}

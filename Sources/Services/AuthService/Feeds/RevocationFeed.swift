@@ -1,0 +1,111 @@
+import Foundation
+import Logging
+import MartletAPI
+import MartletPostgres
+import ServiceLifecycle
+import Synchronization
+
+/// The sessions that ended lately in memory, and those who wait for further ones.
+///
+/// Woken by NOTIFY, and looks by itself every `interval`, in case a notification was lost with a connection.
+final class RevocationFeed: Service {
+    private static let interval: Duration = .seconds(1)
+
+    private struct State {
+        var last: Int64 = 0
+        /// In the order of their numbers.
+        var entries: [RevocationStore.Entry] = []
+        var isRead = false
+    }
+
+    private let store: RevocationStore
+    private let postgres: PostgresClient
+    private let logger: Logger
+    private let state = Mutex(State())
+    private let waiters = Waiters()
+
+    init(postgres: PostgresClient, logger: Logger) {
+        store = RevocationStore(postgres: postgres)
+        self.postgres = postgres
+        self.logger = logger
+    }
+
+    var isReady: Bool { state.withLock { $0.isRead } }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                group.addTask {
+                    for await _ in self.postgres.listen("martlet_revocations") { await self.refresh() }
+                }
+                group.addTask {
+                    while !Task.isCancelled {
+                        await self.refresh()
+                        try? await Task.sleep(for: Self.interval)
+                    }
+                }
+            }
+        }
+    }
+
+    /// What ended after `number`, all of it when that is not one of ours; nil when nothing did in time.
+    func revocations(after number: Int64, wait: Duration) async -> Revocations? {
+        await waiters.wait(wait) {
+            self.state.withLock { state in
+                guard state.isRead, state.last != number else { return nil }
+                let isKnown = number < state.last
+                let fresh = state.entries.reversed().prefix { !isKnown || $0.number > number }
+                return Revocations(
+                    last: state.last, sessions: Dictionary(fresh.map { ($0.session.uuidString.lowercased(), $0.until) }) { max($0, $1) })
+            }
+        }
+    }
+
+    /// Two at once may read the same twice, which does no harm.
+    private func refresh() async {
+        do {
+            let (known, isRead) = state.withLock { ($0.last, $0.isRead) }
+            let last = try await store.last()
+            guard last != known || !isRead else { return }
+            // The numbers started again from an older state, or what they counted was deleted.
+            let isReset = last < known
+            let fresh = try await store.read(after: isReset ? 0 : known)
+            let now = Int64(Date().timeIntervalSince1970)
+            state.withLock { state in
+                if isReset { state.entries = [] }
+                state.entries.removeAll { $0.until < now }
+                let newest = state.entries.last?.number ?? 0
+                state.entries += fresh.filter { $0.number > newest }
+                state.last = isReset ? last : max(state.last, last, fresh.last?.number ?? 0)
+                state.isRead = true
+            }
+            waiters.wake()
+        } catch {
+            logger.debug("revocations not read", metadata: ["error.cause": "\(error)"])
+        }
+    }
+}
+
+struct RevocationStore: Sendable {
+    let postgres: PostgresClient
+
+    struct Entry: Sendable {
+        var number: Int64
+        var session: UUID
+        /// Seconds since 1970.
+        var until: Int64
+    }
+
+    func last() async throws -> Int64 {
+        try await postgres.query("SELECT coalesce(max(number), 0) FROM auth.revocations")[0].decode(0)
+    }
+
+    func read(after number: Int64) async throws -> [Entry] {
+        try await postgres.query(
+            """
+            SELECT number, session_id, ceil(extract(epoch FROM until))::bigint FROM auth.revocations
+            WHERE number > \(number) AND until > now() ORDER BY number
+            """
+        ).map { Entry(number: try $0.decode(0), session: try $0.decode(1), until: try $0.decode(2)) }
+    }
+}

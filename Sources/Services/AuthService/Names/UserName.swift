@@ -1,0 +1,56 @@
+import MartletAPI
+import MartletHTTP
+
+/// A user name: 2 to 64 of `a-z 0-9 . _ -`, a letter or digit first. Capital letters count as small ones; there are no others, so that no
+/// two names look alike.
+struct UserName: Sendable, Equatable {
+    let text: String
+
+    /// - Throws: `invalid-body`.
+    init(_ text: String, field: String = "userName") throws {
+        let small = text.lowercased()
+        let isWellFormed = small.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+            default: "._-".utf8.contains(byte)
+            }
+        }
+        guard isWellFormed, (2...64).contains(small.utf8.count), let first = small.utf8.first, !"._-".utf8.contains(first) else {
+            throw HTTPProblem(.invalidBody, "A user name is 2 to 64 of a-z 0-9 . _ - and begins with a letter or digit.", field: field)
+        }
+        self.text = small
+    }
+}
+
+/// An e-mail address (RFC 5321 §4.1.2, without quoted local parts and address literals), in lower case.
+struct EmailAddress: Sendable, Equatable {
+    let text: String
+
+    /// - Throws: `invalid-body`.
+    init(_ text: String, field: String = "email") throws {
+        let small = text.lowercased()
+        guard Self.isWellFormed(small) else { throw HTTPProblem(.invalidBody, "This is not an e-mail address.", field: field) }
+        self.text = small
+    }
+
+    private static func isWellFormed(_ text: String) -> Bool {
+        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+        guard parts.count == 2, (1...64).contains(parts[0].utf8.count), (1...189).contains(parts[1].utf8.count) else { return false }
+        let local = parts[0].split(separator: ".", omittingEmptySubsequences: false)
+        let labels = parts[1].split(separator: ".", omittingEmptySubsequences: false)
+        guard labels.count >= 2, local.allSatisfy({ !$0.isEmpty && $0.unicodeScalars.allSatisfy(isAtom) }) else { return false }
+        return labels.allSatisfy { label in
+            (1...63).contains(label.utf8.count) && label.first != "-" && label.last != "-"
+                && label.unicodeScalars.allSatisfy { $0 == "-" || isAlphanumeric($0) }
+        }
+    }
+
+    private static func isAtom(_ scalar: Unicode.Scalar) -> Bool {
+        isAlphanumeric(scalar) || "!#$%&'*+-/=?^_`{|}~".unicodeScalars.contains(scalar)
+    }
+
+    /// Letters beyond ASCII are RFC 6531's.
+    private static func isAlphanumeric(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isAlphabetic || scalar.properties.numericType == .decimal
+    }
+}

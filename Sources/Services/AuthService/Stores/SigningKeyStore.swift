@@ -1,0 +1,73 @@
+import Crypto
+import Foundation
+import MartletCore
+import MartletPostgres
+
+/// A signing key as the service has it.
+struct StoredSigningKey: Equatable {
+    let id: String
+    let publicKey: Data
+    /// Nil when it was sealed under another internal secret.
+    let privateKey: Data?
+    let signsFrom: Date
+    var expires: Date?
+
+    static func make(signsFrom: Date) -> StoredSigningKey {
+        let key = P256.Signing.PrivateKey()
+        let id = Base64URL.encode(SymmetricKey(size: .bits128).withUnsafeBytes(Array.init))
+        return StoredSigningKey(
+            id: id, publicKey: key.publicKey.x963Representation, privateKey: key.rawRepresentation, signsFrom: signsFrom, expires: nil)
+    }
+
+    var signer: AccessTokenSigner? {
+        privateKey.flatMap { try? AccessTokenSigner(keyID: id, privateKey: $0) }
+    }
+}
+
+struct SigningKeyStore: Sendable {
+    let postgres: PostgresClient
+    let sealing: SymmetricKey
+
+    /// Lends all keys, in the order in which they sign, and keeps what `body` made of them. One copy of the service at a time.
+    func withKeys<Result: Sendable>(_ body: @Sendable (inout [StoredSigningKey]) throws -> Result) async throws -> Result {
+        try await postgres.withTransaction { transaction in
+            try await transaction.execute("LOCK TABLE auth.signing_keys IN SHARE ROW EXCLUSIVE MODE")
+            let before = try await transaction.query(
+                "SELECT id, public_key, sealed_private_key, signs_from, expires FROM auth.signing_keys ORDER BY signs_from, id"
+            ).map(key)
+            var keys = before
+            let result = try body(&keys)
+            for key in keys where !before.contains(key) { try await save(key, transaction) }
+            for key in before where !keys.contains(where: { $0.id == key.id }) {
+                try await transaction.execute("DELETE FROM auth.signing_keys WHERE id = \(key.id)")
+            }
+            return result
+        }
+    }
+
+    private func key(_ row: PostgresRow) throws -> StoredSigningKey {
+        let id: String = try row.decode(0)
+        let sealed: Data = try row.decode(2)
+        let box = try? AES.GCM.SealedBox(combined: sealed)
+        return StoredSigningKey(
+            id: id, publicKey: try row.decode(1),
+            privateKey: box.flatMap { try? AES.GCM.open($0, using: sealing, authenticating: Data(id.utf8)) },
+            signsFrom: try row.decode(3), expires: try row.decode(4))
+    }
+
+    private func save(_ key: StoredSigningKey, _ transaction: PostgresTransaction) async throws {
+        guard let privateKey = key.privateKey,
+            let sealed = try AES.GCM.seal(privateKey, using: sealing, authenticating: Data(key.id.utf8)).combined
+        else {
+            // Sealed by others: only its end can have changed.
+            try await transaction.execute("UPDATE auth.signing_keys SET expires = \(key.expires) WHERE id = \(key.id)")
+            return
+        }
+        try await transaction.execute(
+            """
+            INSERT INTO auth.signing_keys (id, public_key, sealed_private_key, signs_from, expires)
+            VALUES (\(key.id), \(key.publicKey), \(sealed), \(key.signsFrom), \(key.expires))
+            ON CONFLICT (id) DO UPDATE SET expires = excluded.expires
+            """)
+    }
+}

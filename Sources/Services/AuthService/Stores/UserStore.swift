@@ -1,0 +1,226 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletPostgres
+
+/// Where users live: an app, live or test.
+struct UserSpace: Sendable, Equatable {
+    var appID: String
+    var environment: AppEnvironment
+}
+
+/// How somebody says who they are when they sign in.
+enum UserIdentity: Sendable, Equatable {
+    case userName(UserName)
+    case email(EmailAddress)
+
+    /// No two identities spell the same.
+    var text: String {
+        switch self {
+        case .userName(let name): name.text
+        case .email(let address): address.text
+        }
+    }
+}
+
+/// What a new user comes with.
+struct NewUser: Sendable {
+    var userName: UserName?
+    var email: EmailAddress?
+    var passwordHash: String?
+    /// JSON objects.
+    var profile = "{}"
+    var privateProfile = "{}"
+}
+
+/// Which of a user's sessions end.
+enum EndedSessions: Sendable {
+    case none
+    case all(butFor: UUID?)
+
+    /// On a session `s`.
+    fileprivate var condition: PostgresQuery {
+        switch self {
+        case .none: "FALSE"
+        case .all(let kept): "s.id IS DISTINCT FROM \(kept)::uuid"
+        }
+    }
+}
+
+/// What of a user is to change; nil: nothing.
+struct UserChange: Sendable {
+    var userName: UserName?
+    var email: EmailAddress?
+    var isEmailVerified: Bool?
+    var passwordHash: String?
+    /// JSON objects, each instead of the whole former one.
+    var profile: String?
+    var privateProfile: String?
+    var isDisabled: Bool?
+}
+
+/// The end users of apps. Users are handed out as the JSON objects that clients get.
+struct UserStore: Sendable {
+    let postgres: PostgresClient
+
+    /// What signing in needs to know of an account.
+    struct Account: Sendable {
+        var id: UUID
+        /// Argon2id in PHC string format; nil: nobody can sign in by a password.
+        var passwordHash: String?
+        var isDisabled: Bool
+    }
+
+    struct Made: Sendable {
+        var id: UUID
+        /// The user as they see themselves.
+        var json: String
+    }
+
+    /// Makes a user with a first session.
+    ///
+    /// - Throws: `UserTaken` when somebody else has the name or the address.
+    func create(_ user: NewUser, session: NewSession, in space: UserSpace) async throws -> Made {
+        let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
+        return try await Self.noticingTaken {
+            let rows = try await postgres.query(
+                """
+                WITH made AS (
+                    INSERT INTO auth.users (id, app_id, environment, user_name, email, password, profile, private, last_sign_in)
+                    VALUES (\(id), \(space.appID), \(space.environment.rawValue), \(user.userName?.text), \(user.email?.text),
+                        \(user.passwordHash), \(user.profile)::jsonb, \(user.privateProfile)::jsonb, now())
+                    RETURNING *
+                ), session AS (
+                    INSERT INTO auth.sessions (id, user_id, device, expires)
+                    SELECT \(session.id), id, \(session.device), now() + \(session.lifetimeInSeconds) * interval '1 second' FROM made
+                )
+                SELECT \(Self.ownJSON) FROM made AS u
+                """)
+            return Made(id: id, json: try rows[0].decode(0))
+        }
+    }
+
+    func account(_ identity: UserIdentity, in space: UserSpace) async throws -> Account? {
+        let condition: PostgresQuery =
+            switch identity {
+            case .userName(let name): "user_name = \(name.text)"
+            case .email(let address): "email = \(address.text)"
+            }
+        return try await account(where: condition, in: space)
+    }
+
+    func account(_ id: UUID, in space: UserSpace) async throws -> Account? {
+        try await account(where: "id = \(id)", in: space)
+    }
+
+    private func account(where condition: PostgresQuery, in space: UserSpace) async throws -> Account? {
+        try await postgres.query(
+            """
+            SELECT id, password, disabled FROM auth.users
+            WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND \(condition)
+            """
+        ).first.map { Account(id: try $0.decode(0), passwordHash: try $0.decode(1), isDisabled: try $0.decode(2)) }
+    }
+
+    /// The user as they see themselves, or as the app's server does.
+    func find(_ id: UUID, in space: UserSpace) async throws -> String? {
+        try await postgres.query("SELECT \(Self.ownJSON) FROM auth.users AS u WHERE id = \(id) AND \(Self.isIn(space))").first?.decode(0)
+    }
+
+    /// The user as others see them. Who is disabled is not there.
+    func findPublic(_ id: UUID, in space: UserSpace) async throws -> String? {
+        try await postgres.query(
+            """
+            SELECT jsonb_build_object('id', id, 'userName', user_name, 'profile', profile, 'created', \(Self.time("created")))::text
+            FROM auth.users AS u WHERE id = \(id) AND NOT disabled AND \(Self.isIn(space))
+            """
+        ).first?.decode(0)
+    }
+
+    /// Users in the order in which they came, from behind `after`.
+    func list(after: UUID?, limit: Int, identity: UserIdentity?, in space: UserSpace) async throws -> [String] {
+        var condition: PostgresQuery = "TRUE"
+        if let after { condition = "id > \(after)" }
+        switch identity {
+        case .userName(let name): condition = "\(condition) AND user_name = \(name.text)"
+        case .email(let address): condition = "\(condition) AND email = \(address.text)"
+        case nil: break
+        }
+        return try await postgres.query(
+            "SELECT \(Self.ownJSON) FROM auth.users AS u WHERE \(Self.isIn(space)) AND \(condition) ORDER BY id LIMIT \(limit)"
+        ).map { try $0.decode(0) }
+    }
+
+    /// Changes a user and returns them as they are then; nil: there is none, or it is not as `where` demands.
+    ///
+    /// - Parameter ended: which of the user's sessions end with it.
+    /// - Throws: `UserTaken`.
+    func change(
+        _ id: UUID, _ change: UserChange, where condition: PostgresQuery = "TRUE", ending ended: EndedSessions = .none, in space: UserSpace
+    ) async throws -> String? {
+        try await Self.noticingTaken {
+            try await postgres.query(
+                """
+                WITH changed AS (
+                UPDATE auth.users AS u SET
+                    user_name = coalesce(\(change.userName?.text), user_name), email = coalesce(\(change.email?.text), email),
+                    email_verified = coalesce(
+                        \(change.isEmailVerified), email_verified AND email IS NOT DISTINCT FROM coalesce(\(change.email?.text), email)),
+                    password = coalesce(\(change.passwordHash), password),
+                    profile = coalesce(\(change.profile)::jsonb, profile), private = coalesce(\(change.privateProfile)::jsonb, private),
+                    disabled = coalesce(\(change.isDisabled), disabled), updated = now()
+                WHERE id = \(id) AND \(Self.isIn(space)) AND \(condition)
+                RETURNING u.*
+                ), ended AS (
+                    UPDATE auth.sessions AS s SET revoked = now() FROM changed
+                    WHERE \(ended.condition) AND s.user_id = changed.id AND s.revoked IS NULL
+                )
+                SELECT \(Self.ownJSON) FROM changed AS u
+                """
+            ).first?.decode(0)
+        }
+    }
+
+    /// Deletes a user with all sessions.
+    func delete(_ id: UUID, where condition: PostgresQuery = "TRUE", in space: UserSpace) async throws -> Bool {
+        try await postgres.execute("DELETE FROM auth.users AS u WHERE id = \(id) AND \(Self.isIn(space)) AND \(condition)") > 0
+    }
+
+    // MARK: SQL
+
+    static func isIn(_ space: UserSpace) -> PostgresQuery {
+        "u.app_id = \(space.appID) AND u.environment = \(space.environment.rawValue)"
+    }
+
+    /// Of the row `u`.
+    static let ownJSON: PostgresQuery = """
+        jsonb_build_object(
+            'id', u.id, 'userName', u.user_name, 'email', u.email, 'emailVerified', u.email_verified, 'isAnonymous', u.password IS NULL,
+            'profile', u.profile, 'private', u.private, 'disabled', u.disabled, 'created', \(time("u.created")),
+            'updated', \(time("u.updated")), 'lastSignIn', \(time("u.last_sign_in")))::text
+        """
+
+    private static func time(_ column: StaticString) -> PostgresQuery {
+        var query: PostgresQuery = "to_char("
+        query.append(unescaped: column)
+        query.append(" AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')")
+        return query
+    }
+
+    private static func noticingTaken<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as PostgresError where error.sqlState == "23505" {
+            switch error.constraint {
+            case "users_user_name": throw UserTaken(field: "userName")
+            case "users_email": throw UserTaken(field: "email")
+            default: throw error
+            }
+        }
+    }
+}
+
+/// Somebody else has this name or address.
+struct UserTaken: Error {
+    let field: String
+}

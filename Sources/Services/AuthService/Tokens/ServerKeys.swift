@@ -1,0 +1,21 @@
+import Crypto
+import Foundation
+import MartletCore
+
+/// Keys that every process of the service makes from the internal secret (HKDF, RFC 5869): none is stored.
+///
+/// With another internal secret all refresh tokens are void, and new signing keys are made.
+struct ServerKeys: Sendable {
+    /// Seals the private halves of signing keys.
+    let sealing: SymmetricKey
+    let refreshTokens: SymmetricKey
+
+    init(internalSecret: Secret) {
+        let secret = internalSecret.withValue { SymmetricKey(data: Data($0.utf8)) }
+        func derive(_ purpose: String) -> SymmetricKey {
+            HKDF<SHA256>.deriveKey(inputKeyMaterial: secret, info: Data("martlet auth \(purpose)".utf8), outputByteCount: 32)
+        }
+        sealing = derive("signing keys")
+        refreshTokens = derive("refresh tokens")
+    }
+}

@@ -1,0 +1,31 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import NIOCore
+
+/// Answers those who have signed in: `{"accessToken","expiresIn","refreshToken","user"}`.
+struct SignIns: Sendable {
+    let signingKeys: SigningKeys
+    let refreshTokens: RefreshTokens
+
+    /// - Parameters:
+    ///   - number: of the refresh token in its family.
+    ///   - user: the user's JSON, as they see themselves.
+    func answer(
+        _ session: UUID, number: Int32 = 0, userID: UUID, user: String, in space: UserSpace, status: HTTPResponse.Status = .ok
+    ) throws -> Response {
+        guard let signer = signingKeys.signer else { throw HTTPProblem(.unavailable) }
+        let token = AccessToken(
+            appID: space.appID, environment: space.environment, userID: userID.uuidString.lowercased(),
+            sessionID: session.uuidString.lowercased(), issued: Date())
+        let access = try signer.sign(token)
+        let refresh = refreshTokens.token(.init(session: session, number: number))
+        let seconds = AccessToken.lifetime.components.seconds
+        let text = #"{"accessToken":"\#(access)","expiresIn":\#(seconds),"refreshToken":"\#(refresh)","user":\#(user)}"#
+        var response = Response.json(ByteBuffer(string: text), status: status)
+        response.headers[.cacheControl] = "no-store"
+        return response
+    }
+}

@@ -1,0 +1,95 @@
+import Crypto
+public import Foundation
+public import MartletAPI
+
+/// What an access token says of the end user who presents it.
+///
+/// A JWT (RFC 7519) in the profile of RFC 9068, signed by ES256 (RFC 7518 §3.4). It is good for `lifetime` and is not renewed.
+public struct AccessToken: Codable, Sendable, Equatable {
+    public static let lifetime: Duration = .seconds(15 * 60)
+    /// What a token may have at most; ours are below 600 bytes.
+    public static let maximumSizeInBytes = 2_048
+
+    public var appID: String
+    public var environment: AppEnvironment
+    public var userID: String
+    public var sessionID: String
+    /// Seconds since 1970.
+    public var issued: Int64
+    /// Seconds since 1970.
+    public var expires: Int64
+
+    public init(appID: String, environment: AppEnvironment, userID: String, sessionID: String, issued: Date) {
+        self.appID = appID
+        self.environment = environment
+        self.userID = userID
+        self.sessionID = sessionID
+        self.issued = Int64(issued.timeIntervalSince1970)
+        self.expires = self.issued + Self.lifetime.components.seconds
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case appID = "aud"
+        case environment = "env"
+        case userID = "sub"
+        case sessionID = "sid"
+        case issued = "iat"
+        case expires = "exp"
+    }
+
+    /// The header of every token signed with the key: compared whole, so that nothing in it is a choice of the client's.
+    fileprivate static func header(keyID: String) -> String {
+        Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(keyID)","typ":"at+jwt"}"#.utf8))
+    }
+}
+
+/// Makes access tokens.
+public struct AccessTokenSigner: Sendable {
+    private let key: P256.Signing.PrivateKey
+    private let header: String
+
+    /// - Parameters:
+    ///   - keyID: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    ///   - privateKey: a scalar of P-256, 32 bytes.
+    public init(keyID: String, privateKey: Data) throws {
+        key = try P256.Signing.PrivateKey(rawRepresentation: privateKey)
+        header = AccessToken.header(keyID: keyID)
+    }
+
+    public func sign(_ token: AccessToken) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let signed = header + "." + Base64URL.encode(try encoder.encode(token))
+        return signed + "." + Base64URL.encode(try key.signature(for: Data(signed.utf8)).rawRepresentation)
+    }
+}
+
+/// Tells the tokens signed with one key from all others.
+public struct AccessTokenVerifier: Sendable {
+    public let keyID: String
+    private let key: P256.Signing.PublicKey
+    /// The encoded header with the dot behind it.
+    private let prefix: [UInt8]
+
+    /// Nil when the key is not a point of P-256.
+    public init?(_ key: KeyRing.SigningKey) {
+        guard let bytes = Base64URL.decode(key.publicKey), let point = try? P256.Signing.PublicKey(x963Representation: bytes) else { return nil }
+        keyID = key.id
+        self.key = point
+        prefix = Array((AccessToken.header(keyID: key.id) + ".").utf8)
+    }
+
+    /// What the token says, when this key has signed it. Whether it has expired is the caller's to look at.
+    ///
+    /// Costs some 100 µs: keep the answer.
+    public func token(from text: UnsafeRawBufferPointer) -> AccessToken? {
+        guard text.count <= AccessToken.maximumSizeInBytes, text.starts(with: prefix),
+            let end = text.lastIndex(of: UInt8(ascii: ".")), end > prefix.count,
+            let signature = Base64URL.decode(String(decoding: text[(end + 1)...], as: UTF8.self)),
+            let parsed = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
+            key.isValidSignature(parsed, for: UnsafeRawBufferPointer(rebasing: text[..<end])),
+            let payload = Base64URL.decode(String(decoding: text[prefix.count..<end], as: UTF8.self))
+        else { return nil }
+        return try? JSONDecoder().decode(AccessToken.self, from: payload)
+    }
+}

@@ -1,0 +1,62 @@
+public import Hummingbird
+import MartletAPI
+public import MartletCore
+
+/// The body of a call as an object whose members are all known: what nobody would read is refused, so that nobody believes it was.
+public struct BodyFields: Sendable {
+    private let object: JSONValue
+
+    /// - Parameter known: the members that the call takes.
+    /// - Throws: `invalid-json`, `payload-too-large`, `invalid-body` naming a member that is not known. An empty body is an empty object.
+    public init(_ request: Request, _ known: Set<String>, upTo limitInBytes: Int = 64 << 10) async throws {
+        let body = try await request.wholeBody(upTo: limitInBytes)
+        guard body.readableBytes > 0 else {
+            object = .object([])
+            return
+        }
+        do {
+            object = try JSONValue(parsing: body.readableBytesView)
+        } catch {
+            throw HTTPProblem(.invalidJSON, "\(error)")
+        }
+        guard case .object(let members) = object else { throw HTTPProblem(.invalidBody, "The body must be an object.") }
+        for member in members where !known.contains(member.name) {
+            throw HTTPProblem(.invalidBody, "This field is not known here.", field: member.name)
+        }
+    }
+
+    /// Nil where there is none, or null.
+    public func string(_ name: String) throws -> String? {
+        switch object[name] {
+        case .string(let text): text
+        case nil, .null: nil
+        default: throw HTTPProblem(.invalidBody, "This must be a string.", field: name)
+        }
+    }
+
+    public func requiredString(_ name: String) throws -> String {
+        guard let text = try string(name) else { throw HTTPProblem(.invalidBody, "This field is required.", field: name) }
+        return text
+    }
+
+    public func secret(_ name: String) throws -> Secret? { try string(name).map(Secret.init) }
+
+    public func flag(_ name: String) throws -> Bool? {
+        switch object[name] {
+        case .bool(let value): value
+        case nil, .null: nil
+        default: throw HTTPProblem(.invalidBody, "This must be true or false.", field: name)
+        }
+    }
+
+    /// The text of a JSON object.
+    public func object(_ name: String, upTo limitInBytes: Int) throws -> String? {
+        guard let value = object[name], value != .null else { return nil }
+        guard case .object = value else { throw HTTPProblem(.invalidBody, "This must be an object.", field: name) }
+        let text = value.text
+        guard text.utf8.count <= limitInBytes else {
+            throw HTTPProblem(.invalidBody, "This may have at most \(limitInBytes) bytes.", field: name)
+        }
+        return text
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletTesting
+import Testing
+
+@testable import AuthService
+
+@Suite struct ReadRevocationsTests {
+    private func news(_ auth: AuthApp, after number: Int64) async throws -> Revocations? {
+        let answer = try await auth.gateway.get("/internal/revocations?after=\(number)&wait=30")
+        return answer.status == 204 ? nil : try answer.decoded()
+    }
+
+    @Test func `A gateway that waits hears of every session that ends, and of none twice`() async throws {
+        try await UserClient.run { client in
+            let start = try #require(try await news(client.auth, after: -1))
+            #expect(start.sessions.isEmpty)
+            var last = start.last
+            for name in ["anna", "berta"] {
+                let tokens = try await client.signUp(name)
+                let known = last
+                async let waiting = news(client.auth, after: known)
+                try await Task.sleep(for: .milliseconds(50))
+                #expect(try await client.send("POST", "logout", as: tokens).status == 204)
+                let told = try #require(try await waiting)
+                #expect(Array(told.sessions.keys) == [tokens.sessionID])
+                let rest = try #require(told.sessions[tokens.sessionID]) - Int64(Date().timeIntervalSince1970)
+                #expect((900...970).contains(rest))
+                last = told.last
+            }
+            // Whoever starts, or comes from another time, gets all.
+            #expect(try await news(client.auth, after: -1)?.sessions.count == 2)
+            #expect(try await news(client.auth, after: 1_000_000)?.sessions.count == 2)
+        }
+    }
+
+    @Test func `Sessions that ended at once by the hundred are all told`() async throws {
+        try await UserClient.run { client in
+            let tokens = try await withThrowingTaskGroup(of: Tokens.self) { group in
+                for number in 0..<60 {
+                    group.addTask {
+                        var other = client
+                        other.address = "0:\(number)"
+                        return try Tokens(try await other.send("POST", "anonymous"))
+                    }
+                }
+                return try await group.reduce(into: [Tokens]()) { $0.append($1) }
+            }
+            var (last, told): (Int64, Set<String>) = (try #require(try await news(client.auth, after: -1)).last, [])
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for token in tokens { group.addTask { _ = try await client.send("POST", "logout", as: token) } }
+                while told.count < tokens.count {
+                    let more = try #require(try await news(client.auth, after: last))
+                    told.formUnion(more.sessions.keys)
+                    last = more.last
+                }
+                try await group.waitForAll()
+            }
+            #expect(told == Set(tokens.map(\.sessionID)))
+        }
+    }
+
+    @Test(arguments: ["after=x", "wait=31", "wait=-1"])
+    func `What is malformed is refused`(query: String) async throws {
+        try await AuthApp.run { auth in
+            let answer = try await auth.gateway.get("/internal/revocations?" + query)
+            #expect(answer.isProblem(.invalidParameter))
+        }
+    }
+
+    @Test func `Nobody else may ask`() async throws {
+        try await UserClient.run { client in
+            let principal = Principal(kind: .master, appID: client.app.id, appNumber: 1, environment: .live, credentialID: "c")
+            for (asking, code) in [(principal, ErrorCode.forbidden), (nil, .unauthorized)] {
+                let answer = try await client.auth.gateway.asking(as: asking).get("/internal/revocations?after=-1")
+                #expect(answer.isProblem(code))
+            }
+        }
+    }
+}

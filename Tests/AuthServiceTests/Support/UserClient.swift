@@ -1,0 +1,84 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import AuthService
+
+/// The users of one app, asked for as an app on a device asks, and as its server does.
+struct UserClient: Sendable {
+    let auth: AuthApp
+    let app: App
+    var environment = AppEnvironment.live
+    var address = "0:1"
+
+    static func run(_ body: @Sendable (UserClient) async throws -> Void) async throws {
+        try await AuthApp.run { auth in
+            try await body(UserClient(auth: auth, app: try await auth.apps.create(name: "Shop")))
+        }
+    }
+
+    private func principal(_ kind: Principal.Kind, _ tokens: Tokens?) -> Principal {
+        Principal(
+            kind: kind, appID: app.id, appNumber: app.number, environment: environment, credentialID: "c", userID: tokens?.userID,
+            sessionID: tokens?.sessionID)
+    }
+
+    /// - Parameter tokens: of whoever is signed in; the gateway has looked at them.
+    func send(_ method: String, _ path: String, _ body: String? = nil, as tokens: Tokens? = nil) async throws -> Answer {
+        try await auth.gateway.asking(as: principal(.client, tokens))
+            .send(method, "/auth/" + path, body, headers: [HeaderName.address: address])
+    }
+
+    func master(_ method: String, _ path: String, _ body: String? = nil) async throws -> Answer {
+        try await auth.gateway.asking(as: principal(.master, nil)).send(method, "/auth/" + path, body)
+    }
+
+    /// Signs up with a user name.
+    func signUp(_ name: String = "anna", password: String = "correct horse", more: String = "") async throws -> Tokens {
+        let answer = try await send("POST", "signup", #"{"userName":"\#(name)","password":"\#(password)"\#(more)}"#)
+        try #require(answer.status == 201, "\(answer)")
+        return try Tokens(answer)
+    }
+
+    func logIn(_ name: String = "anna", password: String = "correct horse") async throws -> Answer {
+        try await send("POST", "login", #"{"userName":"\#(name)","password":"\#(password)"}"#)
+    }
+
+    func refresh(_ token: String) async throws -> Answer {
+        try await send("POST", "refresh", #"{"refreshToken":"\#(token)"}"#)
+    }
+
+    /// A number from the database.
+    func count(_ query: PostgresQuery) async throws -> Int {
+        try await auth.postgres.query(query)[0].decode(0)
+    }
+}
+
+/// What an app has after signing in.
+struct Tokens: Sendable {
+    let access: String
+    let refresh: String
+    let userID: String
+    let sessionID: String
+
+    init(_ answer: Answer) throws {
+        access = try #require(answer.string("accessToken"))
+        refresh = try #require(answer.string("refreshToken"))
+        userID = try #require(answer.string("user.id"))
+        let payload = try #require(Base64URL.decode(access.split(separator: ".")[1]))
+        let token = try JSONDecoder().decode(AccessToken.self, from: payload)
+        sessionID = token.sessionID
+        #expect(token.userID == userID)
+    }
+}
+
+extension Answer {
+    /// The text of a string in the body.
+    func string(_ path: String) -> String? {
+        let value = path.split(separator: ".").reduce(json) { $0?[$1] }
+        return if case .string(let text) = value { text } else { nil }
+    }
+}

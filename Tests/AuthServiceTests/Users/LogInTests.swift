@@ -1,0 +1,118 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import AuthService
+
+@Suite struct LogInTests {
+    @Test func `By name and by address, on several devices`() async throws {
+        try await UserClient.run { client in
+            let first = try await client.signUp(more: #","email":"anna@example.org""#)
+            let byName = try await client.send("POST", "login", #"{"userName":"Anna","password":"correct horse","device":"tablet"}"#)
+            #expect(byName.status == 200 && byName.string("user.id") == first.userID, "\(byName)")
+            let byAddress = try await client.send("POST", "login", #"{"email":"ANNA@example.org","password":"correct horse"}"#)
+            #expect(byAddress.status == 200, "\(byAddress)")
+            let list = try await client.send("GET", "sessions", as: try Tokens(byName))
+            #expect(list["count"] == "3")
+            #expect(list["data.1.device"] == #""tablet""# && list["data.1.current"] == "true" && list["data.0.current"] == "false")
+        }
+    }
+
+    /// One refusal for all, whatever is wrong.
+    @Test func `What fails tells nothing`() async throws {
+        try await UserClient.run { client in
+            let tokens = try await client.signUp()
+            _ = try await client.signUp("berta")
+            _ = try await client.send("POST", "anonymous")
+            #expect(try await client.master("PATCH", "users/\(tokens.userID)", #"{"disabled":true}"#).status == 200)
+            var texts: Set<String> = []
+            for body in [
+                #"{"userName":"berta","password":"correct horsf"}"#, #"{"userName":"nobody","password":"correct horse"}"#,
+                #"{"userName":"anna","password":"correct horse"}"#, #"{"email":"nobody@example.org","password":"correct horse"}"#,
+                #"{"userName":"berta","password":""}"#,
+            ] {
+                let answer = try await client.send("POST", "login", body)
+                #expect(answer.isProblem(.signInFailed), "\(body): \(answer)")
+                texts.insert(answer.text)
+            }
+            #expect(texts.count == 1)
+            var other = client
+            other.environment = .test
+            #expect(try await other.logIn("berta").isProblem(.signInFailed))
+        }
+    }
+
+    @Test func `An account that does not exist costs as much as one that does`() async throws {
+        let hasher = try PasswordHasher(concurrency: 1)
+        let running = Task { try await hasher.run() }
+        let hash = try PasswordHash.make(of: Secret("correct horse"))
+        #expect(hasher.decoy.split(separator: "$").prefix(3) == hash.split(separator: "$").prefix(3))
+        #expect(try await hasher.verify(Secret("wrong"), against: hash) == false)
+        #expect(try await hasher.verify(Secret("wrong"), against: nil) == false)
+        #expect(try await hasher.verify(Secret("correct horse"), against: hash))
+        running.cancel()
+        _ = await running.result
+    }
+
+    @Test func `Guessing at an account gets slow, for everybody, and stays slow when many guess at once`() async throws {
+        try await UserClient.run { client in
+            _ = try await client.signUp()
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<30 { group.addTask { try await client.logIn(password: "wrong horse").status } }
+                return try await group.reduce(into: [Int]()) { $0.append($1) }
+            }
+            #expect(statuses.count { $0 == 401 } <= 8, "\(statuses)")
+            #expect(statuses.allSatisfy { $0 == 401 || $0 == 429 })
+            _ = try await client.auth.postgres.execute("UPDATE auth.attempts SET not_before = now() + interval '1 minute' WHERE failures > 4")
+            let refused = try await client.logIn()
+            #expect(refused.isProblem(.tooManyRequests), "\(refused)")
+            #expect(try #require(refused.header("retry-after").flatMap { Int($0) }) > 30)
+            // A name that nobody has is treated alike.
+            for _ in 0..<6 { _ = try await client.logIn("nobody") }
+            _ = try await client.auth.postgres.execute("UPDATE auth.attempts SET not_before = now() + interval '1 minute' WHERE failures > 4")
+            #expect(try await client.logIn("nobody").isProblem(.tooManyRequests))
+            // When the time is up the right password opens it, and what was counted is forgotten.
+            _ = try await client.auth.postgres.execute("UPDATE auth.attempts SET not_before = now()")
+            #expect(try await client.logIn().status == 200)
+            for _ in 0..<5 { #expect(try await client.logIn(password: "wrong horse").status == 401) }
+        }
+    }
+
+    @Test func `A flood of log-ins is refused instead of queued without end`() async throws {
+        let hasher = try PasswordHasher(concurrency: 1, maximumWaiting: 2)
+        let running = Task { try await hasher.run() }
+        let refused = await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    do {
+                        _ = try await hasher.verify(Secret("x"), against: nil)
+                        return false
+                    } catch let problem as HTTPProblem {
+                        return problem.code == .tooManyRequests
+                    } catch {
+                        return false
+                    }
+                }
+            }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(refused >= 10)
+        running.cancel()
+        _ = await running.result
+    }
+
+    @Test(arguments: [
+        (#"{"password":"correct horse"}"#, "userName"), (#"{"userName":"anna","email":"a@b.org","password":"correct horse"}"#, "userName"),
+        (#"{"userName":"anna"}"#, "password"), (#"{"userName":"anna","password":"x","otp":1}"#, "otp"),
+    ])
+    func `What is malformed says what`(body: String, field: String) async throws {
+        try await UserClient.run { client in
+            let answer = try await client.send("POST", "login", body)
+            #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")
+        }
+    }
+}

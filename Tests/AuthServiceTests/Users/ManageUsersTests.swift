@@ -1,0 +1,64 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import AuthService
+
+@Suite struct ManageUsersTests {
+    @Test func `The app's server lists users page by page, finds and reads them`() async throws {
+        try await UserClient.run { client in
+            var made: [String] = []
+            for number in 0..<5 { made.append(try await client.signUp("user\(number)", more: #","email":"u\#(number)@example.org""#).userID) }
+            let first = try await client.master("GET", "users?limit=2")
+            #expect(first["count"] == "2" && first.string("data.0.id") == made[0] && first.string("next") == made[1], "\(first)")
+            let second = try await client.master("GET", "users?limit=3&after=\(made[1])")
+            #expect(second["count"] == "3" && second["next"] == nil && second.string("data.2.id") == made[4], "\(second)")
+            #expect(try await client.master("GET", "users?userName=USER3").string("data.0.id") == made[3])
+            #expect(try await client.master("GET", "users?email=u2@example.org").string("data.0.id") == made[2])
+            #expect(try await client.master("GET", "users?userName=nobody")["count"] == "0")
+            let one = try await client.master("GET", "users/\(made[0])")
+            #expect(one["email"] == #""u0@example.org""# && one["private"] == "{}", "\(one)")
+            for query in ["limit=0", "limit=1001", "limit=x", "after=x", "color=red"] {
+                #expect(try await client.master("GET", "users?" + query).isProblem(.invalidParameter), "\(query)")
+            }
+            var other = client
+            other.environment = .test
+            #expect(try await other.master("GET", "users")["count"] == "0")
+            #expect(try await other.master("GET", "users/\(made[0])").isProblem(.userNotFound))
+        }
+    }
+
+    @Test func `Disabling and a new password end all sessions`() async throws {
+        try await UserClient.run { client in
+            let anna = try await client.signUp()
+            #expect(try await client.master("PATCH", "users/\(anna.userID)", #"{"disabled":true}"#)["disabled"] == "true")
+            #expect(try await client.refresh(anna.refresh).isProblem(.invalidToken))
+            #expect(try await client.send("GET", "users/\(anna.userID)").isProblem(.userNotFound))
+            #expect(try await client.logIn().isProblem(.signInFailed))
+            #expect(try await client.master("PATCH", "users/\(anna.userID)", #"{"disabled":false}"#).status == 200)
+            let again = try Tokens(try await client.logIn())
+            #expect(try await client.master("PATCH", "users/\(anna.userID)", #"{"password":"set by staff"}"#).status == 200)
+            #expect(try await client.refresh(again.refresh).isProblem(.invalidToken))
+            #expect(try await client.logIn(password: "set by staff").status == 200)
+            #expect(try await client.master("DELETE", "users/\(anna.userID)").status == 204)
+            #expect(try await client.master("DELETE", "users/\(anna.userID)").isProblem(.userNotFound))
+        }
+    }
+
+    @Test func `Apps on devices manage nobody`() async throws {
+        try await UserClient.run { client in
+            let anna = try await client.signUp(), berta = try await client.signUp("berta")
+            let calls: [(String, String, String?)] = [
+                ("GET", "users", nil), ("PATCH", "users/\(berta.userID)", #"{"disabled":true}"#), ("DELETE", "users/\(berta.userID)", nil),
+                ("PATCH", "users/\(anna.userID)", #"{"emailVerified":true}"#), ("GET", "users?email=a@b.org", nil),
+            ]
+            for (method, path, body) in calls {
+                #expect(try await client.send(method, path, body, as: anna).isProblem(.forbidden), "\(method) \(path)")
+            }
+            #expect(try await client.count("SELECT count(*) FROM auth.users WHERE NOT disabled AND NOT email_verified") == 2)
+        }
+    }
+}

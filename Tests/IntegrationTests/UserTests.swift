@@ -1,0 +1,90 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletPostgres
+import Testing
+
+extension IntegrationTests {
+    /// End users, as an app on a device has them.
+    @Suite(.localServer)
+    struct UserTests {
+        let server: LocalServer
+        let client: Client
+        let master: Client
+
+        init() throws {
+            server = try .current
+            client = Client(server.connection)
+            master = .master(server.connection)
+        }
+
+        private func signUp(_ name: String) async throws -> (tokens: Reply, client: Client) {
+            let tokens = try await client.post("auth/signup", #"{"userName":"\#(name)","password":"correct horse"}"#)
+            try #require(tokens.status == 201, "\(tokens)")
+            for kind in ["accessToken", "refreshToken"] { server.note(secret: try #require(tokens.string(kind))) }
+            server.note(secret: "correct horse")
+            return (tokens, client.adding("authorization", "Bearer \(try #require(tokens.string("accessToken")))"))
+        }
+
+        @Test func `Who is signed in owns what they store, and others do not see it`() async throws {
+            let (anna, asAnna) = try await signUp("anna")
+            let (_, asBerta) = try await signUp("berta")
+            let rules = #"{"rules":{"create":["authenticated"],"get":["field:by"],"find":["field:by"],"update":["field:by"]}}"#
+            let set = try await master.send("PUT", "collections/Diary/rules", rules)
+            #expect(set.status == 200, "\(set)")
+            let id = try #require(anna.string("user.id"))
+            let made = try await asAnna.post("storage/Diary", #"{"_id":"d1","by":"\#(id)","text":"mine"}"#)
+            #expect(made.status == 201, "\(made)")
+            #expect(try await asAnna.get("storage/Diary/d1").status == 200)
+            #expect(try await asBerta.get("storage/Diary/d1").status == 404)
+            #expect(try await client.get("storage/Diary/d1").status == 403)
+            #expect(try await client.post("storage/Diary", "{}").status == 403)
+        }
+
+        @Test func `A session that ends is refused by the gateway within two seconds, everywhere`() async throws {
+            let (tokens, asUser) = try await signUp("carla")
+            #expect(try await asUser.get("auth/me").status == 200)
+            #expect(try await asUser.get("storage/Notes").status == 200)
+            #expect(try await asUser.post("auth/logout", "").status == 204)
+            try await eventually("the token is refused", within: .seconds(2)) { try await asUser.get("storage/Notes").status == 401 }
+            #expect(try await asUser.get("auth/me").isProblem(.invalidToken))
+            let refresh = try await client.post("auth/refresh", #"{"refreshToken":"\#(try #require(tokens.string("refreshToken")))"}"#)
+            #expect(refresh.isProblem(.invalidToken), "\(refresh)")
+        }
+
+        @Test func `Sessions and keys outlive every process`() async throws {
+            let (tokens, asUser) = try await signUp("dora")
+            for name in ["auth", "gateway", "postgres"] { try await server.restart(name) }
+            try await eventually("everything is ready", within: .seconds(60)) { await server.isEverythingReady() }
+            try await eventually("the token is good", within: .seconds(20)) { try await asUser.get("auth/me").status == 200 }
+            let refreshed = try await client.post("auth/refresh", #"{"refreshToken":"\#(try #require(tokens.string("refreshToken")))"}"#)
+            #expect(refreshed.status == 200, "\(refreshed)")
+        }
+
+        @Test func `While auth is away who is signed in goes on`() async throws {
+            let (_, asUser) = try await signUp("elsa")
+            try await server.withoutSupervisor {
+                try server.signal("auth", SIGKILL)
+                for number in 0..<10 {
+                    let made = try await asUser.post("storage/Notes", #"{"n":\#(number)}"#)
+                    #expect(made.status == 201, "\(made)")
+                }
+            }
+            try await eventually("everything is ready", within: .seconds(60)) { await server.isEverythingReady() }
+        }
+
+        @Test func `Nobody makes a token of their own`() async throws {
+            let (tokens, _) = try await signUp("frida")
+            let token = try #require(tokens.string("accessToken"))
+            let keys = try await Client(url: client.url, appKey: client.appKey, headers: [:]).get("auth/jwks")
+            #expect(keys.status == 200 && keys["keys.0.alg"] == #""ES256""#, "\(keys)")
+            let parts = token.split(separator: ".").map(String.init)
+            let none = Base64URL.encode(Array(#"{"alg":"none","typ":"at+jwt"}"#.utf8))
+            for forged in ["\(none).\(parts[1]).", "\(parts[0]).\(parts[1]).AAAA", "x", token.uppercased()] {
+                let answer = try await client.adding("authorization", "Bearer \(forged)").get("auth/me")
+                #expect(answer.isProblem(.invalidToken), "\(answer)")
+            }
+            #expect(try await client.adding("x-martlet-user", "0190163d-8694-739b-aea5-966c26f8ad91").get("auth/me").status == 401)
+        }
+    }
+}
