@@ -2,14 +2,14 @@ import Foundation
 import Testing
 import Yams
 
-/// `docs/openapi.yaml`, the storage service's `Routes.swift` and `gateway/routes.json` say the same.
+/// `docs/openapi.yaml`, the services' `Routes.swift` and `gateway/routes.json` say the same.
 ///
 /// Parameters are compared by place, not by name: the router knows one name for one place in a path.
 @Suite struct OpenAPITests {
     @Test("docs/openapi.yaml has every route of the code, and no other")
     func routesAreDocumented() throws {
         let documented = Set(try OpenAPIDocument.read().operations.map(\.call))
-        let coded = Set(try StorageRoutes.read().map { "\($0.method) /api/{}\($0.path)" })
+        let coded = Set(try CodedRoutes.read().map { "\($0.method) /api/{}\($0.path)" })
         #expect(!coded.isEmpty)
         #expect(coded.subtracting(documented).sorted() == [], "in the code only")
         #expect(documented.subtracting(coded).sorted() == [], "in docs/openapi.yaml only")
@@ -18,11 +18,10 @@ import Yams
     @Test("every documented route is reachable through the gateway, at the path the service knows")
     func routesAreReachable() throws {
         let gateway = try GatewayRoutes.read()
-        let coded = Set(try StorageRoutes.read().map { "\($0.method) \($0.path)" })
+        let coded = Set(try CodedRoutes.read().map { "\($0.upstream) \($0.method) \($0.path)" })
         for operation in try OpenAPIDocument.read().operations {
             let target = gateway.target(of: operation)
-            #expect(target?.upstream == "storage", "\(operation.call)")
-            let call = "\(operation.method) \(target?.path ?? "nowhere")"
+            let call = "\(target?.upstream ?? "nobody") \(operation.method) \(target?.path ?? "nowhere")"
             #expect(coded.contains(call), "\(operation.call) goes to \(call)")
         }
     }
@@ -76,12 +75,14 @@ private struct OpenAPIDocument {
     }
 }
 
-private enum StorageRoutes {
-    /// The `router.on(.method, "path", …)` lines; `:name` becomes `{}`.
-    static func read() throws -> [(method: String, path: String)] {
-        let text = try Repository.text("Sources/Services/StorageService/Routes.swift")
-        return text.matches(of: /router\.on\(\.([a-z]+), "([^"]+)"/).map { match in
-            (String(match.1).uppercased(), "/" + String(match.2).replacing(/:[A-Za-z]+|\*\*/, with: "{}"))
+private enum CodedRoutes {
+    /// The `router.on(.method, "path", …)` lines but those between our own processes; `:name` becomes `{}`.
+    static func read() throws -> [(upstream: String, method: String, path: String)] {
+        try [("storage", "StorageService"), ("auth", "AuthService")].flatMap { upstream, folder in
+            let text = try Repository.text("Sources/Services/\(folder)/Routes.swift")
+            return text.matches(of: /router\.on\(\.([a-z]+), "([^"]+)"/).filter { !$0.2.hasPrefix("internal/") }.map { match in
+                (upstream, String(match.1).uppercased(), "/" + String(match.2).replacing(/:[A-Za-z]+|\*\*/, with: "{}"))
+            }
         }
     }
 }
