@@ -61,6 +61,16 @@ extension IntegrationTests {
             #expect(refreshed.status == 200, "\(refreshed)")
         }
 
+        @Test func `Whoever comes for new tokens may send one that has expired`() async throws {
+            let (tokens, asUser) = try await signUp("gerda")
+            let stale = client.adding("authorization", "Bearer x")
+            #expect(try await stale.get("auth/me").status == 401)
+            let refreshed = try await stale.post("auth/refresh", #"{"refreshToken":"\#(try #require(tokens.string("refreshToken")))"}"#)
+            #expect(refreshed.status == 200, "\(refreshed)")
+            #expect(try await stale.post("auth/login", #"{"userName":"gerda","password":"correct horse"}"#).status == 200)
+            #expect(try await asUser.get("auth/sessions")["count"] == "2")
+        }
+
         @Test func `While auth is away who is signed in goes on`() async throws {
             let (_, asUser) = try await signUp("elsa")
             try await server.withoutSupervisor {

@@ -17,9 +17,9 @@ extension AuthService {
 
         // One's own account
         router.on(.get, "auth/me", ReadMe(users: users))
-        router.on(.patch, "auth/me", ChangeMe(users: users))
+        router.on(.patch, "auth/me", ChangeMe(check: passwordCheck))
         router.on(.delete, "auth/me", DeleteMe(check: passwordCheck))
-        router.on(.post, "auth/me/upgrade", UpgradeMe(users: users, hasher: hasher))
+        router.on(.post, "auth/me/upgrade", UpgradeMe(users: users, attempts: attempts, hasher: hasher))
         router.on(.put, "auth/me/password", ChangePassword(check: passwordCheck))
         router.on(.put, "auth/me/email", ChangeEmail(check: passwordCheck))
         router.on(.get, "auth/sessions", ListSessions(sessions: sessions))

@@ -4,7 +4,8 @@ public import MartletAPI
 
 /// What an access token says of the end user who presents it.
 ///
-/// A JWT (RFC 7519) in the profile of RFC 9068, signed by ES256 (RFC 7518 §3.4). It is good for `lifetime` and is not renewed.
+/// A JWT (RFC 7519) of the type of RFC 9068, without that profile's `iss`, `client_id` and `jti`, signed by ES256 (RFC 7518 §3.4). It is good
+/// for `lifetime` and is not renewed.
 public struct AccessToken: Codable, Sendable, Equatable {
     public static let lifetime: Duration = .seconds(15 * 60)
     /// What a token may have at most; ours are below 600 bytes.

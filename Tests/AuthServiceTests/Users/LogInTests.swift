@@ -82,6 +82,21 @@ import Testing
         }
     }
 
+    @Test func `What was refused before the password was looked at counts for nothing`() async throws {
+        try await UserClient.run { client in
+            _ = try await client.signUp()
+            for _ in 0..<4 { #expect(try await client.logIn(password: "wrong horse").status == 401) }
+            // The address has to wait: the account is not charged.
+            let address = AttemptStore.Limit.address(client.address, in: UserSpace(appID: client.app.id, environment: .live)).key
+            let held = try await client.auth.postgres.execute(
+                "UPDATE auth.attempts SET failures = 150, not_before = now() + interval '1 minute' WHERE key = \(address)")
+            #expect(held == 1)
+            for _ in 0..<10 { #expect(try await client.logIn(password: "wrong horse").isProblem(.tooManyRequests)) }
+            _ = try await client.auth.postgres.execute("DELETE FROM auth.attempts WHERE failures > 100")
+            #expect(try await client.logIn().status == 200)
+        }
+    }
+
     @Test func `A flood of log-ins is refused instead of queued without end`() async throws {
         let hasher = try PasswordHasher(concurrency: 1, maximumWaiting: 2)
         let running = Task { try await hasher.run() }
@@ -107,7 +122,8 @@ import Testing
 
     @Test(arguments: [
         (#"{"password":"correct horse"}"#, "userName"), (#"{"userName":"anna","email":"a@b.org","password":"correct horse"}"#, "userName"),
-        (#"{"userName":"anna"}"#, "password"), (#"{"userName":"anna","password":"x","otp":1}"#, "otp"),
+        (#"{"userName":"anna"}"#, "password"),
+        (#"{"userName":"anna","password":"x","device":"\#(String(repeating: "👨‍👩‍👧‍👦", count: 40))"}"#, "device"), (#"{"userName":"anna","password":"x","otp":1}"#, "otp"),
     ])
     func `What is malformed says what`(body: String, field: String) async throws {
         try await UserClient.run { client in

@@ -48,6 +48,51 @@ import Testing
         }
     }
 
+    /// A log-in that began before and ends after the change, by the old password, leaves no session behind.
+    @Test func `No log-in slips through while a password changes`() async throws {
+        try await UserClient.run { client in
+            let anna = try await client.signUp()
+            let user = try #require(UUID(uuidString: anna.userID))
+            let session = UUID()
+            // The log-in's statement, held before its commit.
+            let (inserted, didInsert) = AsyncStream.makeStream(of: Void.self)
+            let (wanted, commit) = AsyncStream.makeStream(of: Void.self)
+            async let logIn: Void = client.auth.postgres.withTransaction { transaction in
+                try await transaction.execute("UPDATE auth.users SET last_sign_in = now() WHERE id = \(user)")
+                try await transaction.execute(
+                    "INSERT INTO auth.sessions (id, user_id, expires) VALUES (\(session), \(user), now() + interval '1 day')")
+                didInsert.finish()
+                for await _ in wanted {}
+            }
+            for await _ in inserted {}
+            async let change = client.master("PATCH", "users/\(anna.userID)", #"{"password":"set by staff"}"#)
+            // Until it waits for the row.
+            try await client.auth.database.withSuperuser { superuser in
+                for _ in 0..<400 {
+                    let count: Int = try await superuser.query(
+                        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")[0].decode(0)
+                    if count > 0 { break }
+                    try await Task.sleep(for: .milliseconds(25))
+                }
+            }
+            commit.finish()
+            try await logIn
+            let changed = try await change
+            #expect(changed.status == 200, "\(changed)")
+            #expect(try await client.count("SELECT count(*) FROM auth.sessions WHERE revoked IS NULL") == 0)
+        }
+    }
+
+    @Test func `A password needs something to go with it`() async throws {
+        try await UserClient.run { client in
+            let nobody = try Tokens(try await client.send("POST", "anonymous"))
+            let refused = try await client.master("PATCH", "users/\(nobody.userID)", #"{"password":"set by staff"}"#)
+            #expect(refused.isProblem(.invalidBody, field: "password"), "\(refused)")
+            #expect(try await client.master("PATCH", "users/\(nobody.userID)", #"{"password":"set by staff","userName":"dora"}"#).status == 200)
+            #expect(try await client.logIn("dora", password: "set by staff").status == 200)
+        }
+    }
+
     @Test func `Apps on devices manage nobody`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp(), berta = try await client.signUp("berta")

@@ -15,7 +15,9 @@ CREATE TABLE auth.users (
     created timestamptz NOT NULL DEFAULT now(),
     updated timestamptz NOT NULL DEFAULT now(),
     last_sign_in timestamptz,
-    CHECK (password IS NULL OR user_name IS NOT NULL OR email IS NOT NULL)
+    CONSTRAINT users_password_needs_name CHECK (password IS NULL OR user_name IS NOT NULL OR email IS NOT NULL),
+    -- As text, with all numbers written out.
+    CONSTRAINT users_profile_size CHECK (octet_length(profile::text) <= 65536 AND octet_length(private::text) <= 65536)
 );
 
 CREATE UNIQUE INDEX users_user_name ON auth.users (app_id, environment, user_name);
@@ -81,7 +83,8 @@ CREATE TRIGGER key_ring AFTER INSERT OR UPDATE OR DELETE ON auth.signing_keys
 -- How often signing in was tried in vain, by SHA-256 of whatever is counted. Lost in a crash, which is no harm.
 CREATE UNLOGGED TABLE auth.attempts (
     key bytea PRIMARY KEY CHECK (length(key) = 32),
-    failures integer NOT NULL,
+    -- Seeps away with time, so not a whole number.
+    failures double precision NOT NULL,
     -- No attempt counts, nor is looked at, before.
     not_before timestamptz NOT NULL,
     updated timestamptz NOT NULL

@@ -16,27 +16,32 @@ struct AttemptStore: Sendable {
         let key: Data
         /// Failures without a pause.
         let free: Int
+        /// After how long one failure is forgotten.
+        let secondsPerFailure: Int
         let longestPauseInSeconds: Int
 
-        /// Some 300 guesses a day.
+        /// Some 300 guesses a day for each of the ways to name an account.
         static func account(_ identity: String, in space: UserSpace) -> Limit {
-            Limit("account", space, identity, free: 5, longestPauseInSeconds: 300)
+            Limit("account", space, identity, free: 5, secondsPerFailure: 600, longestPauseInSeconds: 300)
         }
 
-        /// Many people may share an address.
+        /// Many people may share an address: 100 failures an hour, beyond that some 60.
         static func address(_ address: String, in space: UserSpace) -> Limit {
-            Limit("address", space, address, free: 100, longestPauseInSeconds: 60)
+            Limit("address", space, address, free: 100, secondsPerFailure: 36, longestPauseInSeconds: 60)
         }
 
-        /// New accounts of one address, of which none is taken back.
-        static func newAccounts(_ address: String, in space: UserSpace) -> Limit {
-            Limit("new", space, address, free: 100, longestPauseInSeconds: 60)
+        /// Names asked for, by making or naming an account: each tells whether somebody has it. None is taken back.
+        static func names(_ address: String, in space: UserSpace) -> Limit {
+            Limit("names", space, address, free: 100, secondsPerFailure: 36, longestPauseInSeconds: 60)
         }
 
-        private init(_ kind: String, _ space: UserSpace, _ what: String, free: Int, longestPauseInSeconds: Int) {
+        private init(
+            _ kind: String, _ space: UserSpace, _ what: String, free: Int, secondsPerFailure: Int, longestPauseInSeconds: Int
+        ) {
             let text = [kind, space.appID, space.environment.rawValue, what].joined(separator: "\u{0}")
             key = Data(SHA256.hash(data: Data(text.utf8)))
             self.free = free
+            self.secondsPerFailure = secondsPerFailure
             self.longestPauseInSeconds = longestPauseInSeconds
         }
     }
@@ -55,26 +60,35 @@ struct AttemptStore: Sendable {
         }
     }
 
-    /// An hour without an attempt and it starts afresh.
     private func count(_ limit: Limit) async throws -> Bool {
+        let failures: PostgresQuery =
+            "(greatest(0, a.failures - extract(epoch FROM clock_timestamp() - a.updated) / \(Int64(limit.secondsPerFailure))) + 1)"
         let (free, longest) = (Int64(limit.free), Int64(limit.longestPauseInSeconds))
+        // The clock's time, not the statement's: whoever waited for the row began before the other one's pause of nothing.
         return try await postgres.execute(
             """
-            INSERT INTO auth.attempts AS a (key, failures, not_before, updated) VALUES (\(limit.key), 1, now(), now())
+            INSERT INTO auth.attempts AS a (key, failures, not_before, updated)
+            VALUES (\(limit.key), 1, clock_timestamp(), clock_timestamp())
             ON CONFLICT (key) DO UPDATE SET
-                failures = CASE WHEN a.updated < now() - interval '1 hour' THEN 1 ELSE a.failures + 1 END,
-                not_before = now() + interval '1 second' * CASE
-                    WHEN a.updated < now() - interval '1 hour' OR a.failures < \(free) THEN 0
-                    ELSE least(power(2, least(a.failures - \(free), 20)), \(longest)) END,
-                updated = now()
-            WHERE a.not_before <= now()
+                failures = \(failures), updated = clock_timestamp(),
+                not_before = clock_timestamp() + interval '1 second' * CASE
+                    WHEN \(failures) < \(free) THEN 0 ELSE least(power(2, least(\(failures) - \(free), 20)), \(longest)) END
+            WHERE a.not_before <= clock_timestamp()
             """) > 0
+    }
+
+    /// The attempts were none: nobody looked at what they brought.
+    func takeBack(_ limits: [Limit]) async throws {
+        for limit in limits {
+            try await postgres.execute(
+                "UPDATE auth.attempts SET failures = greatest(0, failures - 1), not_before = clock_timestamp() WHERE key = \(limit.key)")
+        }
     }
 
     /// The attempt was none in vain: all that were counted for the account are forgotten, of those of the address this one.
     func succeed(account: Limit, address: Limit?) async throws {
         try await postgres.execute("DELETE FROM auth.attempts WHERE key = \(account.key)")
         guard let address else { return }
-        try await postgres.execute("UPDATE auth.attempts SET failures = greatest(0, failures - 1), not_before = now() WHERE key = \(address.key)")
+        try await postgres.execute("UPDATE auth.attempts SET failures = greatest(0, failures - 1) WHERE key = \(address.key)")
     }
 }

@@ -119,7 +119,7 @@ struct SessionStore: Sendable {
         try await postgres.execute(
             """
             UPDATE auth.sessions AS s SET revoked = now() FROM auth.users AS u
-            WHERE s.user_id = \(user) AND u.id = s.user_id AND \(UserStore.isIn(space)) AND s.revoked IS NULL
+            WHERE s.user_id = \(user) AND u.id = s.user_id AND \(UserStore.isIn(space)) AND s.revoked IS NULL AND s.expires > now()
                 AND s.id = coalesce(\(session), s.id) AND s.id IS DISTINCT FROM \(kept)::uuid
             """)
     }

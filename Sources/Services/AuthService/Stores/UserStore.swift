@@ -1,6 +1,7 @@
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletHTTP
 import MartletPostgres
 
 /// Where users live: an app, live or test.
@@ -37,14 +38,6 @@ struct NewUser: Sendable {
 enum EndedSessions: Sendable {
     case none
     case all(butFor: UUID?)
-
-    /// On a session `s`.
-    fileprivate var condition: PostgresQuery {
-        switch self {
-        case .none: "FALSE"
-        case .all(let kept): "s.id IS DISTINCT FROM \(kept)::uuid"
-        }
-    }
 }
 
 /// What of a user is to change; nil: nothing.
@@ -159,26 +152,30 @@ struct UserStore: Sendable {
         _ id: UUID, _ change: UserChange, where condition: PostgresQuery = "TRUE", ending ended: EndedSessions = .none, in space: UserSpace
     ) async throws -> String? {
         try await Self.noticingTaken {
-            try await postgres.query(
-                """
-                WITH changed AS (
-                UPDATE auth.users AS u SET
-                    user_name = coalesce(\(change.userName?.text), user_name), email = coalesce(\(change.email?.text), email),
-                    email_verified = coalesce(
-                        \(change.isEmailVerified), email_verified AND email IS NOT DISTINCT FROM coalesce(\(change.email?.text), email)),
-                    password = coalesce(\(change.passwordHash), password),
-                    profile = coalesce(\(change.profile)::jsonb, profile), private = coalesce(\(change.privateProfile)::jsonb, private),
-                    disabled = coalesce(\(change.isDisabled), disabled), updated = now()
-                WHERE id = \(id) AND \(Self.isIn(space)) AND \(condition)
-                RETURNING u.*
-                ), ended AS (
-                    UPDATE auth.sessions AS s SET revoked = now() FROM changed
-                    WHERE \(ended.condition) AND s.user_id = changed.id AND s.revoked IS NULL
-                )
-                SELECT \(Self.ownJSON) FROM changed AS u
-                """
-            ).first?.decode(0)
+            guard case .all(let kept) = ended else { return try await postgres.query(Self.update(id, change, where: condition, in: space)).first?.decode(0) }
+            // Two statements: the second sees the sessions of log-ins that the first has waited for; later ones see the change.
+            return try await postgres.withTransaction { transaction in
+                let user: String? = try await transaction.query(Self.update(id, change, where: condition, in: space)).first?.decode(0)
+                guard let user else { return nil }
+                try await transaction.execute(
+                    "UPDATE auth.sessions SET revoked = now() WHERE user_id = \(id) AND revoked IS NULL AND id IS DISTINCT FROM \(kept)::uuid")
+                return user
+            }
         }
+    }
+
+    private static func update(_ id: UUID, _ change: UserChange, where condition: PostgresQuery, in space: UserSpace) -> PostgresQuery {
+        """
+        UPDATE auth.users AS u SET
+            user_name = coalesce(\(change.userName?.text), user_name), email = coalesce(\(change.email?.text), email),
+            email_verified = coalesce(
+                \(change.isEmailVerified), email_verified AND email IS NOT DISTINCT FROM coalesce(\(change.email?.text), email)),
+            password = coalesce(\(change.passwordHash), password),
+            profile = coalesce(\(change.profile)::jsonb, profile), private = coalesce(\(change.privateProfile)::jsonb, private),
+            disabled = coalesce(\(change.isDisabled), disabled), updated = now()
+        WHERE id = \(id) AND \(isIn(space)) AND \(condition)
+        RETURNING \(ownJSON)
+        """
     }
 
     /// Deletes a user with all sessions.
@@ -216,6 +213,10 @@ struct UserStore: Sendable {
             case "users_email": throw UserTaken(field: "email")
             default: throw error
             }
+        } catch let error as PostgresError where error.constraint == "users_profile_size" {
+            throw HTTPProblem(.invalidBody, "The numbers in it are too large.", field: "profile")
+        } catch let error as PostgresError where error.constraint == "users_password_needs_name" {
+            throw HTTPProblem(.invalidBody, "A password needs a name or an address to go with it.", field: "password")
         }
     }
 }

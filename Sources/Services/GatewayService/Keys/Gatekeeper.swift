@@ -36,6 +36,8 @@ final class Gatekeeper {
         var environment: AppEnvironment
         var user: String?
         var session: String?
+        /// Of the token: a session has several.
+        var expires: Int64?
     }
 
     /// A request's credentials as found in it.
@@ -137,7 +139,8 @@ final class Gatekeeper {
         let environment = try Self.environment(header, of: own)
         let claims = try token.map { text throws(Refusal) in try self.claims(text, appID: first.app.id, environment, at: seconds) }
         let user = claims?.userID ?? user
-        let key = GrantKey(first: first.id, second: second?.id, environment: environment, user: user, session: claims?.sessionID)
+        let key = GrantKey(first: first.id, second: second?.id, environment: environment, user: user, session: claims?.sessionID,
+            expires: claims?.expires)
         if let grant = grants[key], grant.validUntil > seconds { return grant }
         let principal = Principal(
             kind: kind, appID: first.app.id, appNumber: first.app.number, environment: environment, credentialID: first.id,

@@ -44,7 +44,7 @@ struct Admission {
             presented.secret = head.value(head.secret, in: bytes)
             presented.masterKey = head.value(head.masterKey, in: bytes)
             presented.user = head.value(head.user, in: bytes)
-            if route.credential == .client { presented.token = ForeignCredentials.bearerToken(head, bytes) }
+            if route.credential == .client, !route.ignoresToken { presented.token = ForeignCredentials.bearerToken(head, bytes) }
         case .link:
             presented.appKey = route.appKeyIndex.map { bytes[match.captures[$0]] }
         case .evaluation:

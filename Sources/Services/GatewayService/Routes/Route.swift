@@ -15,6 +15,7 @@ final class Route: Sendable {
     let headTimeout: TimeAmount
     let isStreaming: Bool
     let tellsAddress: Bool
+    let ignoresToken: Bool
     let segments: [Segment]
     /// Which captured parameter is the app key, and which the project number.
     let appKeyIndex: Int?
@@ -75,6 +76,7 @@ final class Route: Sendable {
         self.headTimeout = seconds > 0 ? .milliseconds(Int64(seconds * 1000)) : TimeAmount(configuration.timeouts.responseHead)
         self.isStreaming = entry.streaming ?? false
         self.tellsAddress = entry.tellsAddress ?? false
+        self.ignoresToken = entry.ignoresToken ?? false
         let needsAppKey = [.client, .master, .link].contains(entry.credential)
         guard !needsAppKey || appKeyIndex != nil else { throw invalid("its credential needs {appKey} in the path") }
     }

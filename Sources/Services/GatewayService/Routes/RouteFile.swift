@@ -22,6 +22,8 @@ struct RouteFile: Codable {
         var streaming: Bool?
         /// The service is told who counts as one client, in `X-Martlet-Address`.
         var tellsAddress: Bool?
+        /// An access token is not looked at: whoever comes to get a new one may send one that has expired.
+        var ignoresToken: Bool?
     }
 
     static func read(_ file: String) throws -> RouteFile {

@@ -44,6 +44,9 @@ struct ServerPlan: Sendable {
                     environment[key] = value
                 }
             }
+            if name == "auth" {
+                for (key, value) in inherited where key.hasPrefix("MARTLET_PASSWORD_") { environment[key] = value }
+            }
             let socket = state.appending(path: "run/\(name).sock").path
             if (try? SocketAddress(unixDomainSocketPath: socket)) != nil { environment["MARTLET_HTTP_SOCKET"] = socket }
             entries.append(

@@ -12,6 +12,7 @@ struct ChangeEmail: Endpoint {
         let email = try EmailAddress(try fields.requiredString("email"))
         let account = try await check.confirm(try fields.secret("password"), of: id, in: space)
         guard account.passwordHash != nil else { throw HTTPProblem(.conflict, "An anonymous user has no password: upgrade first.") }
+        try await check.attempts.begin(context.nameLimits(of: request))
         do {
             guard let user = try await check.users.change(id, UserChange(email: email), in: space) else { throw HTTPProblem(.userNotFound) }
             return .user(user)

@@ -21,14 +21,28 @@ struct LogIn: Endpoint {
         let session = NewSession(device: try fields.device())
 
         let account = AttemptStore.Limit.account(identity.text, in: space)
-        let address = AttemptStore.Limit.address(request.clientAddress, in: space)
-        try await attempts.begin([account, address])
-        let found = try await users.account(identity, in: space)
-        guard try await hasher.verify(password, against: found?.passwordHash), let found, !found.isDisabled,
-            let user = try await sessions.create(session, of: found)
-        else { throw HTTPProblem(.signInFailed) }
+        let address = try context.clientAddress(of: request).map { AttemptStore.Limit.address($0, in: space) }
+        // An address that has to wait does not count against the account.
+        let limits = [address, account].compactMap(\.self)
+        try await attempts.begin(limits)
+        let (found, matches) = try await check(password, of: identity, limits, in: space)
+        guard matches, let found, !found.isDisabled, let user = try await sessions.create(session, of: found) else {
+            throw HTTPProblem(.signInFailed)
+        }
         try await attempts.succeed(account: account, address: address)
         return try signIns.answer(session.id, userID: found.id, user: user, in: space)
+    }
+
+    private func check(
+        _ password: Secret, of identity: UserIdentity, _ limits: [AttemptStore.Limit], in space: UserSpace
+    ) async throws -> (UserStore.Account?, Bool) {
+        do {
+            let found = try await users.account(identity, in: space)
+            return (found, try await hasher.verify(password, against: found?.passwordHash))
+        } catch {
+            try await attempts.takeBack(limits)
+            throw error
+        }
     }
 
     private func identity(_ fields: BodyFields) throws -> UserIdentity {

@@ -23,7 +23,7 @@ struct SignUp: Endpoint {
         user.privateProfile = try fields.privateProfile() ?? "{}"
         let session = NewSession(device: try fields.device())
 
-        try await attempts.begin([.newAccounts(request.clientAddress, in: space)])
+        try await attempts.begin(context.nameLimits(of: request))
         user.passwordHash = try await hasher.hash(password)
         do {
             let made = try await users.create(user, session: session, in: space)

@@ -8,6 +8,7 @@ import MartletPostgres
 /// sessions and all data. 200 with the user; 409 for who has a password already.
 struct UpgradeMe: Endpoint {
     let users: UserStore
+    let attempts: AttemptStore
     let hasher: PasswordHasher
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -19,6 +20,9 @@ struct UpgradeMe: Endpoint {
         }
         let password = Secret(try fields.requiredString("password"))
         try PasswordPolicy.check(password, besides: [change.userName?.text, change.email?.text])
+        guard let account = try await users.account(id, in: space) else { throw HTTPProblem(.userNotFound) }
+        guard account.passwordHash == nil else { throw HTTPProblem(.conflict, "This user is not anonymous.") }
+        try await attempts.begin(context.nameLimits(of: request))
         change.passwordHash = try await hasher.hash(password)
         do {
             guard let user = try await users.change(id, change, where: "password IS NULL", in: space) else {

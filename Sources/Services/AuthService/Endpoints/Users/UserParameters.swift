@@ -54,16 +54,24 @@ extension ServiceContext {
     }
 }
 
-extension Request {
-    /// What counts as one client, as the gateway says.
-    var clientAddress: String { headers[HTTPField.Name(HeaderName.address)!] ?? "" }
+extension ServiceContext {
+    /// What counts as one client, as the gateway says; nil: the app's own server, behind which many are.
+    func clientAddress(of request: Request) throws -> String? {
+        try principal.kind == .master ? nil : request.headers[HTTPField.Name(HeaderName.address)!] ?? ""
+    }
+
+    /// What a call counts against that tells whether somebody has a name.
+    func nameLimits(of request: Request) throws -> [AttemptStore.Limit] {
+        let space = try userSpace
+        return try clientAddress(of: request).map { [.names($0, in: space)] } ?? []
+    }
 }
 
 extension BodyFields {
     /// What the app calls the device.
     func device() throws -> String {
         let text = try string("device") ?? ""
-        guard text.count <= 200 else { throw HTTPProblem(.invalidBody, "This may have at most 200 characters.", field: "device") }
+        guard text.unicodeScalars.count <= 200 else { throw HTTPProblem(.invalidBody, "This may have at most 200 characters.", field: "device") }
         return text
     }
 
