@@ -166,7 +166,7 @@ let package = Package(
         .testTarget(
             name: "GatewayServiceTests",
             dependencies: [
-                "GatewayService", "MartletAPI", "MartletCore", logging, nioCore, nioHTTP1, serviceLifecycle,
+                "GatewayService", "MartletAPI", "MartletCore", crypto, logging, nioCore, nioHTTP1, serviceLifecycle,
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
@@ -191,7 +191,7 @@ let package = Package(
         .testTarget(
             name: "AuthServiceTests",
             dependencies: [
-                "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", "MartletTesting", hummingbird,
+                "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", "MartletTesting", crypto, hummingbird,
                 hummingbirdTesting, logging, serviceLifecycle,
             ],
             swiftSettings: settings),

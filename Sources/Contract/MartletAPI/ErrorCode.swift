@@ -48,6 +48,7 @@ public struct ErrorCode: Sendable, Hashable {
     // Users
     public static let invalidToken = ErrorCode("invalid-token", 401, "The token is missing, wrong or has expired")
     public static let signInFailed = ErrorCode("sign-in-failed", 401, "Name and password do not match an account")
+    public static let secondFactorRequired = ErrorCode("second-factor-required", 401, "The password is right, and a code is needed, too")
     public static let userNotFound = ErrorCode("user-not-found", 404, "The user does not exist")
     public static let sessionNotFound = ErrorCode("session-not-found", 404, "The session does not exist")
 
@@ -83,7 +84,7 @@ public struct ErrorCode: Sendable, Hashable {
         payloadTooLarge, uriTooLong, unsupportedMediaType,
         expectationFailed, idempotencyKeyReused, tooManyRequests, headersTooLarge, internalError, notImplemented, upstreamFailed,
         unavailable, upstreamTimeout, versionNotSupported,
-        invalidToken, signInFailed, userNotFound, sessionNotFound,
+        invalidToken, signInFailed, secondFactorRequired, userNotFound, sessionNotFound,
         fileNotFound, uploadNotFound, invalidLink, rangeNotSatisfiable, imageRefused,
         cursorExpired,
         hookNotFound, deliveryNotFound, hookRefused, hookFailed,

@@ -22,6 +22,7 @@ public struct AuthService: ServiceDefinition {
     let sessions: SessionStore
     let attempts: AttemptStore
     let hasher: PasswordHasher
+    let secondFactors: SecondFactorStore
     let signIns: SignIns
     let revocations: RevocationFeed
 
@@ -47,6 +48,7 @@ public struct AuthService: ServiceDefinition {
         attempts = AttemptStore(postgres: postgres)
         hasher = try PasswordHasher(concurrency: passwordConcurrency)
         let keys = ServerKeys(internalSecret: internalSecret)
+        secondFactors = SecondFactorStore(postgres: postgres, keys: keys)
         signIns = SignIns(
             signingKeys: SigningKeys(store: SigningKeyStore(postgres: postgres, sealing: keys.sealing), logger: logger),
             refreshTokens: RefreshTokens(key: keys.refreshTokens))
@@ -61,6 +63,11 @@ public struct AuthService: ServiceDefinition {
         postgres.isReady && feed.current != nil && revocations.isReady && signIns.signingKeys.signer != nil
     }
 
+    var logIn: LogIn {
+        LogIn(users: users, sessions: sessions, attempts: attempts, hasher: hasher, secondFactors: secondFactors, signIns: signIns)
+    }
+
+    var apps: AppStore { AppStore(postgres: postgres) }
     var passwordCheck: PasswordCheck { PasswordCheck(users: users, attempts: attempts, hasher: hasher) }
     var refreshSession: RefreshSession { RefreshSession(sessions: sessions, signIns: signIns, logger: logger) }
 }

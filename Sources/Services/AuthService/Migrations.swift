@@ -7,5 +7,6 @@ extension AuthService {
     public static let migrations: [Migration] = [
         Migration(number: 1, name: "apps", sql: PackageResources._01_apps_sql),
         Migration(number: 2, name: "users", sql: PackageResources._02_users_sql),
+        Migration(number: 3, name: "second_factors", sql: PackageResources._03_second_factors_sql),
     ]
 }

@@ -10,7 +10,7 @@ extension AuthService {
         // Signing in
         router.on(.post, "auth/signup", SignUp(users: users, attempts: attempts, hasher: hasher, signIns: signIns))
         router.on(.post, "auth/anonymous", SignInAnonymously(users: users, attempts: attempts, signIns: signIns))
-        router.on(.post, "auth/login", LogIn(users: users, sessions: sessions, attempts: attempts, hasher: hasher, signIns: signIns))
+        router.on(.post, "auth/login", logIn)
         router.on(.post, "auth/refresh", refreshSession)
         router.on(.post, "auth/logout", LogOut(sessions: sessions))
         router.on(.get, "auth/jwks", ReadSigningKeys(feed: feed))
@@ -22,6 +22,10 @@ extension AuthService {
         router.on(.post, "auth/me/upgrade", UpgradeMe(users: users, attempts: attempts, hasher: hasher))
         router.on(.put, "auth/me/password", ChangePassword(check: passwordCheck))
         router.on(.put, "auth/me/email", ChangeEmail(check: passwordCheck))
+        router.on(.post, "auth/me/totp", AddSecondFactor(check: passwordCheck, secondFactors: secondFactors, apps: apps))
+        router.on(.delete, "auth/me/totp", RemoveSecondFactor(check: passwordCheck, secondFactors: secondFactors))
+        router.on(.post, "auth/me/totp/confirm", ConfirmSecondFactor(attempts: attempts, secondFactors: secondFactors))
+        router.on(.post, "auth/me/totp/recovery-codes", RenewRecoveryCodes(check: passwordCheck, secondFactors: secondFactors))
         router.on(.get, "auth/sessions", ListSessions(sessions: sessions))
         router.on(.delete, "auth/sessions", EndSessions(sessions: sessions))
         router.on(.delete, "auth/sessions/:id", EndSession(sessions: sessions))
@@ -31,5 +35,6 @@ extension AuthService {
         router.on(.get, "auth/users/:id", ReadUser(users: users))
         router.on(.patch, "auth/users/:id", ChangeUser(users: users, hasher: hasher))
         router.on(.delete, "auth/users/:id", DeleteUser(users: users))
+        router.on(.delete, "auth/users/:id/totp", ResetSecondFactor(users: users, secondFactors: secondFactors))
     }
 }

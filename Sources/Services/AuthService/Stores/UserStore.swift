@@ -62,6 +62,8 @@ struct UserStore: Sendable {
         /// Argon2id in PHC string format; nil: nobody can sign in by a password.
         var passwordHash: String?
         var isDisabled: Bool
+        /// What the user signs in by.
+        var label: String?
     }
 
     struct Made: Sendable {
@@ -109,10 +111,10 @@ struct UserStore: Sendable {
     private func account(where condition: PostgresQuery, in space: UserSpace) async throws -> Account? {
         try await postgres.query(
             """
-            SELECT id, password, disabled FROM auth.users
+            SELECT id, password, disabled, coalesce(user_name, email) FROM auth.users
             WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND \(condition)
             """
-        ).first.map { Account(id: try $0.decode(0), passwordHash: try $0.decode(1), isDisabled: try $0.decode(2)) }
+        ).first.map { Account(id: try $0.decode(0), passwordHash: try $0.decode(1), isDisabled: try $0.decode(2), label: try $0.decode(3)) }
     }
 
     /// The user as they see themselves, or as the app's server does.
@@ -193,6 +195,7 @@ struct UserStore: Sendable {
     static let ownJSON: PostgresQuery = """
         jsonb_build_object(
             'id', u.id, 'userName', u.user_name, 'email', u.email, 'emailVerified', u.email_verified, 'isAnonymous', u.password IS NULL,
+            'secondFactor', EXISTS (SELECT FROM auth.second_factors AS f WHERE f.user_id = u.id AND f.confirmed IS NOT NULL),
             'profile', u.profile, 'private', u.private, 'disabled', u.disabled, 'created', \(time("u.created")),
             'updated', \(time("u.updated")), 'lastSignIn', \(time("u.last_sign_in")))::text
         """

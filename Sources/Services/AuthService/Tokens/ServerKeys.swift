@@ -4,11 +4,12 @@ import MartletCore
 
 /// Keys that every process of the service makes from the internal secret (HKDF, RFC 5869): none is stored.
 ///
-/// With another internal secret all refresh tokens are void, and new signing keys are made.
+/// With another internal secret all refresh tokens and second factors are void, and new signing keys are made.
 struct ServerKeys: Sendable {
-    /// Seals the private halves of signing keys.
+    /// Seals the private halves of signing keys and the secrets of authenticator apps.
     let sealing: SymmetricKey
     let refreshTokens: SymmetricKey
+    let recoveryCodes: SymmetricKey
 
     init(internalSecret: Secret) {
         let secret = internalSecret.withValue { SymmetricKey(data: Data($0.utf8)) }
@@ -17,5 +18,6 @@ struct ServerKeys: Sendable {
         }
         sealing = derive("signing keys")
         refreshTokens = derive("refresh tokens")
+        recoveryCodes = derive("recovery codes")
     }
 }

@@ -5,19 +5,23 @@ import MartletHTTP
 
 /// `POST /auth/login` with `userName` or `email`, `password`, and `device` if wanted; 200, signed in.
 ///
+/// Who has a second factor also sends `code`, of the authenticator app or a recovery code; without one the answer to a right password is
+/// 401 `second-factor-required`.
 /// The refusal is the same, and takes as long, whether the account does not exist, is disabled, has no password or another one.
 struct LogIn: Endpoint {
     let users: UserStore
     let sessions: SessionStore
     let attempts: AttemptStore
     let hasher: PasswordHasher
+    let secondFactors: SecondFactorStore
     let signIns: SignIns
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.userSpace
-        let fields = try await BodyFields(request, ["userName", "email", "password", "device"])
+        let fields = try await BodyFields(request, ["userName", "email", "password", "code", "device"])
         let identity = try identity(fields)
         let password = Secret(try fields.requiredString("password"))
+        let code = try fields.string("code")
         let session = NewSession(device: try fields.device())
 
         let account = AttemptStore.Limit.account(identity.text, in: space)
@@ -26,7 +30,12 @@ struct LogIn: Endpoint {
         let limits = [address, account].compactMap(\.self)
         try await attempts.begin(limits)
         let (found, matches) = try await check(password, of: identity, limits, in: space)
-        guard matches, let found, !found.isDisabled, let user = try await sessions.create(session, of: found) else {
+        guard matches, let found, !found.isDisabled else { throw HTTPProblem(.signInFailed) }
+        if try await secondFactors.isAsked(of: found.id) {
+            guard let code else { throw HTTPProblem(.secondFactorRequired) }
+            guard try await secondFactors.take(code, of: found.id) else { throw HTTPProblem(.signInFailed) }
+        }
+        guard let user = try await sessions.create(session, of: found) else {
             throw HTTPProblem(.signInFailed)
         }
         try await attempts.succeed(account: account, address: address)

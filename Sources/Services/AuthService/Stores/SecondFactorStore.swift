@@ -1,0 +1,104 @@
+import Crypto
+import Foundation
+import MartletCore
+import MartletPostgres
+
+/// Authenticator apps of users, and the codes for when one is lost.
+struct SecondFactorStore: Sendable {
+    static let recoveryCodeCount = 10
+
+    let postgres: PostgresClient
+    let keys: ServerKeys
+
+    /// Gives the user a new secret that is not asked for yet; nil: one is in force already.
+    func begin(of user: UUID) async throws -> [UInt8]? {
+        let secret = SymmetricKey(size: .init(bitCount: OneTimePassword.secretLength * 8)).withUnsafeBytes(Array.init)
+        guard let sealed = try AES.GCM.seal(secret, using: keys.sealing, authenticating: Self.label(user)).combined else { return nil }
+        let isNew = try await postgres.execute(
+            """
+            INSERT INTO auth.second_factors AS f (user_id, sealed_secret) VALUES (\(user), \(sealed))
+            ON CONFLICT (user_id) DO UPDATE SET sealed_secret = excluded.sealed_secret, created = now(), last_step = 0
+            WHERE f.confirmed IS NULL
+            """) > 0
+        return isNew ? secret : nil
+    }
+
+    /// Puts the secret in force, when the user shows a code of it: from now on signing in asks for one.
+    ///
+    /// - Returns: the recovery codes; nil: the code is wrong, or there is nothing to put in force.
+    func confirm(_ code: String, of user: UUID) async throws -> [String]? {
+        guard let factor = try await find(user), !factor.isConfirmed,
+            let step = OneTimePassword.step(of: code, secret: factor.secret, at: Date())
+        else { return nil }
+        return try await postgres.withTransaction { transaction in
+            let isConfirmed = try await transaction.execute(
+                "UPDATE auth.second_factors SET confirmed = now(), last_step = \(step) WHERE user_id = \(user) AND confirmed IS NULL AND last_step < \(step)"
+            ) > 0
+            return isConfirmed ? try await renewRecoveryCodes(of: user, transaction) : nil
+        }
+    }
+
+    /// Ten new ones in place of all that were.
+    func renewRecoveryCodes(of user: UUID) async throws -> [String] {
+        try await postgres.withTransaction { try await renewRecoveryCodes(of: user, $0) }
+    }
+
+    private func renewRecoveryCodes(of user: UUID, _ transaction: PostgresTransaction) async throws -> [String] {
+        // Two at once: the second waits here and replaces what the first made.
+        try await transaction.execute("SELECT FROM auth.second_factors WHERE user_id = \(user) FOR UPDATE")
+        try await transaction.execute("DELETE FROM auth.recovery_codes WHERE user_id = \(user)")
+        let codes = (0..<Self.recoveryCodeCount).map { _ in Self.makeRecoveryCode() }
+        for code in codes {
+            try await transaction.execute("INSERT INTO auth.recovery_codes (user_id, mac) VALUES (\(user), \(mac(code, of: user)))")
+        }
+        return codes
+    }
+
+    /// Whether signing in asks for a code.
+    func isAsked(of user: UUID) async throws -> Bool {
+        try await !postgres.query("SELECT FROM auth.second_factors WHERE user_id = \(user) AND confirmed IS NOT NULL").isEmpty
+    }
+
+    /// Takes a code, of the app or a recovery code: it is good for this once.
+    func take(_ code: String, of user: UUID) async throws -> Bool {
+        guard code.utf8.count <= 64, let factor = try await find(user), factor.isConfirmed else { return false }
+        if let step = OneTimePassword.step(of: code, secret: factor.secret, at: Date()) {
+            return try await postgres.execute(
+                "UPDATE auth.second_factors SET last_step = \(step) WHERE user_id = \(user) AND confirmed IS NOT NULL AND last_step < \(step)") > 0
+        }
+        return try await postgres.execute("DELETE FROM auth.recovery_codes WHERE user_id = \(user) AND mac = \(mac(code, of: user))") > 0
+    }
+
+    func remove(of user: UUID) async throws {
+        try await postgres.execute("DELETE FROM auth.second_factors WHERE user_id = \(user)")
+    }
+
+    private struct Factor {
+        var secret: Data
+        var isConfirmed: Bool
+    }
+
+    /// Nil where there is none, or none that opens with today's internal secret.
+    private func find(_ user: UUID) async throws -> Factor? {
+        let row = try await postgres.query("SELECT sealed_secret, confirmed IS NOT NULL FROM auth.second_factors WHERE user_id = \(user)").first
+        guard let row, let box = try? AES.GCM.SealedBox(combined: try row.decode(0, as: Data.self)),
+            let secret = try? AES.GCM.open(box, using: keys.sealing, authenticating: Self.label(user))
+        else { return nil }
+        return Factor(secret: secret, isConfirmed: try row.decode(1))
+    }
+
+    private static func label(_ user: UUID) -> Data { Data("second factor \(user.uuidString)".utf8) }
+
+    /// 60 random bits, such as `7kq4-m2xa-9f3c` of Crockford's 32 characters, which have no i, l, o and u.
+    private static func makeRecoveryCode() -> String {
+        let characters = Array("0123456789abcdefghjkmnpqrstvwxyz")
+        let code = SymmetricKey(size: .bits128).withUnsafeBytes { bytes in bytes.prefix(12).map { characters[Int($0 & 31)] } }
+        return [code[0..<4], code[4..<8], code[8..<12]].map { String($0) }.joined(separator: "-")
+    }
+
+    /// Dashes, blanks and capitals are the user's to choose.
+    private func mac(_ code: String, of user: UUID) -> Data {
+        let plain = code.lowercased().filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
+        return Data(HMAC<SHA256>.authenticationCode(for: Data("\(user.uuidString) \(plain)".utf8), using: keys.recoveryCodes))
+    }
+}
