@@ -17,10 +17,10 @@ import Testing
 
     /// RFC 6238, appendix B: SHA-1, SHA-256, SHA-512.
     @Test(arguments: [
-        (Int64(59), ["94287082", "46119246", "90693936"]), (1_111_111_109, ["07081804", "68084774", "25091201"]),
+        (59, ["94287082", "46119246", "90693936"]), (1_111_111_109, ["07081804", "68084774", "25091201"]),
         (1_111_111_111, ["14050471", "67062674", "99943326"]), (1_234_567_890, ["89005924", "91819424", "93441116"]),
         (2_000_000_000, ["69279037", "90698825", "38618901"]), (20_000_000_000, ["65353130", "77737706", "47863826"]),
-    ])
+    ] as [(Int64, [String])])
     func `The codes of RFC 6238`(time: Int64, expected: [String]) {
         func seed(_ length: Int) -> Data { Data(String(repeating: "1234567890", count: 7).utf8.prefix(length)) }
         #expect(OneTimePassword.code(Insecure.SHA1.self, secret: seed(20), counter: time / 30, digits: 8) == expected[0])
