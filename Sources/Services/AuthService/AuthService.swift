@@ -48,7 +48,7 @@ public struct AuthService: ServiceDefinition {
         attempts = AttemptStore(postgres: postgres)
         hasher = try PasswordHasher(concurrency: passwordConcurrency)
         let keys = ServerKeys(internalSecret: internalSecret)
-        secondFactors = SecondFactorStore(postgres: postgres, keys: keys)
+        secondFactors = SecondFactorStore(postgres: postgres, keys: keys, logger: logger)
         signIns = SignIns(
             signingKeys: SigningKeys(store: SigningKeyStore(postgres: postgres, sealing: keys.sealing), logger: logger),
             refreshTokens: RefreshTokens(key: keys.refreshTokens))

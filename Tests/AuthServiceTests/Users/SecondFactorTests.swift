@@ -41,7 +41,23 @@ import Testing
             let found = OneTimePassword.step(of: OneTimePassword.code(secret: secret, counter: step), secret: secret, at: time)
             #expect(found == (abs(step - now) <= 1 ? step : nil))
         }
-        for wrong in ["", "12345", "1234567", "abcdef", "١٢٣٤٥٦"] { #expect(OneTimePassword.step(of: wrong, secret: secret, at: time) == nil) }
+        // Each digit counts: a wrong one is not made up for by another.
+        for seed in 0..<300 {
+            let secret = Data("seed number \(seed) of many".utf8)
+            let codes = Set((now - 1...now + 1).map { OneTimePassword.code(secret: secret, counter: $0) })
+            let code = Array(OneTimePassword.code(secret: secret, counter: now))
+            var guesses = ["000000", "000007", "00000?", "111111", "999999", "777777", "0", String(code.reversed()), String(code.dropFirst()) + "0"]
+            for place in code.indices {
+                for digit in "0123456789" {
+                    var guess = code
+                    guess[place] = digit
+                    guesses.append(String(guess))
+                }
+            }
+            for guess in guesses where !codes.contains(guess) { #expect(OneTimePassword.step(of: guess, secret: secret, at: time) == nil, "\(guess)") }
+            for right in codes { #expect(OneTimePassword.step(of: right, secret: secret, at: time) != nil) }
+        }
+        for wrong in ["", "12345", "1234567", "abcdef", "١٢٣٤٥٦", "00000?", " 12345", "+12345", "-12345"] { #expect(OneTimePassword.step(of: wrong, secret: secret, at: time) == nil) }
     }
 
     /// A user with a second factor, and the authenticator's secret.
@@ -90,7 +106,8 @@ import Testing
     @Test func `Signing in asks for a code, and takes each once`() async throws {
         try await withFactor { client, tokens, secret, _ async throws in
             #expect(try await client.send("GET", "me", as: tokens)["secondFactor"] == "true")
-            #expect(try await client.logIn().isProblem(.secondFactorRequired))
+            // Asking for the code is part of signing in, and counts for nothing.
+            for _ in 0..<8 { #expect(try await client.logIn().isProblem(.secondFactorRequired)) }
             // Who does not know the password is not told.
             #expect(try await client.logIn(password: "wrong horse").isProblem(.signInFailed))
             #expect(try await logIn(client, "000000").isProblem(.signInFailed))
@@ -112,6 +129,36 @@ import Testing
                 }
                 #expect(statuses.count { $0 == 200 } == 1, "\(statuses)")
             }
+        }
+    }
+
+    @Test func `Wrong codes count for the user, under whichever name`() async throws {
+        try await withFactor { client, tokens, secret, _ async throws in
+            let changed = try await client.send("PUT", "me/email", #"{"email":"anna@example.org","password":"correct horse"}"#, as: tokens)
+            #expect(changed.status == 200, "\(changed)")
+            for number in 0..<6 {
+                let name = number % 2 == 0 ? #""userName":"anna""# : #""email":"anna@example.org""#
+                _ = try await client.send("POST", "login", #"{\#(name),"password":"correct horse","code":"000000"}"#)
+            }
+            let held = try await client.auth.postgres.execute(
+                "UPDATE auth.attempts SET not_before = now() + interval '1 minute' WHERE key = \(limit(client, tokens))")
+            #expect(held == 1)
+            #expect(try await client.count("SELECT count(*) FROM auth.attempts WHERE key = \(limit(client, tokens)) AND failures > 4") == 1)
+            #expect(try await logIn(client, Self.code(secret, 1)).isProblem(.tooManyRequests))
+        }
+    }
+
+    private func limit(_ client: UserClient, _ tokens: Tokens) -> Data {
+        AttemptStore.Limit.code(of: UUID(uuidString: tokens.userID) ?? UUID(), in: UserSpace(appID: client.app.id, environment: .live)).key
+    }
+
+    @Test func `With another internal secret nobody gets around a second factor`() async throws {
+        try await withFactor { client, tokens, secret, codes async throws in
+            let user = try #require(UUID(uuidString: tokens.userID))
+            let keys = ServerKeys(internalSecret: Secret("another-secret-0123456789-0123456789"))
+            let other = SecondFactorStore(postgres: client.auth.postgres, keys: keys, logger: .silent)
+            #expect(try await other.isAsked(of: user))
+            for code in [Self.code(secret, 1), codes[0]] { #expect(try await other.take(code, of: user) == false) }
         }
     }
 

@@ -23,6 +23,8 @@ enum OneTimePassword {
 
     /// The step that `code` is of, at `time` or about then.
     static func step(of code: String, secret: some ContiguousBytes, at time: Date) -> Int64? {
+        let isCode = code.utf8.count == 6 && code.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard isCode else { return nil }
         let now = Int64(time.timeIntervalSince1970) / stepInSeconds
         // All are looked at, the newest first.
         return (-tolerance...tolerance).reversed().map { now + $0 }.filter { isEqual(Self.code(secret: secret, counter: $0), code) }.first
@@ -30,7 +32,8 @@ enum OneTimePassword {
 
     private static func isEqual(_ a: String, _ b: String) -> Bool {
         let (a, b) = (Array(a.utf8), Array(b.utf8))
-        return a.count == b.count && zip(a, b).reduce(UInt8(0)) { $0 | $1.0 ^ $1.1 } == 0
+        // In Swift `|` and `^` have the same precedence.
+        return a.count == b.count && zip(a, b).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
     }
 }
 

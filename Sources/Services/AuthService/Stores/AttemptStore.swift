@@ -25,6 +25,11 @@ struct AttemptStore: Sendable {
             Limit("account", space, identity, free: 5, secondsPerFailure: 600, longestPauseInSeconds: 300)
         }
 
+        /// Codes of the second factor; some 100 guesses a day.
+        static func code(of user: UUID, in space: UserSpace) -> Limit {
+            Limit("code", space, user.uuidString, free: 5, secondsPerFailure: 900, longestPauseInSeconds: 900)
+        }
+
         /// Many people may share an address: 100 failures an hour, beyond that some 60.
         static func address(_ address: String, in space: UserSpace) -> Limit {
             Limit("address", space, address, free: 100, secondsPerFailure: 36, longestPauseInSeconds: 60)

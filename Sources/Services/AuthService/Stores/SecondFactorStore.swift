@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Logging
 import MartletCore
 import MartletPostgres
 
@@ -9,6 +10,7 @@ struct SecondFactorStore: Sendable {
 
     let postgres: PostgresClient
     let keys: ServerKeys
+    let logger: Logger
 
     /// Gives the user a new secret that is not asked for yet; nil: one is in force already.
     func begin(of user: UUID) async throws -> [UInt8]? {
@@ -32,20 +34,24 @@ struct SecondFactorStore: Sendable {
         else { return nil }
         return try await postgres.withTransaction { transaction in
             let isConfirmed = try await transaction.execute(
-                "UPDATE auth.second_factors SET confirmed = now(), last_step = \(step) WHERE user_id = \(user) AND confirmed IS NULL AND last_step < \(step)"
-            ) > 0
+                """
+                UPDATE auth.second_factors SET confirmed = now(), last_step = \(step)
+                WHERE user_id = \(user) AND confirmed IS NULL AND sealed_secret = \(factor.sealed) AND last_step < \(step)
+                """) > 0
             return isConfirmed ? try await renewRecoveryCodes(of: user, transaction) : nil
         }
     }
 
-    /// Ten new ones in place of all that were.
-    func renewRecoveryCodes(of user: UUID) async throws -> [String] {
+    /// Ten new ones in place of all that were; nil: there is no second factor any more.
+    func renewRecoveryCodes(of user: UUID) async throws -> [String]? {
         try await postgres.withTransaction { try await renewRecoveryCodes(of: user, $0) }
     }
 
-    private func renewRecoveryCodes(of user: UUID, _ transaction: PostgresTransaction) async throws -> [String] {
+    private func renewRecoveryCodes(of user: UUID, _ transaction: PostgresTransaction) async throws -> [String]? {
         // Two at once: the second waits here and replaces what the first made.
-        try await transaction.execute("SELECT FROM auth.second_factors WHERE user_id = \(user) FOR UPDATE")
+        let factor = try await transaction.query(
+            "SELECT FROM auth.second_factors WHERE user_id = \(user) AND confirmed IS NOT NULL FOR UPDATE")
+        guard !factor.isEmpty else { return nil }
         try await transaction.execute("DELETE FROM auth.recovery_codes WHERE user_id = \(user)")
         let codes = (0..<Self.recoveryCodeCount).map { _ in Self.makeRecoveryCode() }
         for code in codes {
@@ -74,6 +80,7 @@ struct SecondFactorStore: Sendable {
     }
 
     private struct Factor {
+        var sealed: Data
         var secret: Data
         var isConfirmed: Bool
     }
@@ -81,10 +88,15 @@ struct SecondFactorStore: Sendable {
     /// Nil where there is none, or none that opens with today's internal secret.
     private func find(_ user: UUID) async throws -> Factor? {
         let row = try await postgres.query("SELECT sealed_secret, confirmed IS NOT NULL FROM auth.second_factors WHERE user_id = \(user)").first
-        guard let row, let box = try? AES.GCM.SealedBox(combined: try row.decode(0, as: Data.self)),
+        guard let row else { return nil }
+        let sealed: Data = try row.decode(0)
+        guard let box = try? AES.GCM.SealedBox(combined: sealed),
             let secret = try? AES.GCM.open(box, using: keys.sealing, authenticating: Self.label(user))
-        else { return nil }
-        return Factor(secret: secret, isConfirmed: try row.decode(1))
+        else {
+            logger.error("A second factor was sealed under another internal secret: its user cannot sign in.", metadata: ["user.id": "\(user)"])
+            return nil
+        }
+        return Factor(sealed: sealed, secret: secret, isConfirmed: try row.decode(1))
     }
 
     private static func label(_ user: UUID) -> Data { Data("second factor \(user.uuidString)".utf8) }

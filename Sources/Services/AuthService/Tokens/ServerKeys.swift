@@ -4,7 +4,8 @@ import MartletCore
 
 /// Keys that every process of the service makes from the internal secret (HKDF, RFC 5869): none is stored.
 ///
-/// With another internal secret all refresh tokens and second factors are void, and new signing keys are made.
+/// With another internal secret all sessions end, new signing keys are made, and second factors take no code any more: who has one cannot sign
+/// in until the operator or the app's server has taken it away.
 struct ServerKeys: Sendable {
     /// Seals the private halves of signing keys and the secrets of authenticator apps.
     let sealing: SymmetricKey

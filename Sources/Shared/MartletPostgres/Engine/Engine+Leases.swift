@@ -17,7 +17,7 @@ extension Engine {
             if let idle = free.first(where: { $0.isIdle }) {
                 waitingForLease.removeFirst()
                 grant(idle, to: request)
-            } else if connections.count == configuration.maximumConnections,
+            } else if connections.count == configuration.maximumConnections || (attempt.running == 0 && attempt.notBefore > now),
                 let soonest = free.filter({ !$0.isSlow(since: slowSince) }).min(by: { $0.inFlight.count < $1.inFlight.count })
             {
                 waitingForLease.removeFirst()

@@ -3,7 +3,7 @@ extension Engine {
     /// Nanoseconds until the next timer; `nil` for never.
     var timeUntilTimer: Nanoseconds? {
         var next = min(sweepAt, drainDeadline)
-        if attempt.isWanted, connections.isEmpty || !waiting.isEmpty, attempt.running == 0, attempt.notBefore > now {
+        if attempt.isWanted, connections.isEmpty || !waiting.isEmpty || !waitingForLease.isEmpty, attempt.running == 0, attempt.notBefore > now {
             next = min(next, attempt.notBefore)
         }
         if let timer = listener.timer { next = min(next, timer) }

@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 import MartletAPI
 import MartletCore
@@ -32,14 +33,26 @@ struct LogIn: Endpoint {
         let (found, matches) = try await check(password, of: identity, limits, in: space)
         guard matches, let found, !found.isDisabled else { throw HTTPProblem(.signInFailed) }
         if try await secondFactors.isAsked(of: found.id) {
-            guard let code else { throw HTTPProblem(.secondFactorRequired) }
-            guard try await secondFactors.take(code, of: found.id) else { throw HTTPProblem(.signInFailed) }
+            guard let code else {
+                // The password was right, and no code was looked at.
+                try await attempts.takeBack(limits)
+                throw HTTPProblem(.secondFactorRequired)
+            }
+            try await take(code, of: found.id, in: space)
         }
         guard let user = try await sessions.create(session, of: found) else {
             throw HTTPProblem(.signInFailed)
         }
         try await attempts.succeed(account: account, address: address)
         return try signIns.answer(session.id, userID: found.id, user: user, in: space)
+    }
+
+    /// Wrong codes count for the user, whatever name they come under.
+    private func take(_ code: String, of user: UUID, in space: UserSpace) async throws {
+        let limit = AttemptStore.Limit.code(of: user, in: space)
+        try await attempts.begin([limit])
+        guard try await secondFactors.take(code, of: user) else { throw HTTPProblem(.signInFailed) }
+        try await attempts.succeed(account: limit, address: nil)
     }
 
     private func check(

@@ -41,7 +41,7 @@ struct ConfirmSecondFactor: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, user) = (try context.userSpace, try context.signedInUser)
         let code = try await BodyFields(request, ["code"]).requiredString("code")
-        let limit = AttemptStore.Limit.account("totp " + user.uuidString, in: space)
+        let limit = AttemptStore.Limit.code(of: user, in: space)
         try await attempts.begin([limit])
         guard let codes = try await secondFactors.confirm(code, of: user) else { throw HTTPProblem(.signInFailed, "The code is wrong.", field: "code") }
         try await attempts.succeed(account: limit, address: nil)
@@ -56,7 +56,8 @@ struct RenewRecoveryCodes: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let user = try await check.confirm(request, context, secondFactors)
-        return try .recoveryCodes(try await secondFactors.renewRecoveryCodes(of: user))
+        guard let codes = try await secondFactors.renewRecoveryCodes(of: user) else { throw HTTPProblem(.conflict, "There is no second factor.") }
+        return try .recoveryCodes(codes)
     }
 }
 
@@ -80,7 +81,7 @@ extension PasswordCheck {
         let (space, user) = (try context.userSpace, try context.signedInUser)
         let fields = try await BodyFields(request, ["password", "code"])
         let code = try fields.requiredString("code")
-        let limit = AttemptStore.Limit.account("totp " + user.uuidString, in: space)
+        let limit = AttemptStore.Limit.code(of: user, in: space)
         try await attempts.begin([limit])
         _ = try await confirm(try fields.secret("password"), of: user, in: space)
         guard try await secondFactors.isAsked(of: user) else { throw HTTPProblem(.conflict, "There is no second factor.") }
