@@ -30,7 +30,7 @@ public struct AuthService: ServiceDefinition {
         let configuration = PostgresConfiguration(
             url: try settings.requiredSecret("database.url"), applicationName: "martlet-auth",
             maximumConnections: try settings.integer("database.connections", default: 4, in: 1...64))
-        try self.init(
+        self.init(
             postgres: PostgresClient(configuration: configuration, logger: logger),
             internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger,
             passwordConcurrency: try settings.integer("password.concurrency", default: PasswordHasher.defaultConcurrency, in: 1...64))
@@ -38,7 +38,7 @@ public struct AuthService: ServiceDefinition {
 
     public init(
         postgres: PostgresClient, internalSecret: Secret, logger: Logger, passwordConcurrency: Int = PasswordHasher.defaultConcurrency
-    ) throws {
+    ) {
         self.postgres = postgres
         self.logger = logger
         credentials = CredentialStore(postgres: postgres)
@@ -46,7 +46,7 @@ public struct AuthService: ServiceDefinition {
         users = UserStore(postgres: postgres)
         sessions = SessionStore(postgres: postgres)
         attempts = AttemptStore(postgres: postgres)
-        hasher = try PasswordHasher(concurrency: passwordConcurrency)
+        hasher = PasswordHasher(concurrency: passwordConcurrency)
         let keys = ServerKeys(internalSecret: internalSecret)
         secondFactors = SecondFactorStore(postgres: postgres, keys: keys, logger: logger)
         signIns = SignIns(

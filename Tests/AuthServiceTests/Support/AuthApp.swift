@@ -23,7 +23,7 @@ struct AuthApp: Sendable {
     static func run(_ body: @Sendable (AuthApp) async throws -> Void) async throws {
         let database = try await MigratedDatabase.make()
         let postgres = database.client(for: "auth")
-        let service = try AuthService(
+        let service = AuthService(
             postgres: postgres, internalSecret: Secret("an-internal-secret-of-the-tests-0123456789"), logger: .silent, passwordConcurrency: 2)
         let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
         let application = Application(router: router, services: service.background, logger: .silent)

@@ -11,14 +11,9 @@ struct ReadKeyRing: Endpoint {
     let feed: KeyRingFeed
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
-        let parameters = request.uri.queryParameters
-        guard let after = Int64(parameters["after"] ?? "0") else { throw HTTPProblem(.invalidParameter, field: "after") }
-        guard let wait = Int(parameters["wait"] ?? "0"), (0...30).contains(wait) else {
-            throw HTTPProblem(.invalidParameter, "It must be a whole number from 0 to 30.", field: "wait")
-        }
+        let query = try FeedQuery(request, context, default: 0)
         guard feed.current != nil else { throw HTTPProblem(.unavailable) }
-        guard let ring = await feed.ring(after: after, wait: .seconds(wait)) else { return Response(status: .noContent) }
+        guard let ring = await feed.ring(after: query.after, wait: query.wait) else { return Response(status: .noContent) }
         return try .encoding(ring)
     }
 }

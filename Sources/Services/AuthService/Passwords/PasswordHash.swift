@@ -1,5 +1,6 @@
 import CArgon2
 import Crypto
+import Foundation
 import MartletCore
 
 /// Passwords as Argon2id (RFC 9106) in the PHC string format: m = 19 MiB, t = 2, p = 1, 16 bytes of salt, 32 of hash.
@@ -20,6 +21,15 @@ enum PasswordHash {
         }
         guard status == ARGON2_OK.rawValue else { throw PasswordHashError(status: status) }
         return String(decoding: encoded.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// What no password makes but by chance, without the work of making it: checking against it costs as much as against any other.
+    static func makeDecoy() -> String {
+        func random(_ length: Int) -> String {
+            let bytes = SymmetricKey(size: .init(bitCount: length * 8)).withUnsafeBytes { Data($0) }
+            return bytes.base64EncodedString().replacing("=", with: "")
+        }
+        return "$argon2id$v=19$m=\(memoryInKiB),t=\(passes),p=\(lanes)$\(random(16))$\(random(hashLength))"
     }
 
     /// Whether `password` is the one that `encoded` was made of. Takes as long as making it, whatever the answer.

@@ -4,18 +4,16 @@ import MartletPostgres
 
 /// What a new session comes with.
 struct NewSession: Sendable {
-    static let lifetime: TimeInterval = 60 * 86_400
+    /// From its last refresh on.
+    static let lifetimeInSeconds: Int64 = 60 * 86_400
 
     let id: UUID
     /// What the app calls the device; up to 200 characters.
     let device: String
-    /// From its last refresh on.
-    let lifetimeInSeconds: Int64
 
     init(device: String) {
         id = UUID(uuidString: UUIDv7.make()) ?? UUID()
         self.device = device
-        lifetimeInSeconds = Int64(Self.lifetime)
     }
 }
 
@@ -55,7 +53,7 @@ struct SessionStore: Sendable {
                 WHERE id = \(account.id) AND password = \(account.passwordHash) AND NOT disabled RETURNING u.*
             ), session AS (
                 INSERT INTO auth.sessions (id, user_id, device, expires)
-                SELECT \(session.id), id, \(session.device), now() + \(session.lifetimeInSeconds) * interval '1 second' FROM signed_in
+                SELECT \(session.id), id, \(session.device), now() + \(NewSession.lifetimeInSeconds) * interval '1 second' FROM signed_in
             )
             SELECT \(UserStore.ownJSON) FROM signed_in AS u
             """
@@ -65,11 +63,11 @@ struct SessionStore: Sendable {
     }
 
     /// Replaces the refresh token `content`.
-    func refresh(_ content: RefreshTokens.Content, lifetimeInSeconds: Int64, in space: UserSpace) async throws -> Refresh {
+    func refresh(_ content: RefreshTokens.Content, in space: UserSpace) async throws -> Refresh {
         let row = try await postgres.query(
             """
             UPDATE auth.sessions AS s
-            SET generation = generation + 1, rotated = now(), expires = now() + \(lifetimeInSeconds) * interval '1 second'
+            SET generation = generation + 1, rotated = now(), expires = now() + \(NewSession.lifetimeInSeconds) * interval '1 second'
             FROM auth.users AS u
             WHERE s.id = \(content.session) AND s.generation = \(content.number) AND s.revoked IS NULL AND s.expires > now()
                 AND u.id = s.user_id AND NOT u.disabled AND \(UserStore.isIn(space))
@@ -104,8 +102,7 @@ struct SessionStore: Sendable {
             """
             SELECT jsonb_build_object(
                 'id', s.id, 'device', s.device, 'current', s.id::text = \(current ?? ""),
-                'created', to_char(s.created AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-                'lastUsed', to_char(s.rotated AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text
+                'created', \(UserStore.time("s.created")), 'lastUsed', \(UserStore.time("s.rotated")))::text
             FROM auth.sessions AS s JOIN auth.users AS u ON u.id = s.user_id
             WHERE s.user_id = \(user) AND s.revoked IS NULL AND s.expires > now() AND \(UserStore.isIn(space))
             ORDER BY s.created DESC, s.id LIMIT 100

@@ -66,7 +66,7 @@ struct UserStore: Sendable {
         var label: String?
     }
 
-    struct Made: Sendable {
+    struct User: Sendable {
         var id: UUID
         /// The user as they see themselves.
         var json: String
@@ -74,10 +74,10 @@ struct UserStore: Sendable {
 
     /// Makes a user with a first session.
     ///
-    /// - Throws: `UserTaken` when somebody else has the name or the address.
-    func create(_ user: NewUser, session: NewSession, in space: UserSpace) async throws -> Made {
+    /// - Throws: `conflict` when somebody else has the name or the address; `invalid-body` for a profile that is too large.
+    func create(_ user: NewUser, session: NewSession, in space: UserSpace) async throws -> User {
         let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
-        return try await Self.noticingTaken {
+        return try await Self.tellingConflicts {
             let rows = try await postgres.query(
                 """
                 WITH made AS (
@@ -87,21 +87,16 @@ struct UserStore: Sendable {
                     RETURNING *
                 ), session AS (
                     INSERT INTO auth.sessions (id, user_id, device, expires)
-                    SELECT \(session.id), id, \(session.device), now() + \(session.lifetimeInSeconds) * interval '1 second' FROM made
+                    SELECT \(session.id), id, \(session.device), now() + \(NewSession.lifetimeInSeconds) * interval '1 second' FROM made
                 )
                 SELECT \(Self.ownJSON) FROM made AS u
                 """)
-            return Made(id: id, json: try rows[0].decode(0))
+            return User(id: id, json: try rows[0].decode(0))
         }
     }
 
     func account(_ identity: UserIdentity, in space: UserSpace) async throws -> Account? {
-        let condition: PostgresQuery =
-            switch identity {
-            case .userName(let name): "user_name = \(name.text)"
-            case .email(let address): "email = \(address.text)"
-            }
-        return try await account(where: condition, in: space)
+        try await account(where: Self.isOf(identity), in: space)
     }
 
     func account(_ id: UUID, in space: UserSpace) async throws -> Account? {
@@ -133,27 +128,23 @@ struct UserStore: Sendable {
     }
 
     /// Users in the order in which they came, from behind `after`.
-    func list(after: UUID?, limit: Int, identity: UserIdentity?, in space: UserSpace) async throws -> [String] {
+    func list(after: UUID?, limit: Int, identity: UserIdentity?, in space: UserSpace) async throws -> [User] {
         var condition: PostgresQuery = "TRUE"
         if let after { condition = "id > \(after)" }
-        switch identity {
-        case .userName(let name): condition = "\(condition) AND user_name = \(name.text)"
-        case .email(let address): condition = "\(condition) AND email = \(address.text)"
-        case nil: break
-        }
+        if let identity { condition = "\(condition) AND \(Self.isOf(identity))" }
         return try await postgres.query(
-            "SELECT \(Self.ownJSON) FROM auth.users AS u WHERE \(Self.isIn(space)) AND \(condition) ORDER BY id LIMIT \(limit)"
-        ).map { try $0.decode(0) }
+            "SELECT u.id, \(Self.ownJSON) FROM auth.users AS u WHERE \(Self.isIn(space)) AND \(condition) ORDER BY id LIMIT \(limit)"
+        ).map { User(id: try $0.decode(0), json: try $0.decode(1)) }
     }
 
     /// Changes a user and returns them as they are then; nil: there is none, or it is not as `where` demands.
     ///
     /// - Parameter ended: which of the user's sessions end with it.
-    /// - Throws: `UserTaken`.
+    /// - Throws: as `create`; `invalid-body` also for a password without a name to go with it.
     func change(
         _ id: UUID, _ change: UserChange, where condition: PostgresQuery = "TRUE", ending ended: EndedSessions = .none, in space: UserSpace
     ) async throws -> String? {
-        try await Self.noticingTaken {
+        try await Self.tellingConflicts {
             guard case .all(let kept) = ended else { return try await postgres.query(Self.update(id, change, where: condition, in: space)).first?.decode(0) }
             // Two statements: the second sees the sessions of log-ins that the first has waited for; later ones see the change.
             return try await postgres.withTransaction { transaction in
@@ -181,11 +172,18 @@ struct UserStore: Sendable {
     }
 
     /// Deletes a user with all sessions.
-    func delete(_ id: UUID, where condition: PostgresQuery = "TRUE", in space: UserSpace) async throws -> Bool {
-        try await postgres.execute("DELETE FROM auth.users AS u WHERE id = \(id) AND \(Self.isIn(space)) AND \(condition)") > 0
+    func delete(_ id: UUID, in space: UserSpace) async throws -> Bool {
+        try await postgres.execute("DELETE FROM auth.users AS u WHERE id = \(id) AND \(Self.isIn(space))") > 0
     }
 
     // MARK: SQL
+
+    private static func isOf(_ identity: UserIdentity) -> PostgresQuery {
+        switch identity {
+        case .userName(let name): "user_name = \(name.text)"
+        case .email(let address): "email = \(address.text)"
+        }
+    }
 
     static func isIn(_ space: UserSpace) -> PostgresQuery {
         "u.app_id = \(space.appID) AND u.environment = \(space.environment.rawValue)"
@@ -200,20 +198,20 @@ struct UserStore: Sendable {
             'updated', \(time("u.updated")), 'lastSignIn', \(time("u.last_sign_in")))::text
         """
 
-    private static func time(_ column: StaticString) -> PostgresQuery {
+    static func time(_ column: StaticString) -> PostgresQuery {
         var query: PostgresQuery = "to_char("
         query.append(unescaped: column)
         query.append(" AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')")
         return query
     }
 
-    private static func noticingTaken<Result>(_ body: () async throws -> Result) async throws -> Result {
+    private static func tellingConflicts<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
         } catch let error as PostgresError where error.sqlState == "23505" {
             switch error.constraint {
-            case "users_user_name": throw UserTaken(field: "userName")
-            case "users_email": throw UserTaken(field: "email")
+            case "users_user_name": throw HTTPProblem(.conflict, "Somebody else has this already.", field: "userName")
+            case "users_email": throw HTTPProblem(.conflict, "Somebody else has this already.", field: "email")
             default: throw error
             }
         } catch let error as PostgresError where error.constraint == "users_profile_size" {
@@ -222,9 +220,4 @@ struct UserStore: Sendable {
             throw HTTPProblem(.invalidBody, "A password needs a name or an address to go with it.", field: "password")
         }
     }
-}
-
-/// Somebody else has this name or address.
-struct UserTaken: Error {
-    let field: String
 }

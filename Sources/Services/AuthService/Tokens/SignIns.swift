@@ -24,8 +24,6 @@ struct SignIns: Sendable {
         let refresh = refreshTokens.token(.init(session: session, number: number))
         let seconds = AccessToken.lifetime.components.seconds
         let text = #"{"accessToken":"\#(access)","expiresIn":\#(seconds),"refreshToken":"\#(refresh)","user":\#(user)}"#
-        var response = Response.json(ByteBuffer(string: text), status: status)
-        response.headers[.cacheControl] = "no-store"
-        return response
+        return Response.json(ByteBuffer(string: text), status: status).notStored
     }
 }

@@ -48,17 +48,6 @@ extension ServiceContext {
 }
 
 extension Request {
-    /// Refuses parameters that would silently do nothing.
-    ///
-    /// - Throws: `invalid-parameter` naming the first that is not in `known`.
-    func allowParameters(_ known: Set<Substring> = []) throws {
-        for parameter in uri.queryParameters where !known.contains(parameter.key) {
-            throw HTTPProblem(.invalidParameter, "This query parameter is not known.", field: String(parameter.key))
-        }
-    }
-}
-
-extension Request {
     /// The whole body, one JSON value.
     ///
     /// - Throws: `invalid-json`, `invalid-body`, `limit-exceeded`, `payload-too-large`.

@@ -81,7 +81,8 @@ extension Engine {
 
     /// While another role waits for a connection no batch grows beyond a limit: the connection gets idle, and is that role's.
     private func extendBatches() {
-        for case let (connection, tenant?) in connections.map({ ($0, $0.tenant) }) where !connection.isIdle && !tenant.waiting.isEmpty {
+        for connection in connections where !connection.isIdle {
+            guard let tenant = connection.tenant, !tenant.waiting.isEmpty else { continue }
             let isLimited = waiting.contains { $0 !== tenant && $0.connectionCount < maximumConnectionsOfTenant }
             let limit = isLimited ? Self.maximumBatch : .max
             while let request = tenant.waiting.first(),

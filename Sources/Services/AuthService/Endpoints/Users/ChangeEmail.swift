@@ -10,14 +10,9 @@ struct ChangeEmail: Endpoint {
         let (space, id) = (try context.userSpace, try context.signedInUser)
         let fields = try await BodyFields(request, ["email", "password"])
         let email = try EmailAddress(try fields.requiredString("email"))
-        let account = try await check.confirm(try fields.secret("password"), of: id, in: space)
-        guard account.passwordHash != nil else { throw HTTPProblem(.conflict, "An anonymous user has no password: upgrade first.") }
+        _ = try await check.confirmPassword(try fields.secret("password"), of: id, in: space)
         try await check.attempts.begin(context.nameLimits(of: request))
-        do {
-            guard let user = try await check.users.change(id, UserChange(email: email), in: space) else { throw HTTPProblem(.userNotFound) }
-            return .user(user)
-        } catch let taken as UserTaken {
-            throw HTTPProblem.taken(taken)
-        }
+        guard let user = try await check.users.change(id, UserChange(email: email), in: space) else { throw HTTPProblem(.userNotFound) }
+        return .json(user)
     }
 }

@@ -16,11 +16,7 @@ struct ChangeMe: Endpoint {
             _ = try await check.confirm(try fields.secret("password"), of: id, in: space)
             try await check.attempts.begin(context.nameLimits(of: request))
         }
-        do {
-            guard let user = try await check.users.change(id, change, in: space) else { throw HTTPProblem(.userNotFound) }
-            return .user(user)
-        } catch let taken as UserTaken {
-            throw HTTPProblem.taken(taken)
-        }
+        guard let user = try await check.users.change(id, change, in: space) else { throw HTTPProblem(.userNotFound) }
+        return .json(user)
     }
 }

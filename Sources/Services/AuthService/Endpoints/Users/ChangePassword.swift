@@ -13,12 +13,11 @@ struct ChangePassword: Endpoint {
         let fields = try await BodyFields(request, ["password", "newPassword"])
         let new = Secret(try fields.requiredString("newPassword"))
         try PasswordPolicy.check(new, field: "newPassword")
-        let account = try await check.confirm(try fields.secret("password"), of: id, in: space)
-        guard let former = account.passwordHash else { throw HTTPProblem(.conflict, "An anonymous user has no password: upgrade first.") }
+        let account = try await check.confirmPassword(try fields.secret("password"), of: id, in: space)
         let hash = try await check.hasher.hash(new)
         let isChanged =
             try await check.users.change(
-                id, UserChange(passwordHash: hash), where: "password = \(former)", ending: .all(butFor: try context.session), in: space) != nil
+                id, UserChange(passwordHash: hash), where: "password = \(account.passwordHash)", ending: .all(butFor: try context.session), in: space) != nil
         guard isChanged else { throw HTTPProblem(.conflict, "The password was changed meanwhile.") }
         return Response(status: .noContent)
     }

@@ -20,12 +20,8 @@ struct ChangeUser: Endpoint {
             try PasswordPolicy.check(password)
             change.passwordHash = try await hasher.hash(password)
         }
-        do {
-            let ended = change.passwordHash != nil || change.isDisabled == true ? EndedSessions.all(butFor: nil) : .none
-            guard let user = try await users.change(id, change, ending: ended, in: space) else { throw HTTPProblem(.userNotFound) }
-            return .user(user)
-        } catch let taken as UserTaken {
-            throw HTTPProblem.taken(taken)
-        }
+        let ended = change.passwordHash != nil || change.isDisabled == true ? EndedSessions.all(butFor: nil) : .none
+        guard let user = try await users.change(id, change, ending: ended, in: space) else { throw HTTPProblem(.userNotFound) }
+        return .json(user)
     }
 }

@@ -11,11 +11,8 @@ struct ListUsers: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.managedUserSpace
+        try request.allowParameters(["after", "limit", "userName", "email"])
         let parameters = request.uri.queryParameters
-        let known: Set<Substring> = ["after", "limit", "userName", "email"]
-        for parameter in parameters where !known.contains(parameter.key) {
-            throw HTTPProblem(.invalidParameter, "This query parameter is not known.", field: String(parameter.key))
-        }
         guard let limit = Int(parameters["limit"] ?? "20"), (1...1000).contains(limit) else {
             throw HTTPProblem(.invalidParameter, "It must be a whole number from 1 to 1000.", field: "limit")
         }
@@ -26,17 +23,12 @@ struct ListUsers: Endpoint {
         }
         let list = try await users.list(after: after, limit: limit + 1, identity: try identity(parameters["userName"], parameters["email"]), in: space)
         let page = list.prefix(limit)
-        let next = list.count > limit ? page.last.flatMap(Self.id(of:)).map { #","next":"\#($0)""# } ?? "" : ""
-        return .user(#"{"count":\#(page.count),"data":[\#(page.joined(separator: ","))]\#(next)}"#)
+        let next = list.count > limit ? page.last.map { #","next":"\#($0.id.uuidString.lowercased())""# } ?? "" : ""
+        return .json(#"{"count":\#(page.count),"data":[\#(page.map(\.json).joined(separator: ","))]\#(next)}"#)
     }
 
     private func identity(_ name: Substring?, _ address: Substring?) throws -> UserIdentity? {
         if let name { return .userName(try UserName(String(name))) }
         return try address.map { .email(try EmailAddress(String($0))) }
-    }
-
-    private static func id(of user: String) -> String? {
-        struct Named: Decodable { var id: String }
-        return try? JSONDecoder().decode(Named.self, from: Data(user.utf8)).id
     }
 }

@@ -30,4 +30,13 @@ struct PasswordCheck: Sendable {
         try await attempts.succeed(account: limit, address: nil)
         return account
     }
+
+    /// The same for what asks for a password to be there.
+    ///
+    /// - Throws: `conflict` for an anonymous user.
+    func confirmPassword(_ password: Secret?, of user: UUID, in space: UserSpace) async throws -> UserStore.Account {
+        let account = try await confirm(password, of: user, in: space)
+        guard account.passwordHash != nil else { throw HTTPProblem(.conflict, "An anonymous user has no password: upgrade first.") }
+        return account
+    }
 }

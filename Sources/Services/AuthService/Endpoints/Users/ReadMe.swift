@@ -8,6 +8,6 @@ struct ReadMe: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         guard let user = try await users.find(try context.signedInUser, in: try context.userSpace) else { throw HTTPProblem(.userNotFound) }
-        return .user(user)
+        return .json(user)
     }
 }

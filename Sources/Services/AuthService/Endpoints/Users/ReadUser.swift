@@ -13,6 +13,6 @@ struct ReadUser: Endpoint {
         guard let user = isMaster ? try await users.find(id, in: space) : try await users.findPublic(id, in: space) else {
             throw HTTPProblem(.userNotFound)
         }
-        return .user(user)
+        return .json(user)
     }
 }

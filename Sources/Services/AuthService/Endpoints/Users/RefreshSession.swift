@@ -16,8 +16,7 @@ struct RefreshSession: Endpoint {
         let space = try context.userSpace
         let text = try await BodyFields(request, ["refreshToken"]).requiredString("refreshToken")
         guard let token = signIns.refreshTokens.content(of: text) else { throw HTTPProblem(.invalidToken) }
-        let lifetime = Int64(NewSession.lifetime)
-        switch try await sessions.refresh(token, lifetimeInSeconds: lifetime, in: space) {
+        switch try await sessions.refresh(token, in: space) {
         case .refreshed(let refreshed):
             return try signIns.answer(token.session, number: refreshed.number, userID: refreshed.userID, user: refreshed.user, in: space)
         case .refused:

@@ -14,14 +14,11 @@ struct AddSecondFactor: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, user) = (try context.userSpace, try context.signedInUser)
         let fields = try await BodyFields(request, ["password"])
-        let account = try await check.confirm(try fields.secret("password"), of: user, in: space)
-        guard account.passwordHash != nil else { throw HTTPProblem(.conflict, "An anonymous user has no password: upgrade first.") }
+        let account = try await check.confirmPassword(try fields.secret("password"), of: user, in: space)
         guard let secret = try await secondFactors.begin(of: user) else { throw HTTPProblem(.conflict, "A second factor is in force.") }
         let text = Base32.encode(secret)
         let uri = Self.uri(secret: text, app: try await apps.find(space.appID)?.name ?? space.appID, user: account.label ?? "")
-        var response = try Response.encoding(["secret": text, "uri": uri])
-        response.headers[.cacheControl] = "no-store"
-        return response
+        return try Response.encoding(["secret": text, "uri": uri]).notStored
     }
 
     /// As authenticator apps read it from a QR code (https://github.com/google/google-authenticator/wiki/Key-Uri-Format).
@@ -93,9 +90,7 @@ extension PasswordCheck {
 
 extension Response {
     fileprivate static func recoveryCodes(_ codes: [String]) throws -> Response {
-        var response = try Response.encoding(["recoveryCodes": codes])
-        response.headers[.cacheControl] = "no-store"
-        return response
+        try Response.encoding(["recoveryCodes": codes]).notStored
     }
 }
 

@@ -10,7 +10,7 @@ struct ListSessions: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let list = try await sessions.list(of: try context.signedInUser, current: try context.principal.sessionID, in: try context.userSpace)
-        return .user(#"{"count":\#(list.count),"data":[\#(list.joined(separator: ","))]}"#)
+        return .json(#"{"count":\#(list.count),"data":[\#(list.joined(separator: ","))]}"#)
     }
 }
 
@@ -36,6 +36,6 @@ struct EndSessions: Endpoint {
         let keep = request.uri.queryParameters["keep"]
         guard keep == nil || keep == "current" else { throw HTTPProblem(.invalidParameter, "It can be current only.", field: "keep") }
         let count = try await sessions.end(butFor: keep == nil ? nil : try context.session, of: user, in: space)
-        return .user(#"{"count":\#(count)}"#)
+        return .json(#"{"count":\#(count)}"#)
     }
 }

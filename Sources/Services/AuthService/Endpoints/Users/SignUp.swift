@@ -13,23 +13,17 @@ struct SignUp: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.userSpace
         let fields = try await BodyFields(request, ["userName", "email", "password", "profile", "private", "device"])
-        var user = NewUser(userName: try fields.userName(), email: try fields.email())
-        guard user.userName != nil || user.email != nil else {
-            throw HTTPProblem(.invalidBody, "A user name or an e-mail address is required.", field: "userName")
-        }
+        let (userName, email) = try fields.userNameOrEmail()
+        var user = NewUser(userName: userName, email: email)
         let password = Secret(try fields.requiredString("password"))
-        try PasswordPolicy.check(password, besides: [user.userName?.text, user.email?.text])
+        try PasswordPolicy.check(password, besides: [userName?.text, email?.text])
         user.profile = try fields.profile() ?? "{}"
         user.privateProfile = try fields.privateProfile() ?? "{}"
         let session = NewSession(device: try fields.device())
 
         try await attempts.begin(context.nameLimits(of: request))
         user.passwordHash = try await hasher.hash(password)
-        do {
-            let made = try await users.create(user, session: session, in: space)
-            return try signIns.answer(session.id, userID: made.id, user: made.json, in: space, status: .created)
-        } catch let taken as UserTaken {
-            throw HTTPProblem.taken(taken)
-        }
+        let made = try await users.create(user, session: session, in: space)
+        return try signIns.answer(session.id, userID: made.id, user: made.json, in: space, status: .created)
     }
 }

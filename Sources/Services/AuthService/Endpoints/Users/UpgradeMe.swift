@@ -14,23 +14,17 @@ struct UpgradeMe: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, id) = (try context.userSpace, try context.signedInUser)
         let fields = try await BodyFields(request, ["userName", "email", "password"])
-        var change = UserChange(userName: try fields.userName(), email: try fields.email())
-        guard change.userName != nil || change.email != nil else {
-            throw HTTPProblem(.invalidBody, "A user name or an e-mail address is required.", field: "userName")
-        }
+        let (userName, email) = try fields.userNameOrEmail()
+        var change = UserChange(userName: userName, email: email)
         let password = Secret(try fields.requiredString("password"))
-        try PasswordPolicy.check(password, besides: [change.userName?.text, change.email?.text])
+        try PasswordPolicy.check(password, besides: [userName?.text, email?.text])
         guard let account = try await users.account(id, in: space) else { throw HTTPProblem(.userNotFound) }
         guard account.passwordHash == nil else { throw HTTPProblem(.conflict, "This user is not anonymous.") }
         try await attempts.begin(context.nameLimits(of: request))
         change.passwordHash = try await hasher.hash(password)
-        do {
-            guard let user = try await users.change(id, change, where: "password IS NULL", in: space) else {
-                throw HTTPProblem(.conflict, "This user is not anonymous.")
-            }
-            return .user(user)
-        } catch let taken as UserTaken {
-            throw HTTPProblem.taken(taken)
+        guard let user = try await users.change(id, change, where: "password IS NULL", in: space) else {
+            throw HTTPProblem(.conflict, "This user is not anonymous.")
         }
+        return .json(user)
     }
 }

@@ -80,6 +80,15 @@ extension BodyFields {
 
     func userName() throws -> UserName? { try string("userName").map { try UserName($0) } }
 
+    /// One of them at least, to sign in by.
+    func userNameOrEmail() throws -> (UserName?, EmailAddress?) {
+        let (userName, email) = (try userName(), try email())
+        guard userName != nil || email != nil else {
+            throw HTTPProblem(.invalidBody, "A user name or an e-mail address is required.", field: "userName")
+        }
+        return (userName, email)
+    }
+
     func email() throws -> EmailAddress? { try string("email").map { try EmailAddress($0) } }
 
     func profile() throws -> String? { try object("profile", upTo: Self.maximumProfileSize) }
@@ -87,15 +96,14 @@ extension BodyFields {
     func privateProfile() throws -> String? { try object("private", upTo: Self.maximumProfileSize) }
 }
 
-extension HTTPProblem {
-    static func taken(_ taken: UserTaken) -> HTTPProblem {
-        HTTPProblem(.conflict, "Somebody else has this already.", field: taken.field)
-    }
-}
-
 extension Response {
     /// JSON that the database made.
-    static func user(_ json: String, status: HTTPResponse.Status = .ok) -> Response {
-        .json(ByteBuffer(string: json), status: status)
+    static func json(_ text: String) -> Response { .json(ByteBuffer(string: text)) }
+
+    /// The same, for nobody to keep: there is a secret in it.
+    var notStored: Response {
+        var response = self
+        response.headers[.cacheControl] = "no-store"
+        return response
     }
 }

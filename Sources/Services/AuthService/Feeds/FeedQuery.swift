@@ -1,0 +1,23 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `?after=<number>&wait=<seconds, 0…30>`: what a process of ours has of a feed, and how long it waits for more.
+struct FeedQuery {
+    let after: Int64
+    let wait: Duration
+
+    /// - Parameter after: what whoever says nothing has.
+    /// - Throws: `forbidden` for all but our own processes; `invalid-parameter`.
+    init(_ request: Request, _ context: ServiceContext, default after: Int64) throws {
+        guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
+        let parameters = request.uri.queryParameters
+        guard let after = parameters["after"].map({ Int64($0) }) ?? after else { throw HTTPProblem(.invalidParameter, field: "after") }
+        guard let wait = Int(parameters["wait"] ?? "0"), (0...30).contains(wait) else {
+            throw HTTPProblem(.invalidParameter, "It must be a whole number from 0 to 30.", field: "wait")
+        }
+        self.after = after
+        self.wait = .seconds(wait)
+    }
+}
