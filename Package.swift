@@ -107,7 +107,12 @@ let package = Package(
 
         // Services
         service(
-            "AuthService", dependencies: ["CArgon2", crypto, httpTypes, nioCore, .product(name: "NIOPosix", package: "swift-nio")], migrations: true),
+            "AuthService",
+            dependencies: [
+                "CArgon2", "MartletJobs", asyncHTTPClient, crypto, httpTypes, nioCore, nioHTTP1,
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            migrations: true),
         service(
             "StorageService",
             dependencies: [

@@ -1,13 +1,15 @@
+public import Foundation
 public import Logging
 public import MartletCore
 public import MartletHTTP
+import MartletJobs
 public import MartletPostgres
 public import ServiceLifecycle
 
 /// Apps with their keys, the feed by which gateways know them, and the end users of apps.
 ///
 /// Settings: `database.url` (secret; role `martlet_auth`), `database.connections` (4), `internal.secret` (secret), `password.concurrency`
-/// (half the cores: passwords hashed at a time, each 19 MiB).
+/// (half the cores: passwords hashed at a time, each 19 MiB), `public.url` (http://127.0.0.1:8080: where clients reach the gateway).
 public struct AuthService: ServiceDefinition {
     public static let name = "auth"
     public static let defaultPort = 8201
@@ -25,6 +27,14 @@ public struct AuthService: ServiceDefinition {
     let secondFactors: SecondFactorStore
     let signIns: SignIns
     let revocations: RevocationFeed
+    /// The last step of ways to sign in without a password.
+    let completion: SignInCompletion
+    /// Makes the service's own keys from the internal secret.
+    let keys: ServerKeys
+    /// Where clients reach the gateway, without a slash at its end.
+    let publicURL: String
+    let jobs: JobQueue
+    private let worker: JobWorker
 
     public init(settings: Settings, logger: Logger) throws {
         let configuration = PostgresConfiguration(
@@ -33,11 +43,15 @@ public struct AuthService: ServiceDefinition {
         self.init(
             postgres: PostgresClient(configuration: configuration, logger: logger),
             internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger,
-            passwordConcurrency: try settings.integer("password.concurrency", default: PasswordHasher.defaultConcurrency, in: 1...64))
+            passwordConcurrency: try settings.integer("password.concurrency", default: PasswordHasher.defaultConcurrency, in: 1...64),
+            publicURL: try settings.url("public.url", default: Self.defaultPublicURL))
     }
 
+    public static let defaultPublicURL = URL(string: "http://127.0.0.1:8080")!
+
     public init(
-        postgres: PostgresClient, internalSecret: Secret, logger: Logger, passwordConcurrency: Int = PasswordHasher.defaultConcurrency
+        postgres: PostgresClient, internalSecret: Secret, logger: Logger, passwordConcurrency: Int = PasswordHasher.defaultConcurrency,
+        publicURL: URL = defaultPublicURL
     ) {
         self.postgres = postgres
         self.logger = logger
@@ -47,16 +61,21 @@ public struct AuthService: ServiceDefinition {
         sessions = SessionStore(postgres: postgres)
         attempts = AttemptStore(postgres: postgres)
         hasher = PasswordHasher(concurrency: passwordConcurrency)
-        let keys = ServerKeys(internalSecret: internalSecret)
+        keys = ServerKeys(internalSecret: internalSecret)
+        self.publicURL = publicURL.absoluteString.trimmingSuffix("/")
         secondFactors = SecondFactorStore(postgres: postgres, keys: keys, logger: logger)
         signIns = SignIns(
             signingKeys: SigningKeys(store: SigningKeyStore(postgres: postgres, sealing: keys.sealing), logger: logger),
             refreshTokens: RefreshTokens(key: keys.refreshTokens))
         revocations = RevocationFeed(postgres: postgres, logger: logger)
+        completion = SignInCompletion(
+            sessions: sessions, secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors), signIns: signIns)
+        jobs = JobQueue(postgres: postgres, schema: Self.name)
+        worker = JobWorker(queue: jobs, handlers: [], configuration: JobWorker.Configuration(), logger: logger)
     }
 
     public var background: [any Service] {
-        [postgres, feed, revocations, signIns.signingKeys, hasher, Housekeeping(sessions: sessions, logger: logger)]
+        [postgres, feed, revocations, signIns.signingKeys, hasher, worker, Housekeeping(sessions: sessions, logger: logger)]
     }
 
     public func isReady() async -> Bool {
@@ -64,10 +83,14 @@ public struct AuthService: ServiceDefinition {
     }
 
     var logIn: LogIn {
-        LogIn(users: users, sessions: sessions, attempts: attempts, hasher: hasher, secondFactors: secondFactors, signIns: signIns)
+        LogIn(users: users, sessions: sessions, attempts: attempts, hasher: hasher, secondFactor: completion.secondFactor, signIns: signIns)
     }
 
     var apps: AppStore { AppStore(postgres: postgres) }
     var passwordCheck: PasswordCheck { PasswordCheck(users: users, attempts: attempts, hasher: hasher) }
     var refreshSession: RefreshSession { RefreshSession(sessions: sessions, signIns: signIns, logger: logger) }
+}
+
+extension String {
+    fileprivate func trimmingSuffix(_ suffix: String) -> String { hasSuffix(suffix) ? String(dropLast(suffix.count)) : self }
 }

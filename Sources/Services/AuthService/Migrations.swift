@@ -1,3 +1,4 @@
+import MartletJobs
 public import MartletPostgres
 
 extension AuthService {
@@ -8,5 +9,6 @@ extension AuthService {
         Migration(number: 1, name: "apps", sql: PackageResources._01_apps_sql),
         Migration(number: 2, name: "users", sql: PackageResources._02_users_sql),
         Migration(number: 3, name: "second_factors", sql: PackageResources._03_second_factors_sql),
+        JobQueue.migration(number: 4, schema: name),
     ]
 }

@@ -77,6 +77,14 @@ public struct Settings: Sendable {
         }
     }
 
+    /// Where something is reached: `http` or `https`, a host, and perhaps a port and a path, but no query.
+    public func url(_ key: String, default: URL) throws -> URL {
+        guard let value = text(key) else { return `default` }
+        guard let url = URL(string: value), ["http", "https"].contains(url.scheme), url.host() != nil, url.query() == nil, url.fragment() == nil
+        else { throw SettingsError(key: key, problem: "must be an http or https address without a query") }
+        return url
+    }
+
     /// A list, comma-separated but in the file, where it may be an array of strings; blanks around the items are dropped.
     public func list(_ key: String, default: [String] = []) -> [String] {
         guard let value = text(key) else { return reader.stringArray(forKey: ConfigKey(key)) ?? `default` }

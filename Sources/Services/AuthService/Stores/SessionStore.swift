@@ -42,15 +42,25 @@ struct SessionStore: Sendable {
         case reused(userID: UUID)
     }
 
-    /// Signs an account in, unless it has been disabled or its password has changed meanwhile.
+    /// Signs an account in by its password, unless it has been disabled or its password has changed meanwhile.
     ///
     /// - Returns: the user as they see themselves.
     func create(_ session: NewSession, of account: UserStore.Account) async throws -> String? {
-        let user: String? = try await postgres.query(
+        try await create(session, where: "u.id = \(account.id) AND u.password = \(account.passwordHash)", user: account.id)
+    }
+
+    /// Signs a user in who has proved by something else who they are, unless they have been disabled.
+    ///
+    /// - Returns: the user as they see themselves.
+    func create(_ session: NewSession, of user: UUID, in space: UserSpace) async throws -> String? {
+        try await create(session, where: "u.id = \(user) AND \(UserStore.isIn(space))", user: user)
+    }
+
+    private func create(_ session: NewSession, where condition: PostgresQuery, user: UUID) async throws -> String? {
+        let json: String? = try await postgres.query(
             """
             WITH signed_in AS (
-                UPDATE auth.users AS u SET last_sign_in = now()
-                WHERE id = \(account.id) AND password = \(account.passwordHash) AND NOT disabled RETURNING u.*
+                UPDATE auth.users AS u SET last_sign_in = now() WHERE \(condition) AND NOT disabled RETURNING u.*
             ), session AS (
                 INSERT INTO auth.sessions (id, user_id, device, expires)
                 SELECT \(session.id), id, \(session.device), now() + \(NewSession.lifetimeInSeconds) * interval '1 second' FROM signed_in
@@ -58,8 +68,8 @@ struct SessionStore: Sendable {
             SELECT \(UserStore.ownJSON) FROM signed_in AS u
             """
         ).first?.decode(0)
-        try await endIdlest(of: account.id)
-        return user
+        try await endIdlest(of: user)
+        return json
     }
 
     /// Replaces the refresh token `content`.

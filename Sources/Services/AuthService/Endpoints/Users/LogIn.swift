@@ -14,7 +14,7 @@ struct LogIn: Endpoint {
     let sessions: SessionStore
     let attempts: AttemptStore
     let hasher: PasswordHasher
-    let secondFactors: SecondFactorStore
+    let secondFactor: SecondFactorCheck
     let signIns: SignIns
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -32,27 +32,18 @@ struct LogIn: Endpoint {
         try await attempts.begin(limits)
         let (found, matches) = try await check(password, of: identity, limits, in: space)
         guard matches, let found, !found.isDisabled else { throw HTTPProblem(.signInFailed) }
-        if try await secondFactors.isAsked(of: found.id) {
-            guard let code else {
-                // The password was right, and no code was looked at.
-                try await attempts.takeBack(limits)
-                throw HTTPProblem(.secondFactorRequired)
-            }
-            try await take(code, of: found.id, in: space)
+        do {
+            try await secondFactor.pass(code, of: found.id, in: space)
+        } catch let problem as HTTPProblem where problem.code == .secondFactorRequired {
+            // The password was right, and no code was looked at.
+            try await attempts.takeBack(limits)
+            throw problem
         }
         guard let user = try await sessions.create(session, of: found) else {
             throw HTTPProblem(.signInFailed)
         }
         try await attempts.succeed(account: account, address: address)
         return try signIns.answer(session.id, userID: found.id, user: user, in: space)
-    }
-
-    /// Wrong codes count for the user, whatever name they come under.
-    private func take(_ code: String, of user: UUID, in space: UserSpace) async throws {
-        let limit = AttemptStore.Limit.code(of: user, in: space)
-        try await attempts.begin([limit])
-        guard try await secondFactors.take(code, of: user) else { throw HTTPProblem(.signInFailed) }
-        try await attempts.succeed(account: limit, address: nil)
     }
 
     private func check(

@@ -1,0 +1,46 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+
+/// The last step of every way to sign in without a password: the second factor, then the session.
+struct SignInCompletion: Sendable {
+    let sessions: SessionStore
+    let secondFactor: SecondFactorCheck
+    let signIns: SignIns
+
+    /// Signs in a user who has proved who they are.
+    ///
+    /// - Parameters:
+    ///   - code: of the second factor, as it came with the request.
+    ///   - consume: takes what the proof was made of, so that it counts once; called when the second factor was right or is not asked for.
+    ///     False: it has been taken meanwhile.
+    /// - Throws: `second-factor-required` before anything is consumed, so that the same proof may come again with a code; `sign-in-failed` also
+    ///   when the user is disabled or gone.
+    func signIn(
+        _ user: UUID, code: String?, session: NewSession, in space: UserSpace, status: HTTPResponse.Status = .ok,
+        consume: () async throws -> Bool
+    ) async throws -> Response {
+        try await secondFactor.pass(code, of: user, in: space)
+        guard try await consume(), let json = try await sessions.create(session, of: user, in: space) else { throw HTTPProblem(.signInFailed) }
+        return try signIns.answer(session.id, userID: user, user: json, in: space, status: status)
+    }
+}
+
+/// Asks for the second factor of those who have one.
+struct SecondFactorCheck: Sendable {
+    let attempts: AttemptStore
+    let secondFactors: SecondFactorStore
+
+    /// Wrong codes count for the user, whatever name they come under.
+    ///
+    /// - Throws: `second-factor-required` when one is asked for and `code` is nil, and nothing was counted; `sign-in-failed`, `too-many-requests`.
+    func pass(_ code: String?, of user: UUID, in space: UserSpace) async throws {
+        guard try await secondFactors.isAsked(of: user) else { return }
+        guard let code else { throw HTTPProblem(.secondFactorRequired) }
+        let limit = AttemptStore.Limit.code(of: user, in: space)
+        try await attempts.begin([limit])
+        guard try await secondFactors.take(code, of: user) else { throw HTTPProblem(.signInFailed) }
+        try await attempts.succeed(account: limit, address: nil)
+    }
+}
