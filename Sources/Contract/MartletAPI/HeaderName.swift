@@ -12,6 +12,8 @@ public enum HeaderName {
     public static let principal = "x-martlet-principal"
     /// Who counts as one client: an IPv4 address, or the /64 of an IPv6 one. Internal: stripped from client requests.
     public static let address = "x-martlet-address"
+    /// Opens a relay (32 hexadecimal digits), or says by which a stream's parts may come (`<id>.<number>`). Internal: stripped from client requests.
+    public static let relay = "x-martlet-relay"
     /// Names one request in logs and errors. The gateway keeps a client's own when it is well-formed.
     public static let requestID = "x-request-id"
 }

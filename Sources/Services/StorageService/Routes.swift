@@ -31,6 +31,7 @@ extension StorageService {
         router.on(.put, "collections/:collection/rules", SetRules(rules: rules))
 
         router.on(.get, "live/:collection", FollowCollection(live: live))
+        router.on(.get, "internal/live/relay", OpenRelay(relays: live.relays))
         router.on(.get, "changes/:collection", ReadChanges(feed: feed, rights: rights))
 
         router.on(.get, "roles", ListRoles(roles: roles))

@@ -32,6 +32,9 @@ public struct DirectBody: Sendable {
     /// Whether the client keeps up. On the event loop only.
     public var isWritable: Bool { encoder.value.channel.isWritable }
 
+    /// Breaks the connection off. On the event loop only.
+    public func close() { encoder.value.close(promise: nil) }
+
     /// Writes a whole chunk, with its framing. On the event loop only.
     public func write(_ chunk: ByteBuffer) {
         encoder.value.writeAndFlush(NIOAny(IOData.byteBuffer(chunk)), promise: nil)

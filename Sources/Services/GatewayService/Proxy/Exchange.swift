@@ -42,6 +42,7 @@ final class Exchange {
     private var lastProgress: NIODeadline
     private var needsFlush = false
     private var slot: InFlightLimits.Slot?
+    private var share: RelayedStream?
     /// When the upstream began to take the body, later by the time it took none.
     private var bodyStarted = NIODeadline.distantFuture
 
@@ -148,6 +149,7 @@ final class Exchange {
     }
 
     func clientBecameWritable() {
+        share?.backlog = 0
         upstream?.resume()
     }
 
@@ -181,6 +183,39 @@ final class Exchange {
         lastProgress = worker.now
         front.respond(data)
         if !front.isWritable { upstream?.pause() }
+        if share != nil { relayedMayFollow(data.readableBytes) }
+    }
+
+    /// Part of the stream that the upstream sends to many at once; `after` so many bytes of the stream's own connection.
+    func relayed(_ data: ByteBuffer, after: Int64) {
+        guard let front, phase == .answering || phase == .sending, let received = share?.received else { return }
+        guard phase == .answering, received >= after else {
+            share?.held.append((data, after))
+            return checkBacklog(adding: data.readableBytes)
+        }
+        bytesOut += Int64(data.readableBytes)
+        front.respond(data)
+        front.flush()
+        if front.isWritable { lastProgress = worker.now } else { checkBacklog(adding: data.readableBytes) }
+    }
+
+    private func relayedMayFollow(_ count: Int) {
+        share?.received += Int64(count)
+        guard let held = share?.held, !held.isEmpty else { return }
+        share?.held = []
+        share?.backlog = 0
+        for part in held { relayed(part.data, after: part.after) }
+    }
+
+    /// No relay can be asked to wait for one client: who does not keep up is cut off.
+    private func checkBacklog(adding count: Int) {
+        share?.backlog += count
+        if let share, share.backlog > RelayedStream.maximumBacklog { stop() }
+    }
+
+    func relayFailed() {
+        share = nil
+        if phase == .answering { stop() }
     }
 
     func upstreamReadComplete() {
@@ -201,6 +236,7 @@ final class Exchange {
         guard let backend, phase != .ended else { return }
         let wasReused = (upstream?.servedCount ?? 0) > 0
         upstream = nil
+        leaveRelay()
         switch phase {
         case .sending where failure == .closed && wasReused && canRetry:
             // Most likely the upstream closed an idle connection just as the request was written, but it may have died over it.
@@ -316,13 +352,30 @@ final class Exchange {
         upstream = connection
         lastProgress = worker.now
         connection.lend(to: self)
-        connection.writeAndFlush(requestHead)
+        connection.writeAndFlush(headWithRelay())
         if requestEnded {
             headDeadline = worker.now + (route?.headTimeout ?? .seconds(30))
         } else {
             bodyStarted = worker.now
             front?.readyForBody()
         }
+    }
+
+    /// The request's head, with a line that says by which relay the answer's parts may come.
+    private func headWithRelay() -> ByteBuffer {
+        guard let path = route?.relayPath, let backend, let relay = backend.relay(path) else { return requestHead }
+        let stream = RelayedStream(relay: relay, number: relay.add(self))
+        share = stream
+        var head = requestHead
+        head.moveWriterIndex(to: head.writerIndex - 2)
+        head.writeString("\(HeaderName.relay): \(relay.id).\(stream.number)\r\n\r\n")
+        return head
+    }
+
+    private func leaveRelay() {
+        guard let stream = share else { return }
+        share = nil
+        stream.relay.remove(stream.number)
     }
 
     /// Nothing of a body was sent, and it does no harm when the upstream gets the head twice.
@@ -350,6 +403,7 @@ final class Exchange {
         backend?.end(outcome, at: worker.now)
         upstream?.end(reusable: reusable)
         upstream = nil
+        leaveRelay()
         leaveSlot()
         if requestHead.capacity > 0 {
             worker.giveBack(requestHead)

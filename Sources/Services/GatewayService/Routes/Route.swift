@@ -14,6 +14,8 @@ final class Route: Sendable {
     let maximumBodyBytes: Int64
     let headTimeout: TimeAmount
     let isStreaming: Bool
+    /// Where the upstream opens a relay for its streams (`Relay`).
+    let relayPath: String?
     let tellsAddress: Bool
     let ignoresToken: Bool
     let segments: [Segment]
@@ -75,6 +77,10 @@ final class Route: Sendable {
         guard seconds >= 0, seconds < 86_400 else { throw invalid("timeoutSeconds is out of range") }
         self.headTimeout = seconds > 0 ? .milliseconds(Int64(seconds * 1000)) : TimeAmount(configuration.timeouts.responseHead)
         self.isStreaming = entry.streaming ?? false
+        guard entry.relay.map({ $0.hasPrefix("/") && entry.streaming == true && $0.utf8.allSatisfy { (0x21...0x7e).contains($0) } }) ?? true else {
+            throw invalid("relay is a path, of a route with streaming")
+        }
+        self.relayPath = entry.relay
         self.tellsAddress = entry.tellsAddress ?? false
         self.ignoresToken = entry.ignoresToken ?? false
         let needsAppKey = [.client, .master, .link].contains(entry.credential)

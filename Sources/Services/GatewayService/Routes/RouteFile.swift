@@ -20,6 +20,8 @@ struct RouteFile: Codable {
         var timeoutSeconds: Double?
         /// Events or WebSocket: no time limit behind the head, upgrades are passed through.
         var streaming: Bool?
+        /// Of a route with `streaming`: the upstream's path where a relay is opened, by which it sends one event to many streams.
+        var relay: String?
         /// The service is told who counts as one client, in `X-Martlet-Address`.
         var tellsAddress: Bool?
         /// An access token is not looked at: whoever comes to get a new one may send one that has expired.

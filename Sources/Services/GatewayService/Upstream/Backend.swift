@@ -14,7 +14,11 @@ final class Backend {
     private var isRetired = false
     private let eventLoop: any EventLoop
     private let settings: Settings
+    /// By the path it is opened with.
+    private var relays: [String: Relay] = [:]
+    private var relaysMayOpen = NIODeadline.distantPast
 
+    private static let relayPause = TimeAmount.seconds(1)
     /// Services keep idle connections for longer than this.
     private static let idleTime = TimeAmount.seconds(50)
 
@@ -88,6 +92,18 @@ final class Backend {
             .whenComplete { result in completion(result.map { _ in connection }) }
     }
 
+    /// The relay of this address; nil until it is open, which the first call begins.
+    func relay(_ path: String) -> Relay? {
+        if let relay = relays[path], !relay.isClosed { return relay.isOpen ? relay : nil }
+        let now = NIODeadline.now()
+        guard !isRetired, now >= relaysMayOpen else { return nil }
+        relaysMayOpen = now + Self.relayPause
+        let relay = Relay()
+        relays[path] = relay
+        relay.connect(to: address, path: path, signer: settings.signer, on: eventLoop)
+        return nil
+    }
+
     func tick(_ now: NIODeadline) {
         let oldest = now - Self.idleTime
         // The longest idle ones come first.
@@ -102,5 +118,6 @@ final class Backend {
         let connections = idle
         idle = []
         for connection in connections { connection.close() }
+        for relay in relays.values { relay.retire() }
     }
 }

@@ -15,6 +15,7 @@ final class Live: Sendable {
     }
 
     let changes: ChangeStore
+    let relays = LiveRelays()
     private let rights: RightsStore
     private let signal: ChangeSignal
     private let limits: Limits
@@ -46,13 +47,20 @@ final class Live: Sendable {
     /// Writes events until the reader is gone, is too slow, may no longer see anything, or the service stops.
     func follow(
         _ request: LiveRequest, as principal: Principal, after cursor: ChangeCursor?, in space: AppSpace,
-        _ writer: inout any ResponseBodyWriter, _ direct: DirectBody? = nil
+        _ writer: inout any ResponseBodyWriter, _ direct: DirectBody? = nil, relay: (relay: LiveRelay, number: UInt32)? = nil
     ) async throws {
         let (tail, number) = try enter(space)
         defer { leave(space) }
-        let outbox = Outbox(direct)
+        // Without a connection nobody tells when the task's part is written.
+        let relay = direct == nil ? nil : relay
+        let outbox = Outbox(direct, relay: relay)
         // From here on nothing goes past the writer.
-        defer { outbox.finish() }
+        defer {
+            outbox.finish()
+            if let relay { relay.relay.remove(relay.number) }
+        }
+        // Closed meanwhile: the client comes back.
+        if let relay, !relay.relay.add(outbox, as: relay.number) { return }
         direct?.onClose { [weak outbox] in outbox?.finish() }
         do {
             try await withThrowingTaskGroup(of: Void.self) { tasks in

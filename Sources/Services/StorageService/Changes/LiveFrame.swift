@@ -23,6 +23,9 @@ struct LiveFrame: Sendable {
     /// The text alone.
     var buffer: ByteBuffer { chunk.getSlice(at: Self.sizeLength, length: size) ?? ByteBuffer() }
 
+    /// The same for copies of one frame, as long as there is one.
+    var identity: UInt { chunk.withVeryUnsafeBytes { UInt(bitPattern: $0.baseAddress) } }
+
     var size: Int { chunk.readableBytes - Self.sizeLength - 2 }
 
     /// The first: how soon to come back after a break, and the cursor to come back with.

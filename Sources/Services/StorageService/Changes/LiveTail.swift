@@ -313,7 +313,7 @@ actor LiveTail {
         handed = 0
         var loops: [ObjectIdentifier: any EventLoop] = [:]
         for subscriber in groups.values.flatMap(\.subscribers.values) {
-            if let loop = subscriber.outbox.direct?.eventLoop { loops[ObjectIdentifier(loop)] = loop }
+            if let loop = subscriber.outbox.eventLoop { loops[ObjectIdentifier(loop)] = loop }
         }
         for loop in loops.values { try? await loop.submit {}.get() }
     }

@@ -12,11 +12,15 @@ final class Outbox: Sendable {
     static let patience: Duration = .seconds(30)
 
     let direct: DirectBody?
+    /// By which events come to this subscriber as soon as nothing waits, and its number there.
+    let relay: (relay: LiveRelay, number: UInt32)?
     private let state = Mutex(State())
 
     private struct State {
         /// Nothing waits, and nothing is on its way through the task.
         var isDirect = false
+        /// Bytes that went through the task.
+        var own: UInt64 = 0
         /// How often something was left to the task.
         var pushes = 0
         var frames: [ByteBuffer] = []
@@ -30,9 +34,21 @@ final class Outbox: Sendable {
         }
     }
 
-    /// - Parameter direct: the connection, when it can be written to without the task.
-    init(_ direct: DirectBody? = nil) {
+    /// - Parameters:
+    ///   - direct: the connection, when it can be written to without the task.
+    ///   - relay: where it was added; goes before the connection.
+    init(_ direct: DirectBody? = nil, relay: (relay: LiveRelay, number: UInt32)? = nil) {
         self.direct = direct
+        self.relay = relay
+    }
+
+    /// Where frames are handed to it.
+    var eventLoop: (any EventLoop)? { relay?.relay.direct.eventLoop ?? direct?.eventLoop }
+
+    /// What a relay's frame says of this subscriber; nil when it gets it by the task. From the first such frame on nothing is left to the task any more.
+    var relayed: (number: UInt32, own: UInt64)? {
+        guard let relay else { return nil }
+        return state.withLock { $0.isDirect && !$0.isFinished ? (relay.number, $0.own) : nil }
     }
 
     /// Writes, or leaves it to the task. On the event loop of `direct`.
@@ -83,6 +99,7 @@ final class Outbox: Sendable {
         while true {
             let (frames, isFinished, pushes) = state.withLock { state in
                 defer {
+                    state.own += UInt64(state.frames.reduce(0) { $0 + $1.readableBytes })
                     state.frames = []
                     state.size = 0
                 }
@@ -142,28 +159,59 @@ final class Outbox: Sendable {
 /// One event on its way to many subscribers: brings their frames to their event loops, many with one call.
 struct Handout: ~Copyable {
     private static let batchSize = 128
+    private static let relayBatchSize = 1_024
 
-    private var batches: [ObjectIdentifier: (loop: any EventLoop, frames: [(Outbox, LiveFrame)])] = [:]
+    /// Outboxes that get one frame the same way.
+    private final class Batch {
+        let frame: LiveFrame
+        var outboxes: [Outbox] = []
+
+        init(_ frame: LiveFrame) {
+            self.frame = frame
+        }
+    }
+
+    private struct Way: Hashable {
+        /// A relay or an event loop.
+        var via: ObjectIdentifier
+        var frame: UInt
+    }
+
+    private var batches: [Way: Batch] = [:]
+    /// The last one: mostly the next outbox's, too.
+    private var last: (way: Way, batch: Batch)?
 
     mutating func add(_ frame: LiveFrame, for outbox: Outbox) {
-        guard let loop = outbox.direct?.eventLoop else {
+        guard let loop = outbox.eventLoop else {
             outbox.push(frame)
             return
         }
-        let id = ObjectIdentifier(loop)
-        batches[id, default: (loop, [])].frames.append((outbox, frame))
-        guard let batch = batches[id], batch.frames.count >= Self.batchSize else { return }
-        Self.hand(batch.frames, on: loop)
-        batches[id]?.frames = []
+        let way = Way(via: outbox.relay.map { ObjectIdentifier($0.relay) } ?? ObjectIdentifier(loop), frame: frame.identity)
+        let batch = batch(way, frame)
+        batch.outboxes.append(outbox)
+        guard batch.outboxes.count >= (outbox.relay == nil ? Self.batchSize : Self.relayBatchSize) else { return }
+        Self.hand(batch)
     }
 
     consuming func end() {
-        for (loop, frames) in batches.values { Self.hand(frames, on: loop) }
+        for batch in batches.values { Self.hand(batch) }
     }
 
-    private static func hand(_ frames: [(Outbox, LiveFrame)], on loop: any EventLoop) {
+    private mutating func batch(_ way: Way, _ frame: LiveFrame) -> Batch {
+        if let last, last.way == way { return last.batch }
+        let batch = batches[way] ?? Batch(frame)
+        batches[way] = batch
+        last = (way, batch)
+        return batch
+    }
+
+    private static func hand(_ batch: Batch) {
+        guard let first = batch.outboxes.first, let loop = first.eventLoop else { return }
+        let (frame, outboxes, relay) = (batch.frame, batch.outboxes, first.relay?.relay)
+        batch.outboxes = []
         loop.execute {
-            for (outbox, frame) in frames { outbox.hand(frame) }
+            if let relay { return relay.hand(frame, to: outboxes) }
+            for outbox in outboxes { outbox.hand(frame) }
         }
     }
 }

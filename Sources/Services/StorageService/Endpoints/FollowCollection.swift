@@ -19,12 +19,13 @@ struct FollowCollection: Endpoint {
             collection: try context.collection, filter: try request.filter, keys: try request.keys)
         let cursor = try request.headers[Self.lastEventID].map { try ChangeCursor($0, parameter: "Last-Event-ID") } ?? request.since
         try await live.check(wanted, as: principal, after: cursor, in: space)
+        let relay = request.headers[OpenRelay.header].flatMap { live.relays.find($0) }
         return Response(
             status: .ok,
             headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store"],
             body: ResponseBody { [live, channel = context.channel] writer in
                 let direct = await DirectBody(channel)
-                try await live.follow(wanted, as: principal, after: cursor, in: space, &writer, direct)
+                try await live.follow(wanted, as: principal, after: cursor, in: space, &writer, direct, relay: relay)
                 try await writer.finish(nil)
             })
     }
