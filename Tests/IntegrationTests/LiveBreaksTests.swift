@@ -59,15 +59,26 @@ extension IntegrationTests {
                 lines.append(line)
             }
             try await eventually("five streams are open") { try await Self.subscribers(server) == before + 5 }
+            // Each event loop's first stream opens its relay, which the next ones find.
+            try await eventually("a stream has a relay") {
+                let line = try RawConnection(port: server.port)
+                let path = "/api/\(server.connection.appKey)/live/Gone"
+                try line.write("GET \(path) HTTP/1.1\r\nhost: localhost\r\n\(HeaderName.secret): \(server.connection.secret)\r\n\r\n")
+                lines.append(line)
+                try await Task.sleep(for: .milliseconds(50))
+                return try await Self.gauge("martlet_storage_live_relayed", server) > 0
+            }
             lines = []
             // A heartbeat would come after 15 s.
             try await eventually("none is left", within: .seconds(10)) { try await Self.subscribers(server) == before }
         }
 
-        private static func subscribers(_ server: LocalServer) async throws -> Int {
+        private static func subscribers(_ server: LocalServer) async throws -> Int { try await gauge("martlet_storage_live_subscribers", server) }
+
+        private static func gauge(_ name: String, _ server: LocalServer) async throws -> Int {
             let address = try #require(server.connection.internalServices["storage"])
             let lines = try await Client.send("GET", address + "/metrics").text.split(separator: "\n")
-            let line = lines.first { $0.hasPrefix("martlet_storage_live_subscribers ") }
+            let line = lines.first { $0.hasPrefix(name + " ") }
             return line.flatMap { $0.split(separator: " ").last }.flatMap { Double($0) }.map { Int($0) } ?? 0
         }
 

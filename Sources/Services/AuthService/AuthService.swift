@@ -79,7 +79,7 @@ public struct AuthService: ServiceDefinition {
     }
 
     public func isReady() async -> Bool {
-        postgres.isReady && feed.current != nil && revocations.isReady && signIns.signingKeys.signer != nil
+        postgres.isReady && hasher.isRunning && feed.current != nil && revocations.isReady && signIns.signingKeys.signer != nil
     }
 
     var logIn: LogIn {

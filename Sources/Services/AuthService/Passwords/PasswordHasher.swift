@@ -5,6 +5,7 @@ import MartletHTTP
 import NIOCore
 import NIOPosix
 public import ServiceLifecycle
+import Synchronization
 
 /// Makes and checks hashes on threads of its own, few at a time: each takes 19 MiB and some 20 ms of a core.
 ///
@@ -15,6 +16,7 @@ public final class PasswordHasher: Service {
 
     private let pool: NIOThreadPool
     private let gate: Gate
+    private let running = Atomic(false)
     /// The hash of a password that nobody knows, for accounts that do not exist.
     let decoy: String
 
@@ -29,8 +31,12 @@ public final class PasswordHasher: Service {
         decoy = PasswordHash.makeDecoy()
     }
 
+    /// Before that nothing is hashed.
+    var isRunning: Bool { running.load(ordering: .acquiring) }
+
     public func run() async throws {
         pool.start()
+        running.store(true, ordering: .releasing)
         try? await gracefulShutdown()
         try await pool.shutdownGracefully()
     }

@@ -21,11 +21,14 @@ final class Live: Sendable {
     private let limits: Limits
     private let state = Mutex(State())
     private let gauge = Gauge(label: "martlet.storage.live.subscribers")
+    private let relayedGauge = Gauge(label: "martlet.storage.live.relayed")
 
     private struct State {
         var tails: [AppSpace: LiveTail] = [:]
         var counts: [String: Int] = [:]
         var count = 0
+        /// Of the count: streams with a relay.
+        var relayed = 0
         var last = 0
     }
 
@@ -57,10 +60,16 @@ final class Live: Sendable {
         // From here on nothing goes past the writer.
         defer {
             outbox.finish()
-            if let relay { relay.relay.remove(relay.number) }
+            if let relay {
+                relay.relay.remove(relay.number)
+                countRelayed(-1)
+            }
         }
-        // Closed meanwhile: the client comes back.
-        if let relay, !relay.relay.add(outbox, as: relay.number) { return }
+        if let relay {
+            countRelayed(1)
+            // Closed meanwhile: the client comes back.
+            guard relay.relay.add(outbox, as: relay.number) else { return }
+        }
         direct?.onClose { [weak outbox] in outbox?.finish() }
         do {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -120,6 +129,14 @@ final class Live: Sendable {
         }
         gauge.record(count)
         return (tail, number)
+    }
+
+    private func countRelayed(_ change: Int) {
+        let count = state.withLock { state in
+            state.relayed += change
+            return state.relayed
+        }
+        relayedGauge.record(count)
     }
 
     private func leave(_ space: AppSpace) {
