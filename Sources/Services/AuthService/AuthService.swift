@@ -87,6 +87,7 @@ public struct AuthService: ServiceDefinition {
     }
 
     var apps: AppStore { AppStore(postgres: postgres) }
+    var audit: AuditStore { AuditStore(postgres: postgres) }
     var passwordCheck: PasswordCheck { PasswordCheck(users: users, attempts: attempts, hasher: hasher) }
     var refreshSession: RefreshSession { RefreshSession(sessions: sessions, signIns: signIns, logger: logger) }
 }
