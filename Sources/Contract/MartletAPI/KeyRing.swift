@@ -18,24 +18,28 @@ public enum CredentialKind: String, Codable, Sendable, Hashable, CaseIterable {
 ///
 /// Wire shape of `GET /internal/keyring`. Holds SHA-256 digests only: a leaked copy opens nothing.
 public struct KeyRing: Codable, Sendable, Equatable {
-    /// Grows with every change of an app or a credential.
+    /// Grows with every change of an app, a credential, a signing key or a staff member.
     public var version: Int64
     public var apps: [App]
-    /// What access tokens of end users may be signed with now.
+    /// What access tokens of end users and staff may be signed with now.
     public var signingKeys: [SigningKey]
+    /// All who are not disabled. Whether somebody must choose another password their token says.
+    public var staff: [StaffGrant]
 
-    public init(version: Int64, apps: [App], signingKeys: [SigningKey] = []) {
+    public init(version: Int64, apps: [App], signingKeys: [SigningKey] = [], staff: [StaffGrant] = []) {
         self.version = version
         self.apps = apps
         self.signingKeys = signingKeys
+        self.staff = staff
     }
 
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         version = try container.decode(Int64.self, forKey: .version)
         apps = try container.decode([App].self, forKey: .apps)
-        // A copy on disk may be of the time before there were users.
+        // A copy on disk may be of the time before there were users, or staff.
         signingKeys = try container.decodeIfPresent([SigningKey].self, forKey: .signingKeys) ?? []
+        staff = try container.decodeIfPresent([StaffGrant].self, forKey: .staff) ?? []
     }
 
     /// The public half of a key for ES256 (RFC 7518 §3.4).

@@ -15,7 +15,7 @@ public struct AuthService: ServiceDefinition {
     public static let defaultPort = 8201
 
     private let postgres: PostgresClient
-    private let logger: Logger
+    let logger: Logger
     let credentials: CredentialStore
     let feed: KeyRingFeed
 
@@ -33,6 +33,8 @@ public struct AuthService: ServiceDefinition {
     let keys: ServerKeys
     /// Where clients reach the gateway, without a slash at its end.
     let publicURL: String
+    /// The people who run the server.
+    let staffParts: StaffParts
     let jobs: JobQueue
     private let worker: JobWorker
 
@@ -70,12 +72,17 @@ public struct AuthService: ServiceDefinition {
         revocations = RevocationFeed(postgres: postgres, logger: logger)
         completion = SignInCompletion(
             sessions: sessions, secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors), signIns: signIns)
+        staffParts = StaffParts(
+            staff: StaffStore(postgres: postgres), sessions: StaffSessionStore(postgres: postgres),
+            secondFactors: SecondFactorStore(postgres: postgres, keys: keys, logger: logger, tables: .staff),
+            signIns: StaffSignIns(signingKeys: signIns.signingKeys, refreshTokens: RefreshTokens(key: keys.staffRefreshTokens)))
         jobs = JobQueue(postgres: postgres, schema: Self.name)
         worker = JobWorker(queue: jobs, handlers: [], configuration: JobWorker.Configuration(), logger: logger)
     }
 
     public var background: [any Service] {
-        [postgres, feed, revocations, signIns.signingKeys, hasher, worker, Housekeeping(sessions: sessions, logger: logger)]
+        let housekeeping = Housekeeping(sessions: sessions, staffSessions: staffParts.sessions, logger: logger)
+        return [postgres, feed, revocations, signIns.signingKeys, hasher, worker, housekeeping]
     }
 
     public func isReady() async -> Bool {

@@ -36,5 +36,7 @@ extension AuthService {
         router.on(.patch, "auth/users/:id", ChangeUser(users: users, hasher: hasher))
         router.on(.delete, "auth/users/:id", DeleteUser(users: users))
         router.on(.delete, "auth/users/:id/totp", ResetSecondFactor(users: users, secondFactors: secondFactors))
+
+        addStaffRoutes(to: router)
     }
 }

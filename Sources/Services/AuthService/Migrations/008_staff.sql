@@ -6,7 +6,7 @@ ALTER TABLE auth.staff
     ADD COLUMN last_sign_in timestamptz;
 
 -- Gateways know who may do what: what changes is in force everywhere at once.
-CREATE TRIGGER key_ring AFTER INSERT OR DELETE OR UPDATE OF user_name, must_reset, is_administrator, disabled, rights
+CREATE TRIGGER key_ring AFTER INSERT OR DELETE OR UPDATE OF user_name, is_administrator, disabled, rights
     ON auth.staff FOR EACH STATEMENT EXECUTE FUNCTION auth.key_ring_changed();
 
 -- Somebody must be able to let others in. The lock lets one change at a time through, which sees all before it.

@@ -11,7 +11,7 @@ struct KeyRingStore: Sendable {
         try await postgres.query("SELECT version FROM auth.key_ring")[0].decode(0)
     }
 
-    /// Every app and live credential, and the keys of access tokens, from one snapshot.
+    /// Every app and live credential, the keys of access tokens, and the staff, from one snapshot.
     func read() async throws -> KeyRing {
         try await postgres.withTransaction(isolation: .repeatableRead, readOnly: true) { transaction in
             let version: Int64 = try await transaction.query("SELECT version FROM auth.key_ring")[0].decode(0)
@@ -39,7 +39,10 @@ struct KeyRingStore: Sendable {
                 KeyRing.SigningKey(
                     id: try row.decode(0), publicKey: Base64URL.encode(try row.decode(1, as: Data.self)), expires: try row.decode(2))
             }
-            return KeyRing(version: version, apps: apps, signingKeys: keys)
+            let staff = try await transaction.query(
+                "SELECT \(StaffStore.grantColumns) FROM auth.staff AS u WHERE NOT disabled ORDER BY id"
+            ).map { try StaffStore.grant($0) }
+            return KeyRing(version: version, apps: apps, signingKeys: keys, staff: staff)
         }
     }
 }

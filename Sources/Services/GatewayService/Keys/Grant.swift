@@ -15,6 +15,9 @@ final class Grant {
     /// Seconds since 1970; 0: not since the last report.
     var lastUsed: Double = 0
 
+    /// What limits for each credential count; nil: nobody in particular, whom their address limits.
+    var limitedCredential: String? { principal.credentialID.isEmpty ? nil : principal.credentialID }
+
     init(principal: Principal, credentialIDs: [String], header: String, validUntil: Double) {
         self.principal = principal
         self.credentialIDs = credentialIDs

@@ -62,6 +62,8 @@ final class KeyRingIndex: Sendable {
 
     let version: Int64
     private let entries: [DigestKey: Entry]
+    private let apps: [String: App]
+    private let staff: [String: StaffGrant]
     private let verifiers: [(verifier: AccessTokenVerifier, expires: Double)]
 
     static let empty = KeyRingIndex(KeyRing(version: -1, apps: []))
@@ -80,6 +82,8 @@ final class KeyRingIndex: Sendable {
             }
         }
         self.entries = entries
+        apps = Dictionary(ring.apps.map { ($0.id, App(id: $0.id, number: $0.number)) }) { first, _ in first }
+        staff = Dictionary(ring.staff.map { ($0.id, $0) }) { first, _ in first }
         verifiers = ring.signingKeys.compactMap { key in
             AccessTokenVerifier(key).map { ($0, key.expires?.timeIntervalSince1970 ?? .infinity) }
         }
@@ -92,6 +96,19 @@ final class KeyRingIndex: Sendable {
         }
         return nil
     }
+
+    /// The same for a token of staff.
+    func staffToken(from text: UnsafeRawBufferPointer, at seconds: Double) -> StaffToken? {
+        for (verifier, expires) in verifiers where expires > seconds {
+            if let token = verifier.staffToken(from: text) { return token }
+        }
+        return nil
+    }
+
+    func app(_ id: String) -> App? { apps[id] }
+
+    /// Nil: gone, or disabled.
+    func staff(_ id: String) -> StaffGrant? { staff[id] }
 
     /// The credential `text` is, if it is of `kind` and has not expired.
     func entry(for text: UnsafeRawBufferPointer, _ kind: CredentialKind, at seconds: Double) -> Entry? {

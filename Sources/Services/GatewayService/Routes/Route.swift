@@ -20,6 +20,8 @@ final class Route: Sendable {
     /// Which captured parameter is the app key, and which the project number.
     let appKeyIndex: Int?
     let projectIndex: Int?
+    /// Which one is the app that a staff member has in hand.
+    let appIDIndex: Int?
     /// Nil: the path goes on as it came.
     let rewrite: [Piece]?
     /// Length of the literal parts of `rewrite`.
@@ -62,6 +64,7 @@ final class Route: Sendable {
         self.segments = segments
         self.appKeyIndex = names.firstIndex(of: "appKey")
         self.projectIndex = names.firstIndex(of: "project")
+        self.appIDIndex = names.firstIndex(of: "app")
         self.rewrite = try entry.rewrite.map { text throws(GatewayConfigurationError) in
             try Self.pieces(text, names, hasRest: segments.last == .rest, invalid)
         }

@@ -50,6 +50,9 @@ enum RouteCredential: String, Codable {
     case evaluation
     /// `{appKey}` alone, which says whose link it is: the service checks the link's own signature.
     case link
+    /// A staff member's access token as bearer token (RFC 6750 §2.1), and nothing else: no cookie, no key. `{app}`, if any, is an app's id.
+    /// With `ignoresToken`: open to everyone, to sign in.
+    case staff
     /// Open to everyone; no principal is passed on.
     case none
 }
