@@ -15,11 +15,10 @@ extension AuthService {
         let check = StaffPasswordCheck(staff: staff, attempts: attempts, hasher: hasher)
 
         // Signing in
-        router.on(
-            .post, "admin/auth/login",
-            StaffLogIn(
-                staff: staff, sessions: sessions, attempts: attempts, hasher: hasher,
-                secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors), signIns: staffParts.signIns))
+        let logIn = StaffLogIn(
+            staff: staff, sessions: sessions, attempts: attempts, hasher: hasher,
+            secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors), signIns: staffParts.signIns)
+        router.on(.post, "admin/auth/login", logIn)
         router.on(.post, "admin/auth/refresh", RefreshStaffSession(sessions: sessions, signIns: staffParts.signIns, logger: logger))
         router.on(.post, "admin/auth/logout", LogStaffOut(sessions: sessions, audit: audit))
 

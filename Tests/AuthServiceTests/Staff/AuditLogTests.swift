@@ -11,7 +11,7 @@ import Testing
     private static let ada = StaffGrant(id: "0190163d-8694-739b-aea5-966c26f8ad91", userName: "ada")
 
     @Test func `Nobody changes what is in the log`() async throws {
-        try await StaffClient.run { client, _ in
+        try await StaffClient.run { client, _ async throws in
             for statement in [
                 "UPDATE auth.audit_log SET staff_name = 'eve'", "DELETE FROM auth.audit_log", "TRUNCATE auth.audit_log", "DROP TABLE auth.audit_log",
                 "ALTER TABLE auth.audit_log DISABLE TRIGGER ALL",
@@ -25,7 +25,7 @@ import Testing
 
     @Test func `An entry is written with what it is about, or not at all`() async throws {
         struct Failure: Error {}
-        try await StaffClient.run { client, _ in
+        try await StaffClient.run { client, _ async throws in
             let audit = AuditStore(postgres: client.auth.postgres)
             let before = try await client.count("SELECT count(*) FROM auth.audit_log")
             await #expect(throws: Failure.self) {
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func `Secrets do not get into the log, however deep, and large values are cut`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             let audit = AuditStore(postgres: client.auth.postgres)
             let text = #"{"name":"a","password":"p","deep":[{"clientSecret":"s","x":1,"refreshTokens":["t"],"passwordSet":true}],"secretKey":{"a":1}}"#
             let value = try JSONValue(parsing: text.utf8)
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func `The log is read page by page, and by who, what, where and when`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             let audit = AuditStore(postgres: client.auth.postgres)
             for number in 0..<7 {
                 let area: StaffArea = number % 2 == 0 ? .storage : .config
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test func `The log is exported as JSON Lines and as CSV that no spreadsheet calculates`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             let audit = AuditStore(postgres: client.auth.postgres)
             let nasty = "=1+1,\"x\"\r\nnext"
             try await audit.record(
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test func `Sign-ins are counted by month, for each and in all`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             let id = try #require(UUID(uuidString: root.staffID))
             try await client.auth.postgres.execute(
                 """
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test func `What the operator does by command is in the log`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             #expect(try await client.log(2).last == "operator create staff root")
             let id = try await client.make("berta", by: root)
             let berta = try await client.signIn("berta")

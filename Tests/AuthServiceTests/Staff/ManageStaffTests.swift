@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct ManageStaffTests {
     @Test func `Staff are made, listed, changed and deleted, and what was done stays in the log`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             let app = try await client.auth.apps.create(name: "Shop")
             let rights = #"{"\#(app.id)":{"storage":["read","update"]},"*":{"status":["read"]}}"#
             let id = try await client.make("berta", rights: rights, by: root)
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func `What is wrong is named, and nothing is written`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             let before = try await client.count("SELECT count(*) FROM auth.audit_log")
             for (body, field) in [
                 (#"{}"#, "userName"), (#"{"userName":"-x"}"#, "userName"), (#"{"userName":"\#(String(repeating: "a", count: 101))"}"#, "userName"),
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func `Rights open what they say and nothing else`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             _ = try await client.make("reader", rights: #"{"*":{"staff":["read"]}}"#, by: root)
             _ = try await client.make("auditor", rights: #"{"*":{"audit":["read"]}}"#, by: root)
             _ = try await client.make("nobody", by: root)
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test func `Nobody gets further than their own rights by managing staff`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             let app = try await client.auth.apps.create(name: "Shop")
             let all = #"["create","read","update","delete"]"#
             let manager = #"{"*":{"staff":\#(all)},"\#(app.id)":{"storage":["read","update"]}}"#
@@ -137,10 +137,11 @@ import Testing
     }
 
     @Test func `A right that was just taken away is used no more, whatever the gateway still says`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             let id = try await client.make("manager", rights: #"{"*":{"staff":["create","read","update","delete"]}}"#, by: root)
             let tokens = try await client.signIn("manager")
-            let known = try #require(try await client.store.account(try #require(UUID(uuidString: id)))).grant
+            let uuid = try #require(UUID(uuidString: id))
+            let known = try #require(try await client.store.account(uuid)).grant
             let stale = client.auth.gateway.asking(
                 as: Principal(
                     kind: .staff, appID: "", appNumber: 0, environment: .live, credentialID: id, sessionID: tokens.sessionID, staff: known))
@@ -154,7 +155,7 @@ import Testing
     }
 
     @Test func `The last administrator stays, whoever asks, and also when two are lowered at once`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             for body in [#"{"isAdministrator":false}"#, #"{"disabled":true}"#] {
                 #expect(try await client.send("PATCH", "staff/\(root.staffID)", body, as: root).isProblem(.conflict), "\(body)")
             }
@@ -182,7 +183,7 @@ import Testing
     }
 
     @Test func `The key ring has everybody who is not disabled, with their rights as they are now`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             let id = try await client.make("berta", rights: #"{"*":{"storage":["read"]}}"#, by: root)
             var ring = try await client.auth.ring(after: 0) { $0.staff.count == 2 }
             let berta = try #require(ring.staff.first { $0.id == id })

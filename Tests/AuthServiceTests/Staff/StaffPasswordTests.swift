@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct StaffPasswordTests {
     @Test func `Another password ends all other sessions and is good at once`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             let other = try await client.signIn("root")
             let body = #"{"password":"\#(StaffClient.password)","newPassword":"quite another one"}"#
             let changed = try StaffTokens(try await client.send("PUT", "me/password", body, as: root))
@@ -26,7 +26,7 @@ import Testing
         (StaffClient.password, "password123", .invalidBody, "newPassword"), (StaffClient.password, StaffClient.password, .invalidBody, "newPassword"),
     ] as [(String, String, ErrorCode, String?)])
     func `What is refused changes nothing`(old: String, new: String, code: ErrorCode, field: String?) async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             let answer = try await client.send("PUT", "me/password", #"{"password":"\#(old)","newPassword":"\#(new)"}"#, as: root)
             #expect(answer.isProblem(code, field: field), "\(answer)")
             #expect(!answer.text.contains(new))
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `Who must choose another password can do nothing else before`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             let made = try await client.send("POST", "staff", #"{"userName":"berta","isAdministrator":true}"#, as: root)
             #expect(made.status == 201 && made["mustReset"] == "true" && made.header("cache-control") == "no-store", "\(made)")
             let password = try #require(made.string("password"))
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func `A forced reset and a password set by others end all sessions`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             let id = try await client.make("berta", by: root)
             var berta = try await client.signIn("berta")
             #expect(try await client.send("PATCH", "staff/\(id)", #"{"mustReset":true}"#, as: root).status == 200)

@@ -1,6 +1,7 @@
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletPostgres
 import MartletTesting
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
 @Suite struct StaffSecondFactorTests {
     /// Root with a second factor, and the secret as the authenticator app has it.
     private func withFactor(_ body: @Sendable (StaffClient, StaffTokens, [UInt8], [String]) async throws -> Void) async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             let id = try #require(UUID(uuidString: root.staffID))
             let added = try await client.send("POST", "me/totp", #"{"password":"\#(StaffClient.password)"}"#, as: root)
             let text = try #require(added.string("secret"))
@@ -39,7 +40,7 @@ import Testing
     }
 
     @Test func `Signing in asks for a code, which is good once, also at the same moment`() async throws {
-        try await withFactor { client, _, secret, _ in
+        try await withFactor { client, _, secret, _ async throws in
             #expect(try await client.logIn("root").isProblem(.secondFactorRequired))
             #expect(try await client.logIn("root", password: "wrong horse battery").isProblem(.signInFailed))
             #expect(try await client.logIn("root", more: #","code":"nonsense""#).isProblem(.signInFailed))
@@ -53,7 +54,7 @@ import Testing
     }
 
     @Test func `A recovery code is good once, new ones take the place of the old`() async throws {
-        try await withFactor { client, root, secret, codes in
+        try await withFactor { client, root, secret, codes async throws in
             #expect(try await client.logIn("root", more: #","code":"\#(codes[0])""#).status == 200)
             #expect(try await client.logIn("root", more: #","code":"\#(codes[0])""#).isProblem(.signInFailed))
             let body = #"{"password":"\#(StaffClient.password)","code":"\#(codes[1])"}"#
@@ -65,7 +66,7 @@ import Testing
     }
 
     @Test func `It is taken away by password and code, or by another administrator, and not by oneself without`() async throws {
-        try await withFactor { client, root, secret, codes in
+        try await withFactor { client, root, secret, codes async throws in
             let without = #"{"password":"\#(StaffClient.password)","code":"0"}"#
             #expect(try await client.send("DELETE", "me/totp", without, as: root).isProblem(.signInFailed, field: "code"))
             #expect(try await client.send("DELETE", "staff/\(root.staffID)/totp", as: root).isProblem(.conflict))
@@ -81,7 +82,7 @@ import Testing
     }
 
     @Test func `With password and code one takes one's own away`() async throws {
-        try await withFactor { client, root, secret, codes in
+        try await withFactor { client, root, secret, codes async throws in
             let body = #"{"password":"\#(StaffClient.password)","code":"\#(codes[3])"}"#
             #expect(try await client.send("DELETE", "me/totp", body, as: root).status == 204)
             #expect(try await client.logIn("root").status == 200)
@@ -91,7 +92,7 @@ import Testing
     }
 
     @Test func `What is sealed for a user opens nothing of staff`() async throws {
-        try await withFactor { client, root, secret, _ in
+        try await withFactor { client, root, secret, _ async throws in
             let id = try #require(UUID(uuidString: root.staffID))
             let keys = ServerKeys(internalSecret: Secret("an-internal-secret-of-the-tests-0123456789"))
             let store = SecondFactorStore(postgres: client.auth.postgres, keys: keys, logger: .silent, tables: .users)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct StaffSignInTests {
     @Test func `Staff sign in, refresh, and sign out; each sign-in is counted and in the log`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             let me = try await client.send("GET", "me", as: root)
             #expect(me.status == 200 && me.string("userName") == "root" && me["isAdministrator"] == "true", "\(me)")
             #expect(!me.text.contains("argon2") && me["password"] == nil)
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func `Capital letters count as small ones, and nothing else opens`() async throws {
-        try await StaffClient.run { client, _ in
+        try await StaffClient.run { client, _ async throws in
             #expect(try await client.logIn("ROOT").status == 200)
             let answers = [
                 try await client.logIn("root", password: "wrong horse battery"), try await client.logIn("nobody"),
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `Who is disabled is refused as who does not exist, and who guesses has to wait`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             let id = try await client.make("berta", by: root)
             let berta = try await client.signIn("berta")
             #expect(try await client.send("PATCH", "staff/\(id)", #"{"disabled":true}"#, as: root).status == 200)
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func `Many wrong names from one address have to wait, others do not`() async throws {
-        try await StaffClient.run { client, _ in
+        try await StaffClient.run { client, _ async throws in
             var statuses: Set<Int> = []
             for number in 0..<24 { statuses.insert(try await client.logIn("nobody\(number)").status) }
             #expect(statuses == [401, 429])
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func `A refresh token that comes a second time ends the session, and a lost answer does not`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             let second = try StaffTokens(try await client.refresh(root.refresh))
             // Within ten seconds: the answer was lost.
             #expect(try StaffTokens(try await client.refresh(root.refresh)).refresh == second.refresh)
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test func `Other principals come to no staff route, and staff to no others`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             let app = try await client.auth.apps.create(name: "Shop")
             for kind in [Principal.Kind.client, .master, .ingest, .evaluation, .link, .service] {
                 let asking = client.auth.gateway.asking(
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test func `Staying signed in lasts thirty days, else half a day, and never longer than ninety`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             let long = try await client.signIn("root", more: #","staySignedIn":true,"device":"Laptop""#)
             func hours(_ session: String) async throws -> Int {
                 try await client.count(
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test func `Nobody ends another's session by their own list`() async throws {
-        try await StaffClient.run { client, root in
+        try await StaffClient.run { client, root async throws in
             _ = try await client.make("berta", by: root)
             let berta = try await client.signIn("berta")
             #expect(try await client.send("DELETE", "sessions/\(root.sessionID)", as: berta).isProblem(.sessionNotFound))

@@ -29,7 +29,8 @@ struct StaffClient: Sendable {
     func send(_ method: String, _ path: String, _ body: String? = nil, as tokens: StaffTokens? = nil) async throws -> Answer {
         var staff: StaffGrant?
         if let tokens {
-            staff = try await store.account(try #require(UUID(uuidString: tokens.staffID)))?.grant
+            let id = try #require(UUID(uuidString: tokens.staffID))
+            staff = try await store.account(id)?.grant
             staff?.mustReset = tokens.mustReset
         }
         let principal = Principal(
