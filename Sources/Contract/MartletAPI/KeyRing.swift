@@ -83,12 +83,14 @@ public struct KeyRing: Codable, Sendable, Equatable {
         public var sha256: String
         /// Refused from this time on; nil: until revoked.
         public var expires: Date?
-        /// CIDR blocks a `master` credential may come from; nil: the gateway's default.
+        /// CIDR blocks it may come from; nil: from everywhere, or for a `master` credential the gateway's default.
         public var networks: [String]?
+        /// What a `master` or `secret` credential opens, as `KeyScope` writes it; nil: everything.
+        public var scopes: [String]?
 
         public init(
             id: String, kind: CredentialKind, environment: AppEnvironment?, sha256: String,
-            expires: Date? = nil, networks: [String]? = nil
+            expires: Date? = nil, networks: [String]? = nil, scopes: [String]? = nil
         ) {
             self.id = id
             self.kind = kind
@@ -96,6 +98,7 @@ public struct KeyRing: Codable, Sendable, Equatable {
             self.sha256 = sha256
             self.expires = expires
             self.networks = networks
+            self.scopes = scopes
         }
     }
 }

@@ -88,12 +88,11 @@ final class Gatekeeper {
         let now = seconds
         switch presented.kind {
         case .client, .master:
-            let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
-            let key = ring.entry(for: presented.appKey ?? nothing, .client, at: now)
-            let secret = ring.entry(for: presented.secret ?? nothing, .secret, at: now)
-            let master = ring.entry(for: presented.masterKey ?? nothing, .master, at: now)
+            let key = entry(presented.appKey, .client, from: address, at: now)
+            let secret = entry(presented.secret, .secret, from: address, at: now)
+            let master = entry(presented.masterKey, .master, from: address, at: now)
             guard let key else { throw Refusal(.unauthorized) }
-            if let master, master.app.id == key.app.id, isAllowed(master, from: address) {
+            if let master, master.app.id == key.app.id {
                 if let user = presented.user {
                     guard presented.kind == .client else { throw Refusal(.forbidden, "This is not for users: leave X-Martlet-User out.") }
                     guard presented.token == nil else { throw Refusal(.invalidToken, "Send a token or X-Martlet-User, not both.") }
@@ -107,17 +106,17 @@ final class Gatekeeper {
             guard presented.kind == .client else { throw Refusal(.forbidden, "This needs a master key.") }
             return try grant(.client, key, secret, presented.environment, token: presented.token, at: now)
         case .ingest:
-            guard let text = presented.secret, let key = ring.entry(for: text, .ingest, at: now),
+            guard let key = entry(presented.secret, .ingest, from: address, at: now),
                 isNumber(presented.project, key.app.number)
             else { throw Refusal(.unauthorized) }
             return try grant(.ingest, key, nil, presented.environment, at: now)
         case .evaluation:
-            guard let text = presented.secret, let key = ring.entry(for: text, .evaluation, at: now) else {
+            guard let key = entry(presented.secret, .evaluation, from: address, at: now) else {
                 throw Refusal(.unauthorized)
             }
             return try grant(.evaluation, key, nil, presented.environment, at: now)
         case .link:
-            guard let text = presented.appKey, let key = ring.entry(for: text, .client, at: now) else {
+            guard let key = entry(presented.appKey, .client, from: address, at: now) else {
                 throw Refusal(.unauthorized)
             }
             return try grant(.link, key, nil, presented.environment, at: now)
@@ -133,9 +132,14 @@ final class Gatekeeper {
         return FieldLines.contentLength(project) == Int64(number)
     }
 
-    private func isAllowed(_ master: KeyRingIndex.Entry, from address: IPAddress?) -> Bool {
-        guard let address else { return false }
-        return (master.networks ?? masterKeyNetworks).contains { $0.contains(address) }
+    /// The credential `text` is, if it is of `kind`, has not expired and may come from `address`.
+    private func entry(
+        _ text: UnsafeRawBufferPointer?, _ kind: CredentialKind, from address: IPAddress?, at seconds: Double
+    ) -> KeyRingIndex.Entry? {
+        guard let entry = ring.entry(for: text ?? UnsafeRawBufferPointer(start: nil, count: 0), kind, at: seconds) else { return nil }
+        guard let networks = entry.networks ?? (kind == .master ? masterKeyNetworks : nil) else { return entry }
+        guard let address, networks.contains(where: { $0.contains(address) }) else { return nil }
+        return entry
     }
 
     private func grant(
@@ -152,14 +156,14 @@ final class Gatekeeper {
             Principal(
                 kind: kind, appID: first.app.id, appNumber: first.app.number, environment: environment, credentialID: first.id,
                 userID: user, sessionID: claims?.sessionID),
-            key, of: [first.id] + (second.map { [$0.id] } ?? []),
+            key, of: [first.id] + (second.map { [$0.id] } ?? []), for: first.scopes.intersection(second?.scopes ?? .all),
             until: min(first.expires, second?.expires ?? .infinity, claims.map { Double($0.expires) } ?? .infinity), at: seconds)
     }
 
     /// The grant of `key`: the one that is there, or a new one.
     private func keep(
         _ principal: @autoclosure () -> Principal, _ key: GrantKey, of credentialIDs: @autoclosure () -> [String] = [],
-        until end: Double = .infinity, at seconds: Double
+        for scopes: ScopeMask = .all, until end: Double = .infinity, at seconds: Double
     ) throws(Refusal) -> Grant {
         if let grant = grants[key], grant.validUntil > seconds { return grant }
         let principal = principal()
@@ -167,7 +171,8 @@ final class Gatekeeper {
             throw Refusal(.internalError)
         }
         let grant = Grant(
-            principal: principal, credentialIDs: credentialIDs(), header: signed, validUntil: min(seconds + Self.grantSeconds, end))
+            principal: principal, credentialIDs: credentialIDs(), scopes: scopes, header: signed,
+            validUntil: min(seconds + Self.grantSeconds, end))
         if let old = grants[key] { noteUse(of: old) }
         if grants.count >= Self.maximumGrants { forgetGrants() }
         grants[key] = grant

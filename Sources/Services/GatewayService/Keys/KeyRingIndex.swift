@@ -51,8 +51,9 @@ final class KeyRingIndex: Sendable {
         var environment: AppEnvironment?
         /// Seconds since 1970.
         var expires: Double
-        /// Nil: the gateway's default.
+        /// Nil: everywhere, or for a master key the gateway's default.
         var networks: [Network]?
+        var scopes: ScopeMask
     }
 
     struct App: Sendable {
@@ -78,7 +79,7 @@ final class KeyRingIndex: Sendable {
                 entries[digest] = Entry(
                     app: App(id: app.id, number: app.number), id: credential.id, kind: credential.kind,
                     environment: credential.environment, expires: credential.expires?.timeIntervalSince1970 ?? .infinity,
-                    networks: credential.networks.map { $0.compactMap(Network.init) })
+                    networks: credential.networks.map { $0.compactMap(Network.init) }, scopes: ScopeMask(credential.scopes))
             }
         }
         self.entries = entries

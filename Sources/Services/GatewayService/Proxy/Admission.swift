@@ -19,6 +19,9 @@ struct Admission {
         match = try worker.routes.match(head.path, method: head.method, in: bytes)
         if let length = head.contentLength, length > match.route.maximumBodyBytes { throw Refusal(.payloadTooLarge) }
         grant = try Self.grant(match, head, bytes, client, address, worker)
+        if let grant, !grant.scopes.contains(match.route.scope(of: head.method)) {
+            throw Refusal(.forbidden, "The key is not for this: see its scopes.")
+        }
         if let buckets = worker.settings.keyBuckets, let credential = grant?.limitedCredential {
             try Self.take(buckets, credential, worker)
         }

@@ -16,6 +16,8 @@ final class Route: Sendable {
     let isStreaming: Bool
     let tellsAddress: Bool
     let ignoresToken: Bool
+    private let reading: ScopeMask
+    private let changing: ScopeMask
     let segments: [Segment]
     /// Which captured parameter is the app key, and which the project number.
     let appKeyIndex: Int?
@@ -80,9 +82,17 @@ final class Route: Sendable {
         self.isStreaming = entry.streaming ?? false
         self.tellsAddress = entry.tellsAddress ?? false
         self.ignoresToken = entry.ignoresToken ?? false
+        if let area = entry.area, KeyArea(rawValue: area) == nil { throw invalid("unknown area '\(area)'") }
+        let area = KeyArea(rawValue: entry.area ?? entry.upstream)
+        self.reading = ScopeMask(area, isReading: true)
+        self.changing = entry.isReading == true ? self.reading : ScopeMask(area, isReading: false)
         let needsAppKey = [.client, .master, .link].contains(entry.credential)
         guard !needsAppKey || appKeyIndex != nil else { throw invalid("its credential needs {appKey} in the path") }
     }
+
+    /// What a limited key must be for.
+    @inline(__always)
+    func scope(of method: Method) -> ScopeMask { method.isSafe ? reading : changing }
 
     private typealias Invalid = (String) -> GatewayConfigurationError
 

@@ -24,6 +24,10 @@ struct RouteFile: Codable {
         var tellsAddress: Bool?
         /// An access token is not looked at: whoever comes to get a new one may send one that has expired.
         var ignoresToken: Bool?
+        /// What a limited key must be for, see `KeyArea`. Default: the upstream's name; where that is no area, limited keys do not open it.
+        var area: String?
+        /// Its requests change nothing, whatever their method: a key limited to reading opens it.
+        var isReading: Bool?
     }
 
     static func read(_ file: String) throws -> RouteFile {
