@@ -30,6 +30,8 @@ extension AuthService {
         router.on(.delete, "auth/sessions", EndSessions(sessions: sessions))
         router.on(.delete, "auth/sessions/:id", EndSession(sessions: sessions))
 
+        addAppRoutes(to: router)
+
         // Other users
         router.on(.get, "auth/users", ListUsers(users: users))
         router.on(.get, "auth/users/:id", ReadUser(users: users))

@@ -21,7 +21,7 @@ struct KeyRingStore: Sendable {
             let positions = Dictionary(uniqueKeysWithValues: apps.enumerated().map { ($1.id, $0) })
             let rows = try await transaction.query(
                 """
-                SELECT app_id, id, kind, environment, sha256, expires, networks FROM auth.credentials
+                SELECT app_id, id, kind, environment, sha256, expires, networks, scopes FROM auth.credentials
                 WHERE revoked IS NULL AND (expires IS NULL OR expires > now()) ORDER BY created, id
                 """)
             for row in rows {
@@ -31,7 +31,7 @@ struct KeyRingStore: Sendable {
                     KeyRing.Credential(
                         id: try row.decode(1, as: UUID.self).uuidString.lowercased(), kind: kind,
                         environment: try row.decode(3, as: String?.self).flatMap(AppEnvironment.init),
-                        sha256: try row.decode(4), expires: try row.decode(5), networks: try row.decode(6)))
+                        sha256: try row.decode(4), expires: try row.decode(5), networks: try row.decode(6), scopes: try row.decode(7)))
             }
             let keys = try await transaction.query(
                 "SELECT id, public_key, expires FROM auth.signing_keys WHERE expires IS NULL OR expires > now() ORDER BY signs_from, id"
