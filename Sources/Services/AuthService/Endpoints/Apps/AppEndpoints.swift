@@ -13,10 +13,8 @@ struct ListApps: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let staff = try context.signedInStaff
         try request.allowParameters(["archived", "after", "limit"])
-        let limit = try request.listLimit()
-        guard let after = Int(request.uri.queryParameters["after"] ?? "0"), (0...Int(Int32.max)).contains(after) else {
-            throw HTTPProblem(.invalidParameter, "It must be an app's number.", field: "after")
-        }
+        let limit = try request.number("limit", default: 100, in: 1...1000)
+        let after = try request.number("after", default: 0, in: 0...Int(Int32.max))
         let list = try await apps.list(staff.readableApps, areArchived: try request.flag("archived"), after: after, limit: limit + 1)
         let page = list.prefix(limit)
         return .page(page.map(\.json), next: list.count > limit ? page.last.map { String($0.number) } : nil)

@@ -64,14 +64,6 @@ extension AppChange {
 }
 
 extension Request {
-    /// `limit` of a list: how much of it to return.
-    func listLimit(default: Int = 100) throws -> Int {
-        guard let limit = Int(uri.queryParameters["limit"] ?? "\(`default`)"), (1...1000).contains(limit) else {
-            throw HTTPProblem(.invalidParameter, "It must be a whole number from 1 to 1000.", field: "limit")
-        }
-        return limit
-    }
-
     /// A parameter that is `true` or `false`; false where there is none.
     func flag(_ name: Substring) throws -> Bool {
         switch uri.queryParameters[name] {

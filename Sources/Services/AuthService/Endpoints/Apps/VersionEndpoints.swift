@@ -14,7 +14,7 @@ struct ListVersions: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let id = try context.readableApp()
         try request.allowParameters(["after", "limit"])
-        let limit = try request.listLimit()
+        let limit = try request.number("limit", default: 100, in: 1...1000)
         var after: VersionNumber?
         if let text = request.uri.queryParameters["after"] {
             after = VersionNumber(String(text))
