@@ -134,21 +134,22 @@ import Testing
     /// The drill of a revoked key that a gateway still remembers: of many connections that never stop asking, none gets through any more.
     @Test func `a key that is revoked under load passes nowhere two seconds later`() async throws {
         try await Self.withGateway { test in
-            let (isRevoked, hasEnded) = (Flag(), Flag())
-            let late = Mutex(0), refused = Mutex(0)
+            let drill = Drill()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<12 {
                     group.addTask {
                         let client = try await test.connect()
                         var answers = 1
-                        while !hasEnded.isSet {
-                            let isLate = isRevoked.isSet
+                        while !drill.state.withLock({ $0.hasEnded }) {
+                            let isLate = drill.state.withLock { $0.isRevoked }
                             try await client.send(TestGateway.request("x"))
                             answers += 1
                             let expected = answers
                             await eventually(within: .seconds(30)) { client.text.components(separatedBy: "HTTP/1.1 ").count == expected }
                             let status = client.text.components(separatedBy: "HTTP/1.1 ").last?.prefix(3)
-                            if status == "401" { refused.withLock { $0 += 1 } } else if isLate { late.withLock { $0 += 1 } }
+                            drill.state.withLock { state in
+                                if status == "401" { state.refused += 1 } else if isLate { state.late += 1 }
+                            }
                         }
                         await client.close()
                     }
@@ -156,24 +157,32 @@ import Testing
                 await eventually(within: .seconds(30)) { test.upstream.arrivals.count > 50 }
                 test.auth.publish { ring in ring.apps[0].credentials.removeAll { $0.id == "s-1" } }
                 try await Task.sleep(for: .seconds(2))
-                isRevoked.set()
-                let before = refused.withLock { $0 }
-                await eventually(within: .seconds(30)) { refused.withLock { $0 } > before + 100 }
-                hasEnded.set()
+                let before = drill.state.withLock { state in
+                    state.isRevoked = true
+                    return state.refused
+                }
+                await eventually(within: .seconds(30)) { drill.state.withLock { $0.refused } > before + 100 }
+                drill.state.withLock { $0.hasEnded = true }
                 try await group.waitForAll()
             }
-            #expect(late.withLock { $0 } == 0)
-            #expect(refused.withLock { $0 } > 100)
+            let (late, refused) = drill.state.withLock { ($0.late, $0.refused) }
+            #expect(late == 0)
+            #expect(refused > 100)
         }
     }
 }
 
-private final class Flag: Sendable {
-    private let state = Mutex(false)
+private final class Drill: Sendable {
+    struct State {
+        var isRevoked = false
+        var hasEnded = false
+        /// Answers 401.
+        var refused = 0
+        /// Others, to what was asked two seconds after the end of the key.
+        var late = 0
+    }
 
-    var isSet: Bool { state.withLock { $0 } }
-
-    func set() { state.withLock { $0 = true } }
+    let state = Mutex(State())
 }
 
 extension String {
