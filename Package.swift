@@ -109,7 +109,7 @@ let package = Package(
         service(
             "AuthService",
             dependencies: [
-                "CArgon2", "MartletJobs", asyncHTTPClient, crypto, httpTypes, nioCore, nioHTTP1,
+                "CArgon2", "MartletFiles", "MartletJobs", asyncHTTPClient, crypto, httpTypes, nioCore, nioHTTP1,
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             migrations: true),

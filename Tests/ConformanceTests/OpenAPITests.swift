@@ -2,14 +2,14 @@ import Foundation
 import Testing
 import Yams
 
-/// `docs/openapi.yaml`, the services' `Routes.swift` and `gateway/routes.json` say the same.
+/// `docs/openapi.yaml`, the services' `Routes*.swift` and `gateway/routes.json` say the same.
 ///
 /// Parameters are compared by place, not by name: the router knows one name for one place in a path.
 @Suite struct OpenAPITests {
     @Test("docs/openapi.yaml has every route of the code, and no other")
     func routesAreDocumented() throws {
         let documented = Set(try OpenAPIDocument.read().operations.map(\.call))
-        let coded = Set(try CodedRoutes.read().map { "\($0.method) /api/{}\($0.path)" })
+        let coded = Set(try CodedRoutes.read().map { "\($0.method) \($0.path.hasPrefix("/admin/") ? "" : "/api/{}")\($0.path)" })
         #expect(!coded.isEmpty)
         #expect(coded.subtracting(documented).sorted() == [], "in the code only")
         #expect(documented.subtracting(coded).sorted() == [], "in docs/openapi.yaml only")
@@ -29,7 +29,11 @@ import Yams
     @Test("every documented route asks for the credential that the gateway asks for")
     func credentialsAreDocumented() throws {
         let gateway = try GatewayRoutes.read()
-        let schemes = ["client": Set(["secret", "masterKey"]), "master": Set(["masterKey"]), "link": Set<String>()]
+        let schemes = [
+            "client": Set(["secret", "masterKey"]), "master": Set(["masterKey"]), "link": Set<String>(), "staff": Set(["staffToken"]),
+            // To sign in.
+            "staff without token": Set<String>(),
+        ]
         for operation in try OpenAPIDocument.read().operations {
             let credential = gateway.target(of: operation)?.credential ?? "-"
             #expect(operation.securitySchemes == schemes[credential], "\(operation.call)")
@@ -47,9 +51,16 @@ private struct Operation {
 }
 
 private enum Repository {
+    private static let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
+
     static func text(_ path: String) throws -> String {
-        let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
-        return try String(contentsOf: root.appending(path: path), encoding: .utf8)
+        try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    /// The files directly in a folder whose names are wanted, one after the other.
+    static func texts(_ folder: String, _ isWanted: (String) -> Bool) throws -> String {
+        try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path).filter(isWanted).sorted()
+            .map { try text("\(folder)/\($0)") }.joined(separator: "\n")
     }
 }
 
@@ -79,7 +90,7 @@ private enum CodedRoutes {
     /// The `router.on(.method, "path", …)` lines but those between our own processes; `:name` becomes `{}`.
     static func read() throws -> [(upstream: String, method: String, path: String)] {
         try [("storage", "StorageService"), ("auth", "AuthService")].flatMap { upstream, folder in
-            let text = try Repository.text("Sources/Services/\(folder)/Routes.swift")
+            let text = try Repository.texts("Sources/Services/\(folder)") { $0.hasPrefix("Routes") }
             return text.matches(of: /router\.on\(\.([a-z]+), "([^"]+)"/).filter { !$0.2.hasPrefix("internal/") }.map { match in
                 (upstream, String(match.1).uppercased(), "/" + String(match.2).replacing(/:[A-Za-z]+|\*\*/, with: "{}"))
             }
@@ -94,6 +105,7 @@ private struct GatewayRoutes: Decodable {
         var credential: String
         var methods: [String]
         var rewrite: String?
+        var ignoresToken: Bool?
     }
 
     var routes: [Entry]
@@ -107,7 +119,8 @@ private struct GatewayRoutes: Decodable {
         for entry in routes where entry.methods.contains(operation.method) {
             guard let rest = Self.rest(of: operation.path, behind: entry.path) else { continue }
             let rewrite = entry.rewrite ?? entry.path
-            return (entry.upstream, rewrite.replacing("**", with: rest), entry.credential)
+            let isOpen = entry.credential == "staff" && entry.ignoresToken == true
+            return (entry.upstream, rewrite.replacing("**", with: rest), entry.credential + (isOpen ? " without token" : ""))
         }
         return nil
     }

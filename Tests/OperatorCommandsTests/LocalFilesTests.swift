@@ -1,3 +1,4 @@
+import AuthService
 import Foundation
 import MartletCore
 import MartletPostgres

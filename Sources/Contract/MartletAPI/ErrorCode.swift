@@ -52,6 +52,16 @@ public struct ErrorCode: Sendable, Hashable {
     public static let userNotFound = ErrorCode("user-not-found", 404, "The user does not exist")
     public static let sessionNotFound = ErrorCode("session-not-found", 404, "The session does not exist")
 
+    // Staff
+    public static let staffNotFound = ErrorCode("staff-not-found", 404, "The staff member does not exist")
+    public static let passwordResetRequired = ErrorCode("password-reset-required", 403, "Another password has to be chosen first")
+
+    // Apps
+    public static let appNotFound = ErrorCode("app-not-found", 404, "The app does not exist")
+    public static let versionNotFound = ErrorCode("version-not-found", 404, "The version does not exist")
+    public static let pictureNotFound = ErrorCode("picture-not-found", 404, "The picture does not exist")
+    public static let keyNotFound = ErrorCode("key-not-found", 404, "The key or secret does not exist")
+
     // Files
     public static let fileNotFound = ErrorCode("file-not-found", 404, "The file does not exist")
     public static let uploadNotFound = ErrorCode("upload-not-found", 404, "The resumable upload does not exist")
@@ -85,6 +95,8 @@ public struct ErrorCode: Sendable, Hashable {
         expectationFailed, idempotencyKeyReused, tooManyRequests, headersTooLarge, internalError, notImplemented, upstreamFailed,
         unavailable, upstreamTimeout, versionNotSupported,
         invalidToken, signInFailed, secondFactorRequired, userNotFound, sessionNotFound,
+        staffNotFound, passwordResetRequired,
+        appNotFound, versionNotFound, pictureNotFound, keyNotFound,
         fileNotFound, uploadNotFound, invalidLink, rangeNotSatisfiable, imageRefused,
         cursorExpired,
         hookNotFound, deliveryNotFound, hookRefused, hookFailed,

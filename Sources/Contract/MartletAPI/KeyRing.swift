@@ -18,24 +18,28 @@ public enum CredentialKind: String, Codable, Sendable, Hashable, CaseIterable {
 ///
 /// Wire shape of `GET /internal/keyring`. Holds SHA-256 digests only: a leaked copy opens nothing.
 public struct KeyRing: Codable, Sendable, Equatable {
-    /// Grows with every change of an app or a credential.
+    /// Grows with every change of an app, a credential, a signing key or a staff member.
     public var version: Int64
     public var apps: [App]
-    /// What access tokens of end users may be signed with now.
+    /// What access tokens of end users and staff may be signed with now.
     public var signingKeys: [SigningKey]
+    /// All who are not disabled. Whether somebody must choose another password their token says.
+    public var staff: [StaffGrant]
 
-    public init(version: Int64, apps: [App], signingKeys: [SigningKey] = []) {
+    public init(version: Int64, apps: [App], signingKeys: [SigningKey] = [], staff: [StaffGrant] = []) {
         self.version = version
         self.apps = apps
         self.signingKeys = signingKeys
+        self.staff = staff
     }
 
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         version = try container.decode(Int64.self, forKey: .version)
         apps = try container.decode([App].self, forKey: .apps)
-        // A copy on disk may be of the time before there were users.
+        // A copy on disk may be of the time before there were users, or staff.
         signingKeys = try container.decodeIfPresent([SigningKey].self, forKey: .signingKeys) ?? []
+        staff = try container.decodeIfPresent([StaffGrant].self, forKey: .staff) ?? []
     }
 
     /// The public half of a key for ES256 (RFC 7518 §3.4).
@@ -79,12 +83,14 @@ public struct KeyRing: Codable, Sendable, Equatable {
         public var sha256: String
         /// Refused from this time on; nil: until revoked.
         public var expires: Date?
-        /// CIDR blocks a `master` credential may come from; nil: the gateway's default.
+        /// CIDR blocks it may come from; nil: from everywhere, or for a `master` credential the gateway's default.
         public var networks: [String]?
+        /// What a `master` or `secret` credential opens, as `KeyScope` writes it; nil: everything.
+        public var scopes: [String]?
 
         public init(
             id: String, kind: CredentialKind, environment: AppEnvironment?, sha256: String,
-            expires: Date? = nil, networks: [String]? = nil
+            expires: Date? = nil, networks: [String]? = nil, scopes: [String]? = nil
         ) {
             self.id = id
             self.kind = kind
@@ -92,6 +98,7 @@ public struct KeyRing: Codable, Sendable, Equatable {
             self.sha256 = sha256
             self.expires = expires
             self.networks = networks
+            self.scopes = scopes
         }
     }
 }

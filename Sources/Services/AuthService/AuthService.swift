@@ -9,13 +9,14 @@ public import ServiceLifecycle
 /// Apps with their keys, the feed by which gateways know them, and the end users of apps.
 ///
 /// Settings: `database.url` (secret; role `martlet_auth`), `database.connections` (4), `internal.secret` (secret), `password.concurrency`
-/// (half the cores: passwords hashed at a time, each 19 MiB), `public.url` (http://127.0.0.1:8080: where clients reach the gateway).
+/// (half the cores: passwords hashed at a time, each 19 MiB), `public.url` (http://127.0.0.1:8080: where clients reach the gateway),
+/// `store.lookup.url` (https://itunes.apple.com/lookup) and `store.icon.domains` (mzstatic.com): see `StoreSettings`.
 public struct AuthService: ServiceDefinition {
     public static let name = "auth"
     public static let defaultPort = 8201
 
     private let postgres: PostgresClient
-    private let logger: Logger
+    let logger: Logger
     let credentials: CredentialStore
     let feed: KeyRingFeed
 
@@ -33,7 +34,10 @@ public struct AuthService: ServiceDefinition {
     let keys: ServerKeys
     /// Where clients reach the gateway, without a slash at its end.
     let publicURL: String
+    /// The people who run the server.
+    let staffParts: StaffParts
     let jobs: JobQueue
+    let storeLookup: StoreLookup
     private let worker: JobWorker
 
     public init(settings: Settings, logger: Logger) throws {
@@ -44,14 +48,14 @@ public struct AuthService: ServiceDefinition {
             postgres: PostgresClient(configuration: configuration, logger: logger),
             internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger,
             passwordConcurrency: try settings.integer("password.concurrency", default: PasswordHasher.defaultConcurrency, in: 1...64),
-            publicURL: try settings.url("public.url", default: Self.defaultPublicURL))
+            publicURL: try settings.url("public.url", default: Self.defaultPublicURL), store: try StoreSettings(settings))
     }
 
     public static let defaultPublicURL = URL(string: "http://127.0.0.1:8080")!
 
     public init(
         postgres: PostgresClient, internalSecret: Secret, logger: Logger, passwordConcurrency: Int = PasswordHasher.defaultConcurrency,
-        publicURL: URL = defaultPublicURL
+        publicURL: URL = defaultPublicURL, store: StoreSettings = StoreSettings()
     ) {
         self.postgres = postgres
         self.logger = logger
@@ -70,12 +74,18 @@ public struct AuthService: ServiceDefinition {
         revocations = RevocationFeed(postgres: postgres, logger: logger)
         completion = SignInCompletion(
             sessions: sessions, secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors), signIns: signIns)
+        staffParts = StaffParts(
+            staff: StaffStore(postgres: postgres), sessions: StaffSessionStore(postgres: postgres),
+            secondFactors: SecondFactorStore(postgres: postgres, keys: keys, logger: logger, tables: .staff),
+            signIns: StaffSignIns(signingKeys: signIns.signingKeys, refreshTokens: RefreshTokens(key: keys.staffRefreshTokens)))
+        storeLookup = StoreLookup(settings: store)
         jobs = JobQueue(postgres: postgres, schema: Self.name)
         worker = JobWorker(queue: jobs, handlers: [], configuration: JobWorker.Configuration(), logger: logger)
     }
 
     public var background: [any Service] {
-        [postgres, feed, revocations, signIns.signingKeys, hasher, worker, Housekeeping(sessions: sessions, logger: logger)]
+        let housekeeping = Housekeeping(sessions: sessions, staffSessions: staffParts.sessions, logger: logger)
+        return [postgres, feed, revocations, signIns.signingKeys, hasher, worker, housekeeping]
     }
 
     public func isReady() async -> Bool {
@@ -87,6 +97,9 @@ public struct AuthService: ServiceDefinition {
     }
 
     var apps: AppStore { AppStore(postgres: postgres) }
+    var versions: VersionStore { VersionStore(postgres: postgres) }
+    var pictures: PictureStore { PictureStore(postgres: postgres) }
+    var audit: AuditStore { AuditStore(postgres: postgres) }
     var passwordCheck: PasswordCheck { PasswordCheck(users: users, attempts: attempts, hasher: hasher) }
     var refreshSession: RefreshSession { RefreshSession(sessions: sessions, signIns: signIns, logger: logger) }
 }

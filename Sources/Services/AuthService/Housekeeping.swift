@@ -6,6 +6,7 @@ struct Housekeeping: Service {
     private static let interval: Duration = .seconds(3_600)
 
     let sessions: SessionStore
+    let staffSessions: StaffSessionStore
     let logger: Logger
 
     func run() async throws {
@@ -16,6 +17,7 @@ struct Housekeeping: Service {
                 if Task.isCancelled { return }
                 do {
                     try await sessions.clean()
+                    try await staffSessions.clean()
                 } catch {
                     logger.warning("Old sessions could not be deleted; the next attempt is in an hour.", metadata: ["error.cause": "\(error)"])
                 }

@@ -10,5 +10,7 @@ extension AuthService {
         Migration(number: 2, name: "users", sql: PackageResources._02_users_sql),
         Migration(number: 3, name: "second_factors", sql: PackageResources._03_second_factors_sql),
         JobQueue.migration(number: 4, schema: name),
+        Migration(number: 8, name: "staff", sql: PackageResources._08_staff_sql),
+        Migration(number: 11, name: "apps", sql: PackageResources._11_apps_sql),
     ]
 }

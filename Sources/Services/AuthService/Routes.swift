@@ -30,11 +30,15 @@ extension AuthService {
         router.on(.delete, "auth/sessions", EndSessions(sessions: sessions))
         router.on(.delete, "auth/sessions/:id", EndSession(sessions: sessions))
 
+        addAppRoutes(to: router)
+
         // Other users
         router.on(.get, "auth/users", ListUsers(users: users))
         router.on(.get, "auth/users/:id", ReadUser(users: users))
         router.on(.patch, "auth/users/:id", ChangeUser(users: users, hasher: hasher))
         router.on(.delete, "auth/users/:id", DeleteUser(users: users))
         router.on(.delete, "auth/users/:id/totp", ResetSecondFactor(users: users, secondFactors: secondFactors))
+
+        addStaffRoutes(to: router)
     }
 }

@@ -6,7 +6,9 @@ public import MartletAPI
 ///
 /// A JWT (RFC 7519) of the type of RFC 9068, without that profile's `iss`, `client_id` and `jti`, signed by ES256 (RFC 7518 §3.4). It is good
 /// for `lifetime` and is not renewed.
-public struct AccessToken: Codable, Sendable, Equatable {
+public struct AccessToken: Codable, Sendable, Equatable, TokenClaims {
+    static let type = "at+jwt"
+
     public static let lifetime: Duration = .seconds(15 * 60)
     /// What a token may have at most; ours are below 600 bytes.
     public static let maximumSizeInBytes = 2_048
@@ -37,30 +39,42 @@ public struct AccessToken: Codable, Sendable, Equatable {
         case issued = "iat"
         case expires = "exp"
     }
+}
 
-    /// The header of every token signed with the key: compared whole, so that nothing in it is a choice of the client's.
+/// What a token of ours says. Its type keeps tokens of one kind from being taken for those of another.
+protocol TokenClaims: Codable, Sendable {
+    /// `typ` of the header (RFC 7515 §4.1.9).
+    static var type: String { get }
+}
+
+extension TokenClaims {
+    /// The header of every token of the type signed with the key: compared whole, so that nothing in it is a choice of the client's.
     fileprivate static func header(keyID: String) -> String {
-        Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(keyID)","typ":"at+jwt"}"#.utf8))
+        Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(keyID)","typ":"\#(type)"}"#.utf8))
     }
 }
 
 /// Makes access tokens.
 public struct AccessTokenSigner: Sendable {
     private let key: P256.Signing.PrivateKey
-    private let header: String
+    private let keyID: String
 
     /// - Parameters:
     ///   - keyID: 1 to 64 of `A-Z a-z 0-9 _ -`.
     ///   - privateKey: a scalar of P-256, 32 bytes.
     public init(keyID: String, privateKey: Data) throws {
         key = try P256.Signing.PrivateKey(rawRepresentation: privateKey)
-        header = AccessToken.header(keyID: keyID)
+        self.keyID = keyID
     }
 
-    public func sign(_ token: AccessToken) throws -> String {
+    public func sign(_ token: AccessToken) throws -> String { try sign(claims: token) }
+
+    public func sign(_ token: StaffToken) throws -> String { try sign(claims: token) }
+
+    private func sign<Claims: TokenClaims>(claims: Claims) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let signed = header + "." + Base64URL.encode(try encoder.encode(token))
+        let signed = Claims.header(keyID: keyID) + "." + Base64URL.encode(try encoder.encode(claims))
         return signed + "." + Base64URL.encode(try key.signature(for: Data(signed.utf8)).rawRepresentation)
     }
 }
@@ -69,8 +83,9 @@ public struct AccessTokenSigner: Sendable {
 public struct AccessTokenVerifier: Sendable {
     public let keyID: String
     private let key: P256.Signing.PublicKey
-    /// The encoded header with the dot behind it.
+    /// The encoded headers with the dot behind them.
     private let prefix: [UInt8]
+    private let staffPrefix: [UInt8]
 
     /// Nil when the key is not a point of P-256.
     public init?(_ key: KeyRing.SigningKey) {
@@ -78,12 +93,21 @@ public struct AccessTokenVerifier: Sendable {
         keyID = key.id
         self.key = point
         prefix = Array((AccessToken.header(keyID: key.id) + ".").utf8)
+        staffPrefix = Array((StaffToken.header(keyID: key.id) + ".").utf8)
     }
 
-    /// What the token says, when this key has signed it. Whether it has expired is the caller's to look at.
+    /// What the token of an end user says, when this key has signed it. Whether it has expired is the caller's to look at.
     ///
     /// Costs some 100 µs: keep the answer.
-    public func token(from text: UnsafeRawBufferPointer) -> AccessToken? {
+    public func token(from text: UnsafeRawBufferPointer) -> AccessToken? { claims(of: text, behind: prefix) }
+
+    /// The same of a staff member's token.
+    public func staffToken(from text: UnsafeRawBufferPointer) -> StaffToken? {
+        let token: StaffToken? = claims(of: text, behind: staffPrefix)
+        return token?.audience == StaffToken.audience ? token : nil
+    }
+
+    private func claims<Claims: TokenClaims>(of text: UnsafeRawBufferPointer, behind prefix: [UInt8]) -> Claims? {
         guard text.count <= AccessToken.maximumSizeInBytes, text.starts(with: prefix),
             let end = text.lastIndex(of: UInt8(ascii: ".")), end > prefix.count,
             let signature = Base64URL.decode(String(decoding: text[(end + 1)...], as: UTF8.self)),
@@ -91,6 +115,6 @@ public struct AccessTokenVerifier: Sendable {
             key.isValidSignature(parsed, for: UnsafeRawBufferPointer(rebasing: text[..<end])),
             let payload = Base64URL.decode(String(decoding: text[prefix.count..<end], as: UTF8.self))
         else { return nil }
-        return try? JSONDecoder().decode(AccessToken.self, from: payload)
+        return try? JSONDecoder().decode(Claims.self, from: payload)
     }
 }

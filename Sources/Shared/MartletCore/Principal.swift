@@ -11,26 +11,30 @@ public struct Principal: Codable, Sendable, Hashable {
         case evaluation
         /// Whoever has a signed link: an app key alone, which opens nothing but what the link's signature says.
         case link
+        /// Somebody who runs the server. Has no app in hand but where the path names one.
+        case staff
         /// Another process of ours, with no app in hand.
         case service
     }
 
     public var kind: Kind
-    /// The app's id; empty for `.service`.
+    /// The app's id; empty for `.service`, and for `.staff` where the path names none.
     public var appID: String
-    /// The app's project number; 0 for `.service`.
+    /// The app's project number; 0 where there is no app.
     public var appNumber: Int
     public var environment: AppEnvironment
-    /// Id of the credential that opened the door; the process name for `.service`.
+    /// Id of the credential that opened the door; the process name for `.service`, the staff member's id for `.staff`.
     public var credentialID: String
     /// The app's end user who is asking, or whom its server asks for; nil: nobody in particular.
     public var userID: String?
-    /// The user's session, if an access token said who is asking.
+    /// The user's or staff member's session, if an access token said who is asking.
     public var sessionID: String?
+    /// The staff member who is asking; nil also for `.staff` where nobody has signed in yet.
+    public var staff: StaffGrant?
 
     public init(
         kind: Kind, appID: String, appNumber: Int, environment: AppEnvironment, credentialID: String, userID: String? = nil,
-        sessionID: String? = nil
+        sessionID: String? = nil, staff: StaffGrant? = nil
     ) {
         self.kind = kind
         self.appID = appID
@@ -39,6 +43,7 @@ public struct Principal: Codable, Sendable, Hashable {
         self.credentialID = credentialID
         self.userID = userID
         self.sessionID = sessionID
+        self.staff = staff
     }
 
     public static func service(_ name: String) -> Principal {

@@ -25,6 +25,9 @@ public struct BodyFields: Sendable {
         }
     }
 
+    /// As it came; nil where there is none.
+    public subscript(name: String) -> JSONValue? { object[name] }
+
     /// Nil where there is none, or null.
     public func string(_ name: String) throws -> String? {
         switch object[name] {

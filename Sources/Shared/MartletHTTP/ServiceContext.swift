@@ -1,5 +1,5 @@
 public import Hummingbird
-import MartletAPI
+public import MartletAPI
 public import MartletCore
 public import NIOCore
 
@@ -37,6 +37,40 @@ public struct ServiceContext: RequestContext {
                 throw HTTPProblem(.forbidden, "This call needs the master key in X-Martlet-Master-Key.")
             }
             return principal
+        }
+    }
+
+    /// The staff member who is asking, when they may do `action`.
+    ///
+    /// - Parameter appID: whose `area` it is; nil: the server's, or that of every app.
+    /// - Throws: `forbidden` for all others; `password-reset-required`, `invalid-token`.
+    @discardableResult
+    public func staff(may action: StaffAction, _ area: StaffArea, in appID: String? = nil) throws -> StaffGrant {
+        let staff = try signedInStaff
+        guard staff.may(action, area, in: appID) else {
+            throw HTTPProblem(.forbidden, "This needs the right to \(action.rawValue) in the area \(area.rawValue).")
+        }
+        return staff
+    }
+
+    /// The staff member who is asking, whatever they may do.
+    ///
+    /// - Throws: `forbidden` when it is no staff member; `password-reset-required`, `invalid-token`.
+    public var signedInStaff: StaffGrant {
+        get throws {
+            let staff = try staffBeforeReset
+            guard !staff.mustReset else { throw HTTPProblem(.passwordResetRequired) }
+            return staff
+        }
+    }
+
+    /// The same for the few calls that are open to who has to choose another password.
+    public var staffBeforeReset: StaffGrant {
+        get throws {
+            let principal = try principal
+            guard principal.kind == .staff else { throw HTTPProblem(.forbidden, "This call is for staff.") }
+            guard let staff = principal.staff else { throw HTTPProblem(.invalidToken, "Send an access token: Authorization: Bearer ….") }
+            return staff
         }
     }
 }

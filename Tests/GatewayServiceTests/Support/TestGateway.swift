@@ -57,6 +57,9 @@ let testRoutes = """
       {"path": "/ingest/{project}/envelope/", "upstream": "storage", "credential": "ingest", "methods": ["POST"]},
       {"path": "/flags", "upstream": "storage", "credential": "evaluation", "methods": ["GET"]},
       {"path": "/api/{appKey}/link/**", "upstream": "storage", "credential": "link", "rewrite": "/link/**", "methods": ["GET"]},
+      {"path": "/admin/auth/login", "upstream": "storage", "credential": "staff", "methods": ["POST"], "ignoresToken": true},
+      {"path": "/admin/**", "upstream": "storage", "credential": "staff", "methods": ["GET", "POST"], "tellsAddress": true},
+      {"path": "/admin/apps/{app}/**", "upstream": "storage", "credential": "staff", "methods": ["GET"]},
       {"path": "/public/**", "upstream": "storage", "credential": "none", "methods": ["GET"]}
     ]}
     """

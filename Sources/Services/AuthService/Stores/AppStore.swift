@@ -18,8 +18,12 @@ public struct AppStore: Sendable {
 
     /// Makes an app; its id is random. The name, 1 to 200 characters, need not be unique.
     public func create(name: String) async throws -> App {
-        let rows = try await postgres.query(
-            "INSERT INTO auth.apps (id, name) VALUES (\(Self.makeID()), \(name)) RETURNING id, number, name, created")
+        try await postgres.withTransaction { try await Self.create(name: name, $0) }
+    }
+
+    static func create(name: String, _ transaction: PostgresTransaction) async throws -> App {
+        let rows = try await transaction.query(
+            "INSERT INTO auth.apps (id, name) VALUES (\(makeID()), \(name)) RETURNING id, number, name, created")
         return try App(rows[0])
     }
 

@@ -40,11 +40,30 @@ struct AttemptStore: Sendable {
             Limit("names", space, address, free: 100, secondsPerFailure: 36, longestPauseInSeconds: 60)
         }
 
+        /// Staff, by name as by id; as `account`.
+        static func staffAccount(_ name: String) -> Limit {
+            Limit(["staff account", name], free: 5, secondsPerFailure: 600, longestPauseInSeconds: 300)
+        }
+
+        static func staffCode(of id: UUID) -> Limit {
+            Limit(["staff code", id.uuidString], free: 5, secondsPerFailure: 900, longestPauseInSeconds: 900)
+        }
+
+        /// Fewer share an address than of users: 20 failures an hour, beyond that some 12.
+        static func staffAddress(_ address: String) -> Limit {
+            Limit(["staff address", address], free: 20, secondsPerFailure: 300, longestPauseInSeconds: 300)
+        }
+
         private init(
             _ kind: String, _ space: UserSpace, _ what: String, free: Int, secondsPerFailure: Int, longestPauseInSeconds: Int
         ) {
-            let text = [kind, space.appID, space.environment.rawValue, what].joined(separator: "\u{0}")
-            key = Data(SHA256.hash(data: Data(text.utf8)))
+            self.init(
+                [kind, space.appID, space.environment.rawValue, what], free: free, secondsPerFailure: secondsPerFailure,
+                longestPauseInSeconds: longestPauseInSeconds)
+        }
+
+        private init(_ what: [String], free: Int, secondsPerFailure: Int, longestPauseInSeconds: Int) {
+            key = Data(SHA256.hash(data: Data(what.joined(separator: "\u{0}").utf8)))
             self.free = free
             self.secondsPerFailure = secondsPerFailure
             self.longestPauseInSeconds = longestPauseInSeconds
@@ -80,6 +99,17 @@ struct AttemptStore: Sendable {
                     WHEN \(failures) < \(free) THEN 0 ELSE least(power(2, least(\(failures) - \(free), 20)), \(longest)) END
             WHERE a.not_before <= clock_timestamp()
             """) > 0
+    }
+
+    /// Counts an attempt, but for one at which `body` failed by an error: nobody looked at what it brought.
+    func counting<Result>(_ limits: [Limit], _ body: () async throws -> Result) async throws -> Result {
+        try await begin(limits)
+        do {
+            return try await body()
+        } catch {
+            try await takeBack(limits)
+            throw error
+        }
     }
 
     /// The attempts were none: nobody looked at what they brought.

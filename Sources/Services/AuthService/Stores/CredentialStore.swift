@@ -16,6 +16,34 @@ public struct CredentialRecord: Codable, Sendable, Equatable {
     public var revoked: Date?
     /// To the minute or so: gateways report it in batches.
     public var lastUsed: Date?
+    /// CIDR blocks it may come from; nil: from everywhere, or for a master key the gateway's default.
+    public var networks: [String]?
+    /// What a master key or a secret is limited to, as `KeyScope` writes it; nil: nothing.
+    public var scopes: [String]?
+}
+
+/// What a new credential is to be.
+public struct NewCredential: Sendable {
+    public var kind: CredentialKind
+    /// For `client`, `ingest` and `evaluation`; ignored for the others.
+    public var environment: AppEnvironment
+    public var label: String
+    public var expires: Date?
+    public var networks: [String]?
+    /// For `secret` and `master` only.
+    public var scopes: [String]?
+
+    public init(
+        kind: CredentialKind, environment: AppEnvironment = .live, label: String, expires: Date? = nil, networks: [String]? = nil,
+        scopes: [String]? = nil
+    ) {
+        self.kind = kind
+        self.environment = environment
+        self.label = label
+        self.expires = expires
+        self.networks = networks
+        self.scopes = scopes
+    }
 }
 
 public struct CredentialStore: Sendable {
@@ -26,22 +54,37 @@ public struct CredentialStore: Sendable {
     }
 
     /// Makes a credential of an app. The text is returned once and kept nowhere.
-    ///
-    /// - Parameter environment: for `client`, `ingest` and `evaluation`; ignored for the others.
+    public func create(_ new: NewCredential, of appID: String) async throws -> (record: CredentialRecord, text: Secret) {
+        let (insertion, text) = Self.insertion(of: new, appID)
+        return (try CredentialRecord(try await postgres.query(insertion)[0]), text)
+    }
+
+    /// The same, without what else there may be to say.
     public func create(
         _ kind: CredentialKind, environment: AppEnvironment, label: String, expires: Date? = nil, networks: [String]? = nil,
         of appID: String
     ) async throws -> (record: CredentialRecord, text: Secret) {
-        let scope = kind == .secret || kind == .master ? nil : environment
-        let text = Credential.make(kind, environment: scope)
+        try await create(NewCredential(kind: kind, environment: environment, label: label, expires: expires, networks: networks), of: appID)
+    }
+
+    static func create(
+        _ new: NewCredential, of appID: String, _ transaction: PostgresTransaction
+    ) async throws -> (record: CredentialRecord, text: Secret) {
+        let (insertion, text) = insertion(of: new, appID)
+        return (try CredentialRecord(try await transaction.query(insertion)[0]), text)
+    }
+
+    private static func insertion(of new: NewCredential, _ appID: String) -> (PostgresQuery, text: Secret) {
+        let environment = new.kind == .secret || new.kind == .master ? nil : new.environment
+        let text = Credential.make(new.kind, environment: environment)
         let (digest, hint) = text.withValue { (Credential.hexDigest(of: $0), String($0.suffix(4))) }
-        let rows = try await postgres.query(
+        let insertion: PostgresQuery = """
+            INSERT INTO auth.credentials (app_id, kind, environment, label, sha256, hint, networks, expires, scopes)
+            VALUES (\(appID), \(new.kind.rawValue), \(environment?.rawValue), \(new.label), \(digest), \(hint), \(new.networks), \(new.expires),
+                \(new.scopes))
+            RETURNING \(columns)
             """
-            INSERT INTO auth.credentials (app_id, kind, environment, label, sha256, hint, networks, expires)
-            VALUES (\(appID), \(kind.rawValue), \(scope?.rawValue), \(label), \(digest), \(hint), \(networks), \(expires))
-            RETURNING \(Self.columns)
-            """)
-        return (try CredentialRecord(rows[0]), text)
+        return (insertion, text)
     }
 
     /// All credentials of an app, revoked ones too, oldest first.
@@ -71,7 +114,7 @@ public struct CredentialStore: Sendable {
     }
 
     private static let columns: PostgresQuery =
-        "id, kind, environment, label, hint, created, expires, revoked, last_used"
+        "id, kind, environment, label, hint, created, expires, revoked, last_used, networks, scopes"
 }
 
 extension CredentialRecord {
@@ -81,7 +124,7 @@ extension CredentialRecord {
             id: try row.decode(0), kind: kind,
             environment: try row.decode(2, as: String?.self).flatMap(AppEnvironment.init),
             label: try row.decode(3), hint: try row.decode(4), created: try row.decode(5), expires: try row.decode(6),
-            revoked: try row.decode(7), lastUsed: try row.decode(8))
+            revoked: try row.decode(7), lastUsed: try row.decode(8), networks: try row.decode(9), scopes: try row.decode(10))
     }
 }
 

@@ -11,7 +11,7 @@ struct KeyRingStore: Sendable {
         try await postgres.query("SELECT version FROM auth.key_ring")[0].decode(0)
     }
 
-    /// Every app and live credential, and the keys of access tokens, from one snapshot.
+    /// Every app and live credential, the keys of access tokens, and the staff, from one snapshot.
     func read() async throws -> KeyRing {
         try await postgres.withTransaction(isolation: .repeatableRead, readOnly: true) { transaction in
             let version: Int64 = try await transaction.query("SELECT version FROM auth.key_ring")[0].decode(0)
@@ -21,7 +21,7 @@ struct KeyRingStore: Sendable {
             let positions = Dictionary(uniqueKeysWithValues: apps.enumerated().map { ($1.id, $0) })
             let rows = try await transaction.query(
                 """
-                SELECT app_id, id, kind, environment, sha256, expires, networks FROM auth.credentials
+                SELECT app_id, id, kind, environment, sha256, expires, networks, scopes FROM auth.credentials
                 WHERE revoked IS NULL AND (expires IS NULL OR expires > now()) ORDER BY created, id
                 """)
             for row in rows {
@@ -31,7 +31,7 @@ struct KeyRingStore: Sendable {
                     KeyRing.Credential(
                         id: try row.decode(1, as: UUID.self).uuidString.lowercased(), kind: kind,
                         environment: try row.decode(3, as: String?.self).flatMap(AppEnvironment.init),
-                        sha256: try row.decode(4), expires: try row.decode(5), networks: try row.decode(6)))
+                        sha256: try row.decode(4), expires: try row.decode(5), networks: try row.decode(6), scopes: try row.decode(7)))
             }
             let keys = try await transaction.query(
                 "SELECT id, public_key, expires FROM auth.signing_keys WHERE expires IS NULL OR expires > now() ORDER BY signs_from, id"
@@ -39,7 +39,10 @@ struct KeyRingStore: Sendable {
                 KeyRing.SigningKey(
                     id: try row.decode(0), publicKey: Base64URL.encode(try row.decode(1, as: Data.self)), expires: try row.decode(2))
             }
-            return KeyRing(version: version, apps: apps, signingKeys: keys)
+            let staff = try await transaction.query(
+                "SELECT \(StaffStore.grantColumns) FROM auth.staff AS u WHERE NOT disabled ORDER BY id"
+            ).map { try StaffStore.grant($0) }
+            return KeyRing(version: version, apps: apps, signingKeys: keys, staff: staff)
         }
     }
 }

@@ -4,22 +4,37 @@ import Logging
 import MartletCore
 import MartletPostgres
 
-/// Authenticator apps of users, and the codes for when one is lost.
+/// Authenticator apps of users or of staff, and the codes for when one is lost.
 struct SecondFactorStore: Sendable {
     static let recoveryCodeCount = 10
+
+    /// Where they are kept.
+    struct Tables: Sendable {
+        var factors: PostgresQuery
+        var recoveryCodes: PostgresQuery
+        /// The column that says whose.
+        var person: PostgresQuery
+        /// What secrets are sealed for: none can be moved to the other table.
+        var label: String
+
+        static let users = Tables(factors: "auth.second_factors", recoveryCodes: "auth.recovery_codes", person: "user_id", label: "second factor")
+        static let staff = Tables(
+            factors: "auth.staff_second_factors", recoveryCodes: "auth.staff_recovery_codes", person: "staff_id", label: "second factor of staff")
+    }
 
     let postgres: PostgresClient
     let keys: ServerKeys
     let logger: Logger
+    var tables = Tables.users
 
     /// Gives the user a new secret that is not asked for yet; nil: one is in force already.
     func begin(of user: UUID) async throws -> [UInt8]? {
         let secret = SymmetricKey(size: .init(bitCount: OneTimePassword.secretLength * 8)).withUnsafeBytes(Array.init)
-        guard let sealed = try AES.GCM.seal(secret, using: keys.sealing, authenticating: Self.label(user)).combined else { return nil }
+        guard let sealed = try AES.GCM.seal(secret, using: keys.sealing, authenticating: label(user)).combined else { return nil }
         let isNew = try await postgres.execute(
             """
-            INSERT INTO auth.second_factors AS f (user_id, sealed_secret) VALUES (\(user), \(sealed))
-            ON CONFLICT (user_id) DO UPDATE SET sealed_secret = excluded.sealed_secret, created = now(), last_step = 0
+            INSERT INTO \(tables.factors) AS f (\(tables.person), sealed_secret) VALUES (\(user), \(sealed))
+            ON CONFLICT (\(tables.person)) DO UPDATE SET sealed_secret = excluded.sealed_secret, created = now(), last_step = 0
             WHERE f.confirmed IS NULL
             """) > 0
         return isNew ? secret : nil
@@ -35,8 +50,8 @@ struct SecondFactorStore: Sendable {
         return try await postgres.withTransaction { transaction in
             let isConfirmed = try await transaction.execute(
                 """
-                UPDATE auth.second_factors SET confirmed = now(), last_step = \(step)
-                WHERE user_id = \(user) AND confirmed IS NULL AND sealed_secret = \(factor.sealed) AND last_step < \(step)
+                UPDATE \(tables.factors) SET confirmed = now(), last_step = \(step)
+                WHERE \(tables.person) = \(user) AND confirmed IS NULL AND sealed_secret = \(factor.sealed) AND last_step < \(step)
                 """) > 0
             return isConfirmed ? try await renewRecoveryCodes(of: user, transaction) : nil
         }
@@ -50,19 +65,19 @@ struct SecondFactorStore: Sendable {
     private func renewRecoveryCodes(of user: UUID, _ transaction: PostgresTransaction) async throws -> [String]? {
         // Two at once: the second waits here and replaces what the first made.
         let factor = try await transaction.query(
-            "SELECT FROM auth.second_factors WHERE user_id = \(user) AND confirmed IS NOT NULL FOR UPDATE")
+            "SELECT FROM \(tables.factors) WHERE \(tables.person) = \(user) AND confirmed IS NOT NULL FOR UPDATE")
         guard !factor.isEmpty else { return nil }
-        try await transaction.execute("DELETE FROM auth.recovery_codes WHERE user_id = \(user)")
+        try await transaction.execute("DELETE FROM \(tables.recoveryCodes) WHERE \(tables.person) = \(user)")
         let codes = (0..<Self.recoveryCodeCount).map { _ in Self.makeRecoveryCode() }
         for code in codes {
-            try await transaction.execute("INSERT INTO auth.recovery_codes (user_id, mac) VALUES (\(user), \(mac(code, of: user)))")
+            try await transaction.execute("INSERT INTO \(tables.recoveryCodes) (\(tables.person), mac) VALUES (\(user), \(mac(code, of: user)))")
         }
         return codes
     }
 
     /// Whether signing in asks for a code.
     func isAsked(of user: UUID) async throws -> Bool {
-        try await !postgres.query("SELECT FROM auth.second_factors WHERE user_id = \(user) AND confirmed IS NOT NULL").isEmpty
+        try await !postgres.query("SELECT FROM \(tables.factors) WHERE \(tables.person) = \(user) AND confirmed IS NOT NULL").isEmpty
     }
 
     /// Takes a code, of the app or a recovery code: it is good for this once.
@@ -70,13 +85,16 @@ struct SecondFactorStore: Sendable {
         guard code.utf8.count <= 64, let factor = try await find(user), factor.isConfirmed else { return false }
         if let step = OneTimePassword.step(of: code, secret: factor.secret, at: Date()) {
             return try await postgres.execute(
-                "UPDATE auth.second_factors SET last_step = \(step) WHERE user_id = \(user) AND confirmed IS NOT NULL AND last_step < \(step)") > 0
+                """
+                UPDATE \(tables.factors) SET last_step = \(step)
+                WHERE \(tables.person) = \(user) AND confirmed IS NOT NULL AND last_step < \(step)
+                """) > 0
         }
-        return try await postgres.execute("DELETE FROM auth.recovery_codes WHERE user_id = \(user) AND mac = \(mac(code, of: user))") > 0
+        return try await postgres.execute("DELETE FROM \(tables.recoveryCodes) WHERE \(tables.person) = \(user) AND mac = \(mac(code, of: user))") > 0
     }
 
     func remove(of user: UUID) async throws {
-        try await postgres.execute("DELETE FROM auth.second_factors WHERE user_id = \(user)")
+        try await postgres.execute("DELETE FROM \(tables.factors) WHERE \(tables.person) = \(user)")
     }
 
     private struct Factor {
@@ -87,11 +105,13 @@ struct SecondFactorStore: Sendable {
 
     /// Nil where there is none, or none that opens with today's internal secret.
     private func find(_ user: UUID) async throws -> Factor? {
-        let row = try await postgres.query("SELECT sealed_secret, confirmed IS NOT NULL FROM auth.second_factors WHERE user_id = \(user)").first
+        let row = try await postgres.query(
+            "SELECT sealed_secret, confirmed IS NOT NULL FROM \(tables.factors) WHERE \(tables.person) = \(user)"
+        ).first
         guard let row else { return nil }
         let sealed: Data = try row.decode(0)
         guard let box = try? AES.GCM.SealedBox(combined: sealed),
-            let secret = try? AES.GCM.open(box, using: keys.sealing, authenticating: Self.label(user))
+            let secret = try? AES.GCM.open(box, using: keys.sealing, authenticating: label(user))
         else {
             logger.error("A second factor was sealed under another internal secret: its user cannot sign in.", metadata: ["user.id": "\(user)"])
             return nil
@@ -99,7 +119,7 @@ struct SecondFactorStore: Sendable {
         return Factor(sealed: sealed, secret: secret, isConfirmed: try row.decode(1))
     }
 
-    private static func label(_ user: UUID) -> Data { Data("second factor \(user.uuidString)".utf8) }
+    private func label(_ user: UUID) -> Data { Data("\(tables.label) \(user.uuidString)".utf8) }
 
     /// 60 random bits, such as `7kq4-m2xa-9f3c` of Crockford's 32 characters, which have no i, l, o and u.
     private static func makeRecoveryCode() -> String {

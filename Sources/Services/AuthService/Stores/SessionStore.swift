@@ -21,25 +21,14 @@ struct NewSession: Sendable {
 struct SessionStore: Sendable {
     /// A user's further session ends the one that has been idle for the longest.
     static let maximumPerUser = 50
-    /// How long a token that was just replaced gets the same answer again.
-    private static let graceInSeconds: Int64 = 10
-
     let postgres: PostgresClient
 
-    struct Refreshed: Sendable {
-        var userID: UUID
-        /// Number of the newest refresh token.
-        var number: Int32
-        /// The user as they see themselves.
-        var user: String
-    }
+    typealias Refresh = SessionTable.Refresh
 
-    enum Refresh: Sendable {
-        case refreshed(Refreshed)
-        /// There is no such session, or it has ended, or its user is disabled.
-        case refused
-        /// The token had been replaced before: somebody has a copy. The session has ended with this.
-        case reused(userID: UUID)
+    private var table: SessionTable {
+        SessionTable(
+            postgres: postgres, name: "auth.sessions", people: "auth.users", person: "user_id", personJSON: UserStore.ownJSON,
+            renewal: "now() + \(NewSession.lifetimeInSeconds) * interval '1 second'")
     }
 
     /// Signs an account in by its password, unless it has been disabled or its password has changed meanwhile.
@@ -68,81 +57,29 @@ struct SessionStore: Sendable {
             SELECT \(UserStore.ownJSON) FROM signed_in AS u
             """
         ).first?.decode(0)
-        try await endIdlest(of: user)
+        try await table.endIdlest(of: user, beyond: Self.maximumPerUser)
         return json
     }
 
     /// Replaces the refresh token `content`.
     func refresh(_ content: RefreshTokens.Content, in space: UserSpace) async throws -> Refresh {
-        let row = try await postgres.query(
-            """
-            UPDATE auth.sessions AS s
-            SET generation = generation + 1, rotated = now(), expires = now() + \(NewSession.lifetimeInSeconds) * interval '1 second'
-            FROM auth.users AS u
-            WHERE s.id = \(content.session) AND s.generation = \(content.number) AND s.revoked IS NULL AND s.expires > now()
-                AND u.id = s.user_id AND NOT u.disabled AND \(UserStore.isIn(space))
-            RETURNING u.id, s.generation, \(UserStore.ownJSON)
-            """).first
-        if let row { return .refreshed(Refreshed(userID: try row.decode(0), number: try row.decode(1), user: try row.decode(2))) }
-        return try await lookAgain(content, in: space)
-    }
-
-    /// Why a token was not the newest: the answer with the newest was lost, or it is a copy.
-    private func lookAgain(_ content: RefreshTokens.Content, in space: UserSpace) async throws -> Refresh {
-        let row = try await postgres.query(
-            """
-            SELECT u.id, s.generation, \(UserStore.ownJSON), s.rotated > now() - \(Self.graceInSeconds) * interval '1 second'
-            FROM auth.sessions AS s JOIN auth.users AS u ON u.id = s.user_id
-            WHERE s.id = \(content.session) AND s.revoked IS NULL AND s.expires > now() AND NOT u.disabled AND \(UserStore.isIn(space))
-            """).first
-        guard let row else { return .refused }
-        let (userID, newest): (UUID, Int32) = (try row.decode(0), try row.decode(1))
-        if content.number == newest - 1, try row.decode(3) {
-            return .refreshed(Refreshed(userID: userID, number: newest, user: try row.decode(2)))
-        }
-        // A newer number than any was never handed out, unless the database is an old one: not a copy, then.
-        guard content.number < newest else { return .refused }
-        try await postgres.execute("UPDATE auth.sessions SET revoked = now() WHERE id = \(content.session) AND revoked IS NULL")
-        return .reused(userID: userID)
+        try await table.refresh(content, where: UserStore.isIn(space))
     }
 
     /// JSON objects of the user's open sessions, the newest first.
     func list(of user: UUID, current: String?, in space: UserSpace) async throws -> [String] {
-        try await postgres.query(
-            """
-            SELECT jsonb_build_object(
-                'id', s.id, 'device', s.device, 'current', s.id::text = \(current ?? ""),
-                'created', \(UserStore.time("s.created")), 'lastUsed', \(UserStore.time("s.rotated")))::text
-            FROM auth.sessions AS s JOIN auth.users AS u ON u.id = s.user_id
-            WHERE s.user_id = \(user) AND s.revoked IS NULL AND s.expires > now() AND \(UserStore.isIn(space))
-            ORDER BY s.created DESC, s.id LIMIT 100
-            """
-        ).map { try $0.decode(0) }
+        try await table.list(of: user, current: current, where: UserStore.isIn(space))
     }
 
     /// Ends one session of the user, or all but `kept`; returns how many there were.
     @discardableResult
     func end(_ session: UUID? = nil, butFor kept: UUID? = nil, of user: UUID, in space: UserSpace) async throws -> Int {
-        try await postgres.execute(
-            """
-            UPDATE auth.sessions AS s SET revoked = now() FROM auth.users AS u
-            WHERE s.user_id = \(user) AND u.id = s.user_id AND \(UserStore.isIn(space)) AND s.revoked IS NULL AND s.expires > now()
-                AND s.id = coalesce(\(session), s.id) AND s.id IS DISTINCT FROM \(kept)::uuid
-            """)
-    }
-
-    private func endIdlest(of user: UUID) async throws {
-        try await postgres.execute(
-            """
-            UPDATE auth.sessions SET revoked = now() WHERE revoked IS NULL AND id IN (
-                SELECT id FROM auth.sessions WHERE user_id = \(user) AND revoked IS NULL AND expires > now()
-                ORDER BY rotated DESC OFFSET \(Self.maximumPerUser))
-            """)
+        try await table.end(session, butFor: kept, of: user, where: UserStore.isIn(space))
     }
 
     /// Deletes what ended long ago, and what gateways need not know any more.
     func clean() async throws {
-        try await postgres.execute("DELETE FROM auth.sessions WHERE least(revoked, expires) < now() - interval '7 days'", timeout: .seconds(120))
+        try await table.clean()
         try await postgres.execute("DELETE FROM auth.revocations WHERE until < now() - interval '1 hour'", timeout: .seconds(120))
         try await postgres.execute("DELETE FROM auth.attempts WHERE updated < now() - interval '1 day'", timeout: .seconds(120))
     }

@@ -1,7 +1,9 @@
-public import MartletCore
+import Foundation
+import MartletAPI
+import MartletCore
 public import MartletPostgres
 
-/// The people who run the server.
+/// The people who run the server. Whoever changes one of them is in the audit log.
 public struct StaffStore: Sendable {
     let postgres: PostgresClient
 
@@ -9,15 +11,81 @@ public struct StaffStore: Sendable {
         self.postgres = postgres
     }
 
-    /// Makes a staff member, or returns false when the name is taken.
-    ///
-    /// - Parameter userName: 1 to 100 of `a-z 0-9 . _ @ -`, a letter or digit first.
-    public func create(userName: String, password: Secret, isAdministrator: Bool) async throws -> Bool {
-        let hash = try PasswordHash.make(of: password)
-        return try await postgres.execute(
-            """
-            INSERT INTO auth.staff (user_name, password, is_administrator)
-            VALUES (\(userName), \(hash), \(isAdministrator)) ON CONFLICT (user_name) DO NOTHING
-            """) > 0
+    var audit: AuditStore { AuditStore(postgres: postgres) }
+
+    /// What signing in needs to know of a staff member.
+    struct Account: Sendable {
+        var id: UUID
+        var grant: StaffGrant
+        /// Argon2id in PHC string format.
+        var passwordHash: String
+        var isDisabled: Bool
     }
+
+    func account(_ name: StaffName) async throws -> Account? {
+        try await account(where: "u.user_name = \(name.text)")
+    }
+
+    func account(_ id: UUID) async throws -> Account? {
+        try await account(where: "u.id = \(id)")
+    }
+
+    private func account(where condition: PostgresQuery) async throws -> Account? {
+        try await postgres.query("SELECT \(Self.grantColumns), u.password, u.disabled FROM auth.staff AS u WHERE \(condition)").first.map {
+            Account(id: try $0.decode(0), grant: try Self.grant($0), passwordHash: try $0.decode(5), isDisabled: try $0.decode(6))
+        }
+    }
+
+    func find(_ id: UUID) async throws -> String? {
+        try await postgres.query("SELECT \(Self.json) FROM auth.staff AS u WHERE id = \(id)").first?.decode(0)
+    }
+
+    /// By name, from behind `name`: each with the name.
+    func list(after name: String, limit: Int) async throws -> [(name: String, json: String)] {
+        try await postgres.query(
+            "SELECT u.user_name, \(Self.json) FROM auth.staff AS u WHERE u.user_name > \(name) ORDER BY u.user_name LIMIT \(limit)"
+        ).map { (try $0.decode(0), try $0.decode(1)) }
+    }
+
+    /// A staff member chose another password: all sessions but `kept` end. Nil: it was changed meanwhile.
+    func changePassword(of account: Account, to hash: String, keeping kept: UUID?, from address: String) async throws -> String? {
+        try await postgres.withTransaction { transaction in
+            let json: String? = try await transaction.query(
+                """
+                UPDATE auth.staff AS u SET password = \(hash), must_reset = FALSE, updated = now()
+                WHERE u.id = \(account.id) AND u.password = \(account.passwordHash) AND NOT u.disabled RETURNING \(Self.json)
+                """
+            ).first?.decode(0)
+            guard let json else { return nil }
+            try await Self.endSessions(of: account.id, butFor: kept, transaction)
+            try await audit.record(AuditEntry(by: account.grant, "change-password", .staff, target: account.grant.id, from: address), transaction)
+            return json
+        }
+    }
+
+    static func endSessions(of id: UUID, butFor kept: UUID? = nil, _ transaction: PostgresTransaction) async throws {
+        try await transaction.execute(
+            "UPDATE auth.staff_sessions SET revoked = now() WHERE staff_id = \(id) AND revoked IS NULL AND id IS DISTINCT FROM \(kept)::uuid")
+    }
+
+    // MARK: SQL, of the row `u`
+
+    static let grantColumns: PostgresQuery = "u.id, u.user_name, u.is_administrator, u.must_reset, u.rights"
+
+    static func grant(_ row: PostgresRow) throws -> StaffGrant {
+        let rights: PostgresJSON = try row.decode(4)
+        return StaffGrant(
+            id: try row.decode(0, as: UUID.self).uuidString.lowercased(), userName: try row.decode(1), isAdministrator: try row.decode(2),
+            mustReset: try row.decode(3), rights: try JSONDecoder().decode(StaffRights.self, from: Data(rights.bytes)))
+    }
+
+    /// A staff member as they and others see them.
+    static let json: PostgresQuery = """
+        jsonb_build_object(
+            'id', u.id, 'userName', u.user_name, 'isAdministrator', u.is_administrator, 'rights', u.rights, 'mustReset', u.must_reset,
+            'disabled', u.disabled,
+            'secondFactor', EXISTS (SELECT FROM auth.staff_second_factors AS f WHERE f.staff_id = u.id AND f.confirmed IS NOT NULL),
+            'created', \(UserStore.time("u.created")), 'updated', \(UserStore.time("u.updated")),
+            'lastSignIn', \(UserStore.time("u.last_sign_in")))::text
+        """
 }

@@ -10,6 +10,7 @@ struct ServerKeys: Sendable {
     /// Seals the private halves of signing keys and the secrets of authenticator apps.
     let sealing: SymmetricKey
     let refreshTokens: SymmetricKey
+    let staffRefreshTokens: SymmetricKey
     let recoveryCodes: SymmetricKey
 
     init(internalSecret: Secret) {
@@ -19,6 +20,7 @@ struct ServerKeys: Sendable {
         }
         sealing = derive("signing keys")
         refreshTokens = derive("refresh tokens")
+        staffRefreshTokens = derive("refresh tokens of staff")
         recoveryCodes = derive("recovery codes")
     }
 }

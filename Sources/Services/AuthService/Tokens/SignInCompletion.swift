@@ -36,9 +36,13 @@ struct SecondFactorCheck: Sendable {
     ///
     /// - Throws: `second-factor-required` when one is asked for and `code` is nil, and nothing was counted; `sign-in-failed`, `too-many-requests`.
     func pass(_ code: String?, of user: UUID, in space: UserSpace) async throws {
+        try await pass(code, of: user, counting: .code(of: user, in: space))
+    }
+
+    /// The same, wrong codes counted against `limit`.
+    func pass(_ code: String?, of user: UUID, counting limit: AttemptStore.Limit) async throws {
         guard try await secondFactors.isAsked(of: user) else { return }
         guard let code else { throw HTTPProblem(.secondFactorRequired) }
-        let limit = AttemptStore.Limit.code(of: user, in: space)
         try await attempts.begin([limit])
         guard try await secondFactors.take(code, of: user) else { throw HTTPProblem(.signInFailed) }
         try await attempts.succeed(account: limit, address: nil)

@@ -12,6 +12,7 @@ final class Gatekeeper {
             generation += 1
             forgetGrants()
             tokens = [:]
+            staffTokens = [:]
         }
     }
 
@@ -25,6 +26,7 @@ final class Gatekeeper {
     private var uses: [String: Double] = [:]
     /// What tokens said whose signature was found good: checking one costs as much as the rest of a request.
     private var tokens: [DigestKey: AccessToken] = [:]
+    private var staffTokens: [DigestKey: StaffToken] = [:]
 
     static let grantSeconds = 30.0
     private static let maximumGrants = 10_000
@@ -38,6 +40,7 @@ final class Gatekeeper {
         var session: String?
         /// Of the token: a session has several.
         var expires: Int64?
+        var mustReset = false
     }
 
     /// A request's credentials as found in it.
@@ -50,8 +53,10 @@ final class Gatekeeper {
         var environment: UnsafeRawBufferPointer?
         /// The end user whom the app's server asks for: `X-Martlet-User`, with a master key only.
         var user: UnsafeRawBufferPointer?
-        /// The access token of the end user who is signed in.
+        /// The access token of the end user or staff member who is signed in.
         var token: UnsafeRawBufferPointer?
+        /// The app that a staff member's path names.
+        var appID: UnsafeRawBufferPointer?
     }
 
     init(signer: PrincipalSigner, masterKeyNetworks: [Network]) {
@@ -83,12 +88,11 @@ final class Gatekeeper {
         let now = seconds
         switch presented.kind {
         case .client, .master:
-            let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
-            let key = ring.entry(for: presented.appKey ?? nothing, .client, at: now)
-            let secret = ring.entry(for: presented.secret ?? nothing, .secret, at: now)
-            let master = ring.entry(for: presented.masterKey ?? nothing, .master, at: now)
+            let key = entry(presented.appKey, .client, from: address, at: now)
+            let secret = entry(presented.secret, .secret, from: address, at: now)
+            let master = entry(presented.masterKey, .master, from: address, at: now)
             guard let key else { throw Refusal(.unauthorized) }
-            if let master, master.app.id == key.app.id, isAllowed(master, from: address) {
+            if let master, master.app.id == key.app.id {
                 if let user = presented.user {
                     guard presented.kind == .client else { throw Refusal(.forbidden, "This is not for users: leave X-Martlet-User out.") }
                     guard presented.token == nil else { throw Refusal(.invalidToken, "Send a token or X-Martlet-User, not both.") }
@@ -102,20 +106,22 @@ final class Gatekeeper {
             guard presented.kind == .client else { throw Refusal(.forbidden, "This needs a master key.") }
             return try grant(.client, key, secret, presented.environment, token: presented.token, at: now)
         case .ingest:
-            guard let text = presented.secret, let key = ring.entry(for: text, .ingest, at: now),
+            guard let key = entry(presented.secret, .ingest, from: address, at: now),
                 isNumber(presented.project, key.app.number)
             else { throw Refusal(.unauthorized) }
             return try grant(.ingest, key, nil, presented.environment, at: now)
         case .evaluation:
-            guard let text = presented.secret, let key = ring.entry(for: text, .evaluation, at: now) else {
+            guard let key = entry(presented.secret, .evaluation, from: address, at: now) else {
                 throw Refusal(.unauthorized)
             }
             return try grant(.evaluation, key, nil, presented.environment, at: now)
         case .link:
-            guard let text = presented.appKey, let key = ring.entry(for: text, .client, at: now) else {
+            guard let key = entry(presented.appKey, .client, from: address, at: now) else {
                 throw Refusal(.unauthorized)
             }
             return try grant(.link, key, nil, presented.environment, at: now)
+        case .staff:
+            return try staffGrant(presented, at: now)
         case .none:
             throw Refusal(.internalError)
         }
@@ -126,9 +132,14 @@ final class Gatekeeper {
         return FieldLines.contentLength(project) == Int64(number)
     }
 
-    private func isAllowed(_ master: KeyRingIndex.Entry, from address: IPAddress?) -> Bool {
-        guard let address else { return false }
-        return (master.networks ?? masterKeyNetworks).contains { $0.contains(address) }
+    /// The credential `text` is, if it is of `kind`, has not expired and may come from `address`.
+    private func entry(
+        _ text: UnsafeRawBufferPointer?, _ kind: CredentialKind, from address: IPAddress?, at seconds: Double
+    ) -> KeyRingIndex.Entry? {
+        guard let entry = ring.entry(for: text ?? UnsafeRawBufferPointer(start: nil, count: 0), kind, at: seconds) else { return nil }
+        guard let networks = entry.networks ?? (kind == .master ? masterKeyNetworks : nil) else { return entry }
+        guard let address, networks.contains(where: { $0.contains(address) }) else { return nil }
+        return entry
     }
 
     private func grant(
@@ -141,21 +152,55 @@ final class Gatekeeper {
         let user = claims?.userID ?? user
         let key = GrantKey(first: first.id, second: second?.id, environment: environment, user: user, session: claims?.sessionID,
             expires: claims?.expires)
+        return try keep(
+            Principal(
+                kind: kind, appID: first.app.id, appNumber: first.app.number, environment: environment, credentialID: first.id,
+                userID: user, sessionID: claims?.sessionID),
+            key, of: [first.id] + (second.map { [$0.id] } ?? []), for: first.scopes.intersection(second?.scopes ?? .all),
+            until: min(first.expires, second?.expires ?? .infinity, claims.map { Double($0.expires) } ?? .infinity), at: seconds)
+    }
+
+    /// The grant of `key`: the one that is there, or a new one.
+    private func keep(
+        _ principal: @autoclosure () -> Principal, _ key: GrantKey, of credentialIDs: @autoclosure () -> [String] = [],
+        for scopes: ScopeMask = .all, until end: Double = .infinity, at seconds: Double
+    ) throws(Refusal) -> Grant {
         if let grant = grants[key], grant.validUntil > seconds { return grant }
-        let principal = Principal(
-            kind: kind, appID: first.app.id, appNumber: first.app.number, environment: environment, credentialID: first.id,
-            userID: user, sessionID: claims?.sessionID)
+        let principal = principal()
         guard let signed = try? signer.header(for: principal, at: Date(timeIntervalSince1970: seconds)) else {
             throw Refusal(.internalError)
         }
         let grant = Grant(
-            principal: principal, credentialIDs: [first.id] + (second.map { [$0.id] } ?? []), header: signed,
-            validUntil: min(
-                seconds + Self.grantSeconds, first.expires, second?.expires ?? .infinity, claims.map { Double($0.expires) } ?? .infinity))
+            principal: principal, credentialIDs: credentialIDs(), scopes: scopes, header: signed,
+            validUntil: min(seconds + Self.grantSeconds, end))
         if let old = grants[key] { noteUse(of: old) }
         if grants.count >= Self.maximumGrants { forgetGrants() }
         grants[key] = grant
         return grant
+    }
+
+    /// Without a token: nobody who has signed in yet, who gets no app either.
+    private func staffGrant(_ presented: Presented, at seconds: Double) throws(Refusal) -> Grant {
+        guard let text = presented.token else { return try keep(Principal.staff(nil), GrantKey(first: "staff", environment: .live), at: seconds) }
+        let digest = DigestKey(of: text)
+        guard let token = staffTokens[digest] ?? ring.staffToken(from: text, at: seconds), Double(token.expires) > seconds,
+            revoked[token.sessionID] == nil, var staff = ring.staff(token.staffID)
+        else { throw Refusal(.invalidToken) }
+        if staffTokens.count >= Self.maximumTokens { staffTokens = [:] }
+        staffTokens[digest] = token
+        staff.mustReset = token.mustReset
+        var app: KeyRingIndex.App?
+        if let id = presented.appID {
+            guard let known = ring.app(id.text) else { throw Refusal(.notFound) }
+            app = known
+        }
+        let environment = try Self.environment(presented.environment, of: .live)
+        let key = GrantKey(
+            first: "staff", second: app?.id, environment: environment, user: staff.id, session: token.sessionID, expires: token.expires,
+            mustReset: token.mustReset)
+        return try keep(
+            Principal.staff(staff, sessionID: token.sessionID, appID: app?.id ?? "", appNumber: app?.number ?? 0, environment), key,
+            until: Double(token.expires), at: seconds)
     }
 
     /// What a token says that is good now, for this app and environment.
@@ -233,10 +278,10 @@ extension Gatekeeper.Presented {
     /// All parts as one run of bytes that no other request spells; no header or path can hold the zero between them.
     @inline(__always)
     fileprivate func withMaterial<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        let parts = (appKey, secret, masterKey, project, environment, user, token)
+        let parts = (appKey, secret, masterKey, project, environment, user, token, appID)
         func length(_ part: UnsafeRawBufferPointer?) -> Int { (part?.count ?? 0) + 1 }
         let total = 1 + length(parts.0) + length(parts.1) + length(parts.2) + length(parts.3) + length(parts.4)
-            + length(parts.5) + length(parts.6)
+            + length(parts.5) + length(parts.6) + length(parts.7)
         return withUnsafeTemporaryAllocation(byteCount: total, alignment: 8) { memory in
             memory[0] = kind.tag
             var count = 1
@@ -255,6 +300,7 @@ extension Gatekeeper.Presented {
             add(parts.4)
             add(parts.5)
             add(parts.6)
+            add(parts.7)
             return body(UnsafeRawBufferPointer(memory))
         }
     }
@@ -269,6 +315,17 @@ extension RouteCredential {
         case .evaluation: 4
         case .none: 5
         case .link: 6
+        case .staff: 7
         }
+    }
+}
+
+extension Principal {
+    fileprivate static func staff(
+        _ staff: StaffGrant?, sessionID: String? = nil, appID: String = "", appNumber: Int = 0, _ environment: AppEnvironment = .live
+    ) -> Principal {
+        Principal(
+            kind: .staff, appID: appID, appNumber: appNumber, environment: environment, credentialID: staff?.id ?? "", sessionID: sessionID,
+            staff: staff)
     }
 }

@@ -8,6 +8,8 @@ final class Grant {
     let principal: Principal
     /// Credentials that were presented, for the last-used report.
     let credentialIDs: [String]
+    /// What they open.
+    let scopes: ScopeMask
     /// `x-martlet-principal: …` with its CRLF.
     let headerLine: [UInt8]
     /// Seconds since 1970 from when it must be made anew: the signature ages, a credential expires.
@@ -15,9 +17,13 @@ final class Grant {
     /// Seconds since 1970; 0: not since the last report.
     var lastUsed: Double = 0
 
-    init(principal: Principal, credentialIDs: [String], header: String, validUntil: Double) {
+    /// What limits for each credential count; nil: nobody in particular, whom their address limits.
+    var limitedCredential: String? { principal.credentialID.isEmpty ? nil : principal.credentialID }
+
+    init(principal: Principal, credentialIDs: [String], scopes: ScopeMask, header: String, validUntil: Double) {
         self.principal = principal
         self.credentialIDs = credentialIDs
+        self.scopes = scopes
         self.headerLine = Array("x-martlet-principal: \(header)\r\n".utf8)
         self.validUntil = validUntil
     }

@@ -51,8 +51,9 @@ final class KeyRingIndex: Sendable {
         var environment: AppEnvironment?
         /// Seconds since 1970.
         var expires: Double
-        /// Nil: the gateway's default.
+        /// Nil: everywhere, or for a master key the gateway's default.
         var networks: [Network]?
+        var scopes: ScopeMask
     }
 
     struct App: Sendable {
@@ -62,6 +63,8 @@ final class KeyRingIndex: Sendable {
 
     let version: Int64
     private let entries: [DigestKey: Entry]
+    private let apps: [String: App]
+    private let staff: [String: StaffGrant]
     private let verifiers: [(verifier: AccessTokenVerifier, expires: Double)]
 
     static let empty = KeyRingIndex(KeyRing(version: -1, apps: []))
@@ -76,10 +79,12 @@ final class KeyRingIndex: Sendable {
                 entries[digest] = Entry(
                     app: App(id: app.id, number: app.number), id: credential.id, kind: credential.kind,
                     environment: credential.environment, expires: credential.expires?.timeIntervalSince1970 ?? .infinity,
-                    networks: credential.networks.map { $0.compactMap(Network.init) })
+                    networks: credential.networks.map { $0.compactMap(Network.init) }, scopes: ScopeMask(credential.scopes))
             }
         }
         self.entries = entries
+        apps = Dictionary(ring.apps.map { ($0.id, App(id: $0.id, number: $0.number)) }) { first, _ in first }
+        staff = Dictionary(ring.staff.map { ($0.id, $0) }) { first, _ in first }
         verifiers = ring.signingKeys.compactMap { key in
             AccessTokenVerifier(key).map { ($0, key.expires?.timeIntervalSince1970 ?? .infinity) }
         }
@@ -92,6 +97,19 @@ final class KeyRingIndex: Sendable {
         }
         return nil
     }
+
+    /// The same for a token of staff.
+    func staffToken(from text: UnsafeRawBufferPointer, at seconds: Double) -> StaffToken? {
+        for (verifier, expires) in verifiers where expires > seconds {
+            if let token = verifier.staffToken(from: text) { return token }
+        }
+        return nil
+    }
+
+    func app(_ id: String) -> App? { apps[id] }
+
+    /// Nil: gone, or disabled.
+    func staff(_ id: String) -> StaffGrant? { staff[id] }
 
     /// The credential `text` is, if it is of `kind` and has not expired.
     func entry(for text: UnsafeRawBufferPointer, _ kind: CredentialKind, at seconds: Double) -> Entry? {

@@ -19,8 +19,11 @@ struct Admission {
         match = try worker.routes.match(head.path, method: head.method, in: bytes)
         if let length = head.contentLength, length > match.route.maximumBodyBytes { throw Refusal(.payloadTooLarge) }
         grant = try Self.grant(match, head, bytes, client, address, worker)
-        if let buckets = worker.settings.keyBuckets, let grant {
-            try Self.take(buckets, grant.principal.credentialID, worker)
+        if let grant, !grant.scopes.contains(match.route.scope(of: head.method)) {
+            throw Refusal(.forbidden, "The key is not for this: see its scopes.")
+        }
+        if let buckets = worker.settings.keyBuckets, let credential = grant?.limitedCredential {
+            try Self.take(buckets, credential, worker)
         }
         isUpgrade = match.route.isStreaming && head.asksForWebSocket(bytes)
     }
@@ -47,6 +50,12 @@ struct Admission {
             if route.credential == .client, !route.ignoresToken { presented.token = ForeignCredentials.bearerToken(head, bytes) }
         case .link:
             presented.appKey = route.appKeyIndex.map { bytes[match.captures[$0]] }
+        case .staff:
+            presented.appID = route.appIDIndex.map { bytes[match.captures[$0]] }
+            if !route.ignoresToken {
+                guard let token = ForeignCredentials.bearerToken(head, bytes) else { throw Refusal(.invalidToken) }
+                presented.token = token
+            }
         case .evaluation:
             presented.secret = ForeignCredentials.evaluationKey(head, bytes)
         case .ingest:

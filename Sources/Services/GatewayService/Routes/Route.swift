@@ -18,10 +18,14 @@ final class Route: Sendable {
     let relayPath: String?
     let tellsAddress: Bool
     let ignoresToken: Bool
+    private let reading: ScopeMask
+    private let changing: ScopeMask
     let segments: [Segment]
     /// Which captured parameter is the app key, and which the project number.
     let appKeyIndex: Int?
     let projectIndex: Int?
+    /// Which one is the app that a staff member has in hand.
+    let appIDIndex: Int?
     /// Nil: the path goes on as it came.
     let rewrite: [Piece]?
     /// Length of the literal parts of `rewrite`.
@@ -64,6 +68,7 @@ final class Route: Sendable {
         self.segments = segments
         self.appKeyIndex = names.firstIndex(of: "appKey")
         self.projectIndex = names.firstIndex(of: "project")
+        self.appIDIndex = names.firstIndex(of: "app")
         self.rewrite = try entry.rewrite.map { text throws(GatewayConfigurationError) in
             try Self.pieces(text, names, hasRest: segments.last == .rest, invalid)
         }
@@ -83,9 +88,17 @@ final class Route: Sendable {
         self.relayPath = entry.relay
         self.tellsAddress = entry.tellsAddress ?? false
         self.ignoresToken = entry.ignoresToken ?? false
+        if let area = entry.area, KeyArea(rawValue: area) == nil { throw invalid("unknown area '\(area)'") }
+        let area = KeyArea(rawValue: entry.area ?? entry.upstream)
+        self.reading = ScopeMask(area, isReading: true)
+        self.changing = entry.isReading == true ? self.reading : ScopeMask(area, isReading: false)
         let needsAppKey = [.client, .master, .link].contains(entry.credential)
         guard !needsAppKey || appKeyIndex != nil else { throw invalid("its credential needs {appKey} in the path") }
     }
+
+    /// What a limited key must be for.
+    @inline(__always)
+    func scope(of method: Method) -> ScopeMask { method.isSafe ? reading : changing }
 
     private typealias Invalid = (String) -> GatewayConfigurationError
 

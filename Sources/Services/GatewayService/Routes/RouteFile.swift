@@ -26,6 +26,10 @@ struct RouteFile: Codable {
         var tellsAddress: Bool?
         /// An access token is not looked at: whoever comes to get a new one may send one that has expired.
         var ignoresToken: Bool?
+        /// What a limited key must be for, see `KeyArea`. Default: the upstream's name; where that is no area, limited keys do not open it.
+        var area: String?
+        /// Its requests change nothing, whatever their method: a key limited to reading opens it.
+        var isReading: Bool?
     }
 
     static func read(_ file: String) throws -> RouteFile {
@@ -52,6 +56,9 @@ enum RouteCredential: String, Codable {
     case evaluation
     /// `{appKey}` alone, which says whose link it is: the service checks the link's own signature.
     case link
+    /// A staff member's access token as bearer token (RFC 6750 §2.1), and nothing else: no cookie, no key. `{app}`, if any, is an app's id.
+    /// With `ignoresToken`: open to everyone, to sign in.
+    case staff
     /// Open to everyone; no principal is passed on.
     case none
 }

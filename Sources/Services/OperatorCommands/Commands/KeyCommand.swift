@@ -29,8 +29,11 @@ struct KeyCommand: AsyncParsableCommand {
         @Option(help: "Days until it is refused; without it, until revoked.")
         var expiresInDays: Int?
 
-        @Option(help: "CIDR block a master key may come from; may be repeated.")
+        @Option(help: "CIDR block it may come from; may be repeated.")
         var network: [String] = []
+
+        @Option(help: "What a secret or master key is limited to: an area such as storage, or storage:read; may be repeated.")
+        var scope: [String] = []
 
         @Flag(help: "Print JSON.")
         var json = false
@@ -49,25 +52,22 @@ struct KeyCommand: AsyncParsableCommand {
             guard expiresInDays.map({ (1...36_500).contains($0) }) ?? true else {
                 throw ValidationError("days are 1 to 36500")
             }
-            guard network.allSatisfy(Self.isNetwork) else { throw ValidationError("a network is a CIDR block such as 10.0.0.0/8") }
+            guard network.allSatisfy(NetworkBlock.isOne) else { throw ValidationError("a network is a CIDR block such as 10.0.0.0/8") }
+            guard scope.allSatisfy({ KeyScope($0) != nil }) else {
+                throw ValidationError("a scope is one of \(KeyArea.allCases.map(\.rawValue).joined(separator: ", ")), perhaps with :read behind it")
+            }
+            guard scope.isEmpty || kind == .secret || kind == .master else { throw ValidationError("only secrets and master keys can be limited") }
             let expires = expiresInDays.map { Date(timeIntervalSinceNow: Double($0) * 86_400) }
             let made = try await Database.withClient { client in
                 guard try await AppStore(postgres: client).find(app) != nil else { throw ValidationError("no such app: \(app)") }
                 return try await CredentialStore(postgres: client).create(
-                    kind, environment: environment, label: label, expires: expires,
-                    networks: network.isEmpty ? nil : network, of: app)
+                    NewCredential(
+                        kind: kind, environment: environment, label: label, expires: expires, networks: network.isEmpty ? nil : network,
+                        scopes: scope.isEmpty ? nil : scope), of: app)
             }
             let key = made.text.withValue { $0 }
             if json { return try Output.json(Answer(key: key, record: made.record)) }
             print(key)
-        }
-
-        private static func isNetwork(_ text: String) -> Bool {
-            let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-            guard parts.count == 2, let bits = Int(parts[1]), bits >= 0 else { return false }
-            var address = in6_addr()
-            if inet_pton(AF_INET, String(parts[0]), &address) == 1 { return bits <= 32 }
-            return inet_pton(AF_INET6, String(parts[0]), &address) == 1 && bits <= 128
         }
     }
 
@@ -85,11 +85,11 @@ struct KeyCommand: AsyncParsableCommand {
             if json { return try Output.json(records) }
             func text(_ date: Date?) -> String { date?.formatted(.iso8601) ?? "-" }
             Output.table(
-                ["id", "kind", "environment", "ends", "label", "created", "expires", "revoked", "last used"],
+                ["id", "kind", "environment", "ends", "label", "scopes", "created", "expires", "revoked", "last used"],
                 records.map {
                     [
                         $0.id.uuidString.lowercased(), $0.kind.rawValue, $0.environment?.rawValue ?? "-", "…" + $0.hint,
-                        $0.label, text($0.created), text($0.expires), text($0.revoked), text($0.lastUsed),
+                        $0.label, $0.scopes?.joined(separator: " ") ?? "all", text($0.created), text($0.expires), text($0.revoked), text($0.lastUsed),
                     ]
                 })
         }

@@ -3,10 +3,12 @@ import AuthService
 import Foundation
 import MartletCore
 
-/// `martlet staff create`
+/// `martlet staff create|list|reset-password|disable`
 struct StaffCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "staff", abstract: "Makes staff members.", subcommands: [Create.self])
+        commandName: "staff", abstract: "Makes, lists and shuts out staff members, and helps who has lost a password.",
+        discussion: "What these commands change is in the audit log as done by `operator`.",
+        subcommands: [Create.self, List.self, ResetPassword.self, Disable.self])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -20,14 +22,86 @@ struct StaffCommand: AsyncParsableCommand {
             guard userName.wholeMatch(of: /[a-z0-9][a-z0-9._@-]{0,99}/) != nil else {
                 throw ValidationError("a user name is 1 to 100 of a-z 0-9 . _ @ -, a letter or digit first")
             }
-            let given = isatty(STDIN_FILENO) == 0 ? readLine(strippingNewline: true) ?? "" : ""
-            guard given.isEmpty || given.utf8.count >= 12 else { throw ValidationError("a password has at least 12 characters") }
-            let password = given.isEmpty ? Secret.random() : Secret(given)
+            let password = try NewPassword.read()
             let isNew = try await Database.withClient {
-                try await StaffStore(postgres: $0).create(userName: userName, password: password, isAdministrator: true)
+                try await StaffStore(postgres: $0).create(userName: userName, password: password.text, isAdministrator: true)
             }
             guard isNew else { throw ValidationError("this user name is taken") }
-            print(given.isEmpty ? password.withValue { $0 } : "created")
+            print(password.isGiven ? "created" : password.text.withValue { $0 })
         }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Lists the staff.")
+
+        @Flag(help: "Print JSON.")
+        var json = false
+
+        func run() async throws {
+            let records = try await Database.withClient { try await StaffStore(postgres: $0).list() }
+            if json { return try Output.json(records) }
+            func text(_ isSo: Bool) -> String { isSo ? "yes" : "-" }
+            Output.table(
+                ["user name", "administrator", "disabled", "must reset", "second factor", "last sign-in"],
+                records.map {
+                    [
+                        $0.userName, text($0.isAdministrator), text($0.isDisabled), text($0.mustReset), text($0.hasSecondFactor),
+                        $0.lastSignIn?.formatted(.iso8601) ?? "-",
+                    ]
+                })
+        }
+    }
+
+    struct ResetPassword: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Gives a staff member a password, to be changed at the next sign-in, and ends all their sessions.",
+            discussion: "Reads the password from the first line of standard input; with none, makes one and prints it.")
+
+        @Argument(help: "The user name.")
+        var userName: String
+
+        @Flag(help: "Remove the second factor, too: the authenticator app and the recovery codes are lost.")
+        var removeSecondFactor = false
+
+        func run() async throws {
+            let password = try NewPassword.read()
+            let isThere = try await Database.withClient {
+                try await StaffStore(postgres: $0).resetPassword(of: userName, to: password.text, removesSecondFactor: removeSecondFactor)
+            }
+            guard isThere else { throw ValidationError("no staff member has this user name") }
+            print(password.isGiven ? "reset" : password.text.withValue { $0 })
+        }
+    }
+
+    struct Disable: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Shuts a staff member out, at every gateway within two seconds.",
+            discussion: "An administrator lets them in again by PATCH /admin/staff/{id} with {\"disabled\":false}.")
+
+        @Argument(help: "The user name.")
+        var userName: String
+
+        func run() async throws {
+            do {
+                let isThere = try await Database.withClient { try await StaffStore(postgres: $0).disable(userName) }
+                guard isThere else { throw ValidationError("no staff member has this user name") }
+            } catch is LastAdministratorError {
+                throw ValidationError("the last administrator has to stay")
+            }
+            print("disabled")
+        }
+    }
+}
+
+/// A password from standard input, or one that was made.
+private struct NewPassword {
+    let text: Secret
+    let isGiven: Bool
+
+    static func read() throws -> NewPassword {
+        let given = isatty(STDIN_FILENO) == 0 ? readLine(strippingNewline: true) ?? "" : ""
+        guard !given.isEmpty else { return NewPassword(text: .random(), isGiven: false) }
+        guard given.utf8.count >= 12 else { throw ValidationError("a password has at least 12 characters") }
+        return NewPassword(text: Secret(given), isGiven: true)
     }
 }

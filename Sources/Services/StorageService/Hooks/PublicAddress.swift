@@ -17,11 +17,15 @@ enum PublicAddress {
 
     static func contains(_ address: SocketAddress?) -> Bool {
         switch address {
-        case .v4(let address): contains(withUnsafeBytes(of: address.address.sin_addr) { Array($0) })
-        case .v6(let address): contains(withUnsafeBytes(of: address.address.sin6_addr) { Array($0) })
+        case .v4(let address): contains(withUnsafeBytes(of: address.address) { Array($0[Self.place4]) })
+        case .v6(let address): contains(withUnsafeBytes(of: address.address) { Array($0[Self.place6]) })
         default: false
         }
     }
+
+    /// Where `sockaddr_in` and `sockaddr_in6` have the address (ip(7), ipv6(7)): behind family and port, and behind the flow's label.
+    fileprivate static let place4 = 4..<8
+    fileprivate static let place6 = 8..<24
 
     private static func isPublic4(_ bytes: [UInt8]) -> Bool {
         switch (bytes[0], bytes[1], bytes[2]) {
@@ -67,13 +71,9 @@ enum NameLookup {
         while let entry = next?.pointee {
             switch (entry.ai_family, entry.ai_addr) {
             case (AF_INET, let address?):
-                address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
-                    found.append(withUnsafeBytes(of: address.pointee.sin_addr) { Array($0) })
-                }
+                found.append(Array(UnsafeRawBufferPointer(start: address, count: Int(entry.ai_addrlen))[PublicAddress.place4]))
             case (AF_INET6, let address?):
-                address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
-                    found.append(withUnsafeBytes(of: address.pointee.sin6_addr) { Array($0) })
-                }
+                found.append(Array(UnsafeRawBufferPointer(start: address, count: Int(entry.ai_addrlen))[PublicAddress.place6]))
             default: break
             }
             next = entry.ai_next

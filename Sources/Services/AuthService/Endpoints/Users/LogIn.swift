@@ -29,8 +29,10 @@ struct LogIn: Endpoint {
         let address = try context.clientAddress(of: request).map { AttemptStore.Limit.address($0, in: space) }
         // An address that has to wait does not count against the account.
         let limits = [address, account].compactMap(\.self)
-        try await attempts.begin(limits)
-        let (found, matches) = try await check(password, of: identity, limits, in: space)
+        let (found, matches) = try await attempts.counting(limits) {
+            let found = try await users.account(identity, in: space)
+            return (found, try await hasher.verify(password, against: found?.passwordHash))
+        }
         guard matches, let found, !found.isDisabled else { throw HTTPProblem(.signInFailed) }
         do {
             try await secondFactor.pass(code, of: found.id, in: space)
@@ -44,18 +46,6 @@ struct LogIn: Endpoint {
         }
         try await attempts.succeed(account: account, address: address)
         return try signIns.answer(session.id, userID: found.id, user: user, in: space)
-    }
-
-    private func check(
-        _ password: Secret, of identity: UserIdentity, _ limits: [AttemptStore.Limit], in space: UserSpace
-    ) async throws -> (UserStore.Account?, Bool) {
-        do {
-            let found = try await users.account(identity, in: space)
-            return (found, try await hasher.verify(password, against: found?.passwordHash))
-        } catch {
-            try await attempts.takeBack(limits)
-            throw error
-        }
     }
 
     private func identity(_ fields: BodyFields) throws -> UserIdentity {

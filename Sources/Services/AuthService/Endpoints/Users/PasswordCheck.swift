@@ -18,15 +18,7 @@ struct PasswordCheck: Sendable {
         guard let hash = account.passwordHash else { return account }
         guard let password else { throw HTTPProblem(.invalidBody, "This field is required.", field: "password") }
         let limit = AttemptStore.Limit.account("id " + user.uuidString, in: space)
-        try await attempts.begin([limit])
-        let matches: Bool
-        do {
-            matches = try await hasher.verify(password, against: hash)
-        } catch {
-            try await attempts.takeBack([limit])
-            throw error
-        }
-        guard matches else { throw HTTPProblem(.signInFailed) }
+        guard try await attempts.counting([limit], { try await hasher.verify(password, against: hash) }) else { throw HTTPProblem(.signInFailed) }
         try await attempts.succeed(account: limit, address: nil)
         return account
     }

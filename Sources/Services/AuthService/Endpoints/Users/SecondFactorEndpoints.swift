@@ -16,17 +16,7 @@ struct AddSecondFactor: Endpoint {
         let fields = try await BodyFields(request, ["password"])
         let account = try await check.confirmPassword(try fields.secret("password"), of: user, in: space)
         guard let secret = try await secondFactors.begin(of: user) else { throw HTTPProblem(.conflict, "A second factor is in force.") }
-        let text = Base32.encode(secret)
-        let uri = Self.uri(secret: text, app: try await apps.find(space.appID)?.name ?? space.appID, user: account.label ?? "")
-        return try Response.encoding(["secret": text, "uri": uri]).notStored
-    }
-
-    /// As authenticator apps read it from a QR code (https://github.com/google/google-authenticator/wiki/Key-Uri-Format).
-    private static func uri(secret: String, app: String, user: String) -> String {
-        func encoded(_ text: String) -> String {
-            text.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-._~"))) ?? ""
-        }
-        return "otpauth://totp/\(encoded(app)):\(encoded(user))?secret=\(secret)&issuer=\(encoded(app))&algorithm=SHA1&digits=6&period=30"
+        return try .newSecondFactor(secret, issuer: try await apps.find(space.appID)?.name ?? space.appID, user: account.label ?? "")
     }
 }
 
@@ -89,7 +79,19 @@ extension PasswordCheck {
 }
 
 extension Response {
-    fileprivate static func recoveryCodes(_ codes: [String]) throws -> Response {
+    /// `{"secret","uri"}`, the latter as authenticator apps read it from a QR code
+    /// (https://github.com/google/google-authenticator/wiki/Key-Uri-Format).
+    static func newSecondFactor(_ secret: [UInt8], issuer: String, user: String) throws -> Response {
+        func encoded(_ text: String) -> String {
+            text.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-._~"))) ?? ""
+        }
+        let text = Base32.encode(secret)
+        let parameters = "secret=\(text)&issuer=\(encoded(issuer))&algorithm=SHA1&digits=6&period=30"
+        let uri = "otpauth://totp/\(encoded(issuer)):\(encoded(user))?\(parameters)"
+        return try Response.encoding(["secret": text, "uri": uri]).notStored
+    }
+
+    static func recoveryCodes(_ codes: [String]) throws -> Response {
         try Response.encoding(["recoveryCodes": codes]).notStored
     }
 }

@@ -1,0 +1,163 @@
+import AsyncHTTPClient
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import NIOCore
+import NIOHTTP1
+
+/// Where a store tells what it knows of an app.
+public struct StoreSettings: Sendable {
+    /// Answers as Apple's does: https://developer.apple.com/library/archive/documentation/AudioVideo/Conceptual/iTuneSearchAPI/LookupExamples.html
+    var lookupURL = URL(string: "https://itunes.apple.com/lookup")!
+    /// Domains that icons may be at, beside the look-up's own address.
+    var iconDomains = ["mzstatic.com"]
+    /// For a look-up, and for an icon.
+    var timeout: Duration = .seconds(10)
+
+    public init() {}
+
+    /// Reads `store.lookup.url` and `store.icon.domains`.
+    ///
+    /// - Throws: `SettingsError`.
+    init(_ settings: Settings) throws {
+        lookupURL = try settings.url("store.lookup.url", default: lookupURL)
+        iconDomains = settings.list("store.icon.domains", default: iconDomains).map { $0.lowercased() }
+    }
+}
+
+/// What a store's public record says of an app. It is foreign: what is not as it should be is left out.
+struct StoreRecord: Sendable, Equatable {
+    static let maximumNameLength = 200
+
+    var name: String?
+    var storeID: String?
+    var bundleID: String?
+    var version: VersionNumber?
+    var notes: String?
+    /// `YYYY-MM-DD`.
+    var releaseDate: String?
+    var iconURL: String?
+
+    init(_ record: JSONValue) {
+        func text(_ field: String, upTo limit: Int) -> String? {
+            guard case .string(let text) = record[field], !text.isEmpty else { return nil }
+            return String(String.UnicodeScalarView(text.unicodeScalars.prefix(limit)))
+        }
+        name = text("trackName", upTo: Self.maximumNameLength)
+        if case .number(let id) = record["trackId"], AppChange.isStoreID(id) { storeID = id }
+        bundleID = text("bundleId", upTo: 200).flatMap { AppChange.isBundleID($0) ? $0 : nil }
+        version = text("version", upTo: 100).flatMap { VersionNumber($0) }
+        notes = text("releaseNotes", upTo: VersionChange.maximumNotesLength)
+        let released = text("currentVersionReleaseDate", upTo: 40).flatMap { try? Date.ISO8601FormatStyle().parse($0) }
+        releaseDate = released?.formatted(.iso8601.year().month().day())
+        iconURL = text("artworkUrl512", upTo: 2_048) ?? text("artworkUrl100", upTo: 2_048) ?? text("artworkUrl60", upTo: 2_048)
+    }
+
+    /// For the staff.
+    var json: JSONValue {
+        func value(_ text: String?) -> JSONValue { text.map { JSONValue.string($0) } ?? .null }
+        return .object([
+            .init("name", value(name)), .init("storeId", value(storeID)), .init("bundleId", value(bundleID)), .init("version", value(version?.text)),
+            .init("notes", value(notes)), .init("releaseDate", value(releaseDate)), .init("iconUrl", value(iconURL)),
+        ])
+    }
+}
+
+/// Asks a store for an app's public record, and fetches the icon that it names.
+///
+/// One address is asked, that of the settings; an icon is fetched from there or by https from the domains of the settings. No redirect is
+/// followed, no proxy used, nothing read beyond a limit or after the time.
+final class StoreLookup: Sendable {
+    private static let maximumRecordSizeInBytes = 1 << 20
+
+    private let settings: StoreSettings
+    private let client: HTTPClient
+
+    init(settings: StoreSettings) {
+        self.settings = settings
+        var http = HTTPClient.Configuration()
+        http.redirectConfiguration = .disallow
+        http.httpVersion = .http1Only
+        http.connectionPool.retryConnectionEstablishment = false
+        http.connectionPool.idleTimeout = .seconds(5)
+        http.timeout.connect = .seconds(5)
+        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: http)
+    }
+
+    deinit {
+        client.shutdown { _ in }
+    }
+
+    enum Key: Sendable {
+        case storeID(String)
+        case bundleID(String)
+    }
+
+    /// - Parameter country: of the store, two letters (ISO 3166-1 alpha-2).
+    /// - Returns: nil: the store has no such app there.
+    /// - Throws: `upstream-failed`, `upstream-timeout`.
+    func record(_ key: Key, country: String) async throws -> StoreRecord? {
+        guard var address = URLComponents(url: settings.lookupURL, resolvingAgainstBaseURL: true) else { throw HTTPProblem(.internalError) }
+        let item = switch key {
+        case .storeID(let id): URLQueryItem(name: "id", value: id)
+        case .bundleID(let id): URLQueryItem(name: "bundleId", value: id)
+        }
+        address.queryItems = [item, URLQueryItem(name: "country", value: country), URLQueryItem(name: "entity", value: "software")]
+        let body = try await fetch(address.string ?? "", upTo: Self.maximumRecordSizeInBytes)
+        guard let answer = try? JSONValue(parsing: body.readableBytesView), case .array(let results) = answer["results"] else {
+            throw HTTPProblem(.upstreamFailed, "The store's answer was not understood.", cause: "not a look-up's answer")
+        }
+        return results.first.map { StoreRecord($0) }
+    }
+
+    /// - Throws: `upstream-failed` also for what is no picture or is elsewhere, `upstream-timeout`.
+    func icon(at text: String) async throws -> Picture {
+        guard let url = URL(string: text), url.user() == nil, mayFetch(url) else {
+            throw HTTPProblem(.upstreamFailed, "The icon is at an address that is not allowed (store.icon.domains).")
+        }
+        let body = try await fetch(text, upTo: Picture.maximumIconSizeInBytes)
+        guard let picture = Picture(Data(body.readableBytesView)) else {
+            throw HTTPProblem(.upstreamFailed, "The icon is neither PNG nor JPEG nor WebP.")
+        }
+        return picture
+    }
+
+    private func mayFetch(_ url: URL) -> Bool {
+        guard let host = url.host()?.lowercased() else { return false }
+        let own = settings.lookupURL
+        if url.scheme == own.scheme, host == own.host()?.lowercased(), url.port == own.port { return true }
+        return url.scheme == "https" && (url.port ?? 443) == 443 && settings.iconDomains.contains { host == $0 || host.hasSuffix("." + $0) }
+    }
+
+    private func fetch(_ url: String, upTo limitInBytes: Int) async throws -> ByteBuffer {
+        var request = HTTPClientRequest(url: url)
+        request.headers.add(name: "user-agent", value: "Martlet")
+        request.headers.add(name: "accept", value: "*/*")
+        do {
+            return try await withThrowingTaskGroup(of: ByteBuffer.self) { [client, settings, request] group in
+                group.addTask {
+                    let response = try await client.execute(request, timeout: .seconds(60))
+                    guard response.status == .ok else {
+                        throw HTTPProblem(.upstreamFailed, "The store answered with the status \(response.status.code).")
+                    }
+                    return try await response.body.collect(upTo: limitInBytes)
+                }
+                group.addTask {
+                    try await Task.sleep(for: settings.timeout)
+                    throw HTTPProblem(.upstreamTimeout, "The store did not answer in time.")
+                }
+                defer { group.cancelAll() }
+                guard let body = try await group.next() else { throw CancellationError() }
+                return body
+            }
+        } catch let problem as HTTPProblem {
+            throw problem
+        } catch is NIOTooManyBytesError {
+            throw HTTPProblem(.upstreamFailed, "The store's answer is too large.")
+        } catch {
+            try Task.checkCancellation()
+            throw HTTPProblem(.upstreamFailed, "The store could not be reached.", cause: "\(type(of: error)) \(error)")
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `GET /admin/apps?archived=&after=&limit=`: the apps that the staff member may read, in the order in which they were made.
+///
+/// `next`, where there are more, is the `after` of the next page.
+struct ListApps: Endpoint {
+    let apps: AppStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let staff = try context.signedInStaff
+        try request.allowParameters(["archived", "after", "limit"])
+        let limit = try request.number("limit", default: 100, in: 1...1000)
+        let after = try request.number("after", default: 0, in: 0...Int(Int32.max))
+        let list = try await apps.list(staff.readableApps, areArchived: try request.flag("archived"), after: after, limit: limit + 1)
+        let page = list.prefix(limit)
+        return .page(page.map(\.json), next: list.count > limit ? page.last.map { String($0.number) } : nil)
+    }
+}
+
+extension StaffGrant {
+    /// Nil: all.
+    fileprivate var readableApps: [String]? {
+        may(.read, .applications, in: nil) ? nil : rights.apps.keys.filter { may(.read, .applications, in: $0) }
+    }
+}
+
+/// `POST /admin/apps` with `name` and perhaps `bundleIds`, `storeId`, `settings`: 201 with `{"app":…,"keys":…}`, a first set of keys that is
+/// shown this once.
+struct CreateApp: Endpoint {
+    let apps: AppStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let author = AppAuthor(staff: try context.staff(may: .create, .applications), address: request.staffAddress)
+        let change = try await BodyFields(request, AppChange.fields).appChange()
+        guard let name = change.name else { throw HTTPProblem(.invalidBody, "This field is required.", field: "name") }
+        let made = try await apps.create(name, change, by: author)
+        let keys = try JSONValue(encoding: made.keys).text
+        return .made(#"{"app":\#(made.json),"keys":\#(keys)}"#).notStored
+    }
+}
+
+/// `GET /admin/apps/{app}`; archived ones, too.
+struct ReadApp: Endpoint {
+    let apps: AppStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        guard let app = try await apps.read(try context.readableApp()) else { throw HTTPProblem(.appNotFound) }
+        return .json(app)
+    }
+}
+
+/// `PATCH /admin/apps/{app}` with `name`, `bundleIds`, `storeId`, `settings`; each takes the place of what was there. 200 with the app.
+struct ChangeApp: Endpoint {
+    let apps: AppStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (id, author) = try context.changeableApp(request)
+        return .json(try await apps.change(id, try await BodyFields(request, AppChange.fields).appChange(), by: author))
+    }
+}
+
+/// `POST /admin/apps/{app}/archive` and `…/restore`: takes the app out of use, its keys within two seconds, or back into it; its data stay.
+/// 200 with the app.
+struct ArchiveApp: Endpoint {
+    let apps: AppStore
+    /// Whether it is archived then.
+    let archives: Bool
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (id, author) = try context.changeableApp(request, .delete)
+        _ = try await BodyFields(request, [])
+        return .json(try await apps.setArchived(archives, id, by: author))
+    }
+}

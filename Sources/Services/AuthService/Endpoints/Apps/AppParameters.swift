@@ -1,0 +1,113 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+extension BodyFields {
+    /// What a change says of a field that can be taken away. Nil: nothing; `.some(nil)`: it goes.
+    func change<Value>(_ name: String, _ read: (String) throws -> Value?) rethrows -> Value?? {
+        self[name] == nil ? nil : .some(try read(name))
+    }
+
+    /// - Throws: `invalid-body` for more than `limit` characters, for fewer than `minimum`.
+    func text(_ name: String, from minimum: Int = 0, upTo limit: Int) throws -> String? {
+        guard let text = try string(name) else { return nil }
+        guard (minimum...limit).contains(text.unicodeScalars.count) else {
+            throw HTTPProblem(
+                .invalidBody, minimum > 0 ? "This must have \(minimum) to \(limit) characters." : "This may have at most \(limit) characters.", field: name)
+        }
+        return text
+    }
+
+    /// A list of strings, none of them twice, each of which `isGood`.
+    func texts(_ name: String, upTo limit: Int, _ hint: String, _ isGood: (String) -> Bool) throws -> [String]? {
+        guard let value = self[name], value != .null else { return nil }
+        guard case .array(let elements) = value else { throw HTTPProblem(.invalidBody, "This must be a list.", field: name) }
+        guard elements.count <= limit else { throw HTTPProblem(.invalidBody, "This may have at most \(limit) entries.", field: name) }
+        let texts: [String] = elements.compactMap { if case .string(let text) = $0, isGood(text) { text } else { nil } }
+        guard texts.count == elements.count else { throw HTTPProblem(.invalidBody, hint, field: name) }
+        guard Set(texts).count == texts.count else { throw HTTPProblem(.invalidBody, "One entry is there twice.", field: name) }
+        return texts
+    }
+
+    func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
+        guard let value = self[name], value != .null else { return nil }
+        guard case .number(let literal) = value, let number = Int(literal), range.contains(number) else {
+            throw HTTPProblem(.invalidBody, "This must be a whole number from \(range.lowerBound) to \(range.upperBound).", field: name)
+        }
+        return number
+    }
+
+    /// What of an app can be said when it is made and when it is changed.
+    func appChange() throws -> AppChange {
+        AppChange(
+            name: try text("name", from: 1, upTo: 200),
+            bundleIDs: try texts("bundleIds", upTo: 20, "A bundle id is 1 to 155 letters, digits and . _ -, a letter or digit first.", AppChange.isBundleID),
+            storeID: try change("storeId", storeID), settings: try object("settings", upTo: 16 << 10))
+    }
+
+    private func storeID(_ name: String) throws -> String? {
+        guard let text = try string(name) else { return nil }
+        guard AppChange.isStoreID(text) else { throw HTTPProblem(.invalidBody, "A store id is 1 to 20 digits, as a string.", field: name) }
+        return text
+    }
+}
+
+extension AppChange {
+    static let fields: Set<String> = ["name", "bundleIds", "storeId", "settings"]
+
+    static func isBundleID(_ text: String) -> Bool { text.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._\-]{0,154}/) != nil }
+
+    static func isStoreID(_ text: String) -> Bool { text.wholeMatch(of: /[0-9]{1,20}/) != nil }
+}
+
+extension Request {
+    /// A parameter that is `true` or `false`; false where there is none.
+    func flag(_ name: Substring) throws -> Bool {
+        switch uri.queryParameters[name] {
+        case nil, "false": return false
+        case "true": return true
+        default: throw HTTPProblem(.invalidParameter, "It must be true or false.", field: String(name))
+        }
+    }
+
+    /// The picture that the body is, whatever `Content-Type` calls it.
+    ///
+    /// - Throws: `payload-too-large`, `unsupported-media-type`, `malformed-request`.
+    func picture(upTo limitInBytes: Int) async throws -> Picture {
+        let body = try await wholeBody(upTo: limitInBytes)
+        // The framework takes the end of a connection for the end of a body.
+        if let length = headers[.contentLength].flatMap({ Int($0) }), length != body.readableBytes {
+            throw HTTPProblem(.malformedRequest, "The body ended early.")
+        }
+        guard let picture = Picture(Data(body.readableBytesView)) else {
+            throw HTTPProblem(.unsupportedMediaType, "The body must be a PNG, JPEG or WebP picture.")
+        }
+        return picture
+    }
+}
+
+extension Response {
+    /// `{"count":n,"data":[…],"next":…}` of JSON texts.
+    static func page(_ page: some Collection<String>, next: String? = nil) -> Response {
+        let next = next.map { ",\"next\":" + JSONValue.quote($0) } ?? ""
+        return .json(#"{"count":\#(page.count),"data":[\#(page.joined(separator: ","))]\#(next)}"#)
+    }
+
+    static func made(_ json: String) -> Response { .json(ByteBuffer(string: json), status: .created) }
+
+    /// A picture, or 304. It is content, never a page of ours: no guessing of its type, nothing loaded or run.
+    static func picture(_ picture: Picture, to request: Request) -> Response {
+        var headers: HTTPFields = [
+            .eTag: "\"\(picture.sha256)\"", .cacheControl: "private, no-cache", .xContentTypeOptions: "nosniff",
+            .contentSecurityPolicy: "sandbox; default-src 'none'", .contentDisposition: "inline",
+        ]
+        if let known = request.headers[.ifNoneMatch], known.contains("\"\(picture.sha256)\"") {
+            return Response(status: .notModified, headers: headers)
+        }
+        headers[.contentType] = picture.contentType
+        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: picture.bytes)))
+    }
+}

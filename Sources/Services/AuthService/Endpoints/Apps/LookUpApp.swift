@@ -1,0 +1,138 @@
+import Foundation
+import Hummingbird
+import Logging
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// `POST /admin/apps/{app}/lookup?storeId=&bundleId=&country=&language=&apply=true`: what the store's public record says of the app, found by
+/// the id given or else by the app's own. 200 with `{"found":…,"record":…,"applied":[…]}`.
+///
+/// With `apply` name, store id, bundle id, icon and version with its notes (in `language`, `en` where it is not said) are taken over; `applied` says which.
+struct LookUpApp: Endpoint {
+    let apps: AppStore
+    let lookup: StoreLookup
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (id, author) = try context.changeableApp(request)
+        try request.allowParameters(["storeId", "bundleId", "country", "language", "apply"])
+        let applies = try request.flag("apply")
+        let country = try request.country()
+        let language = try request.language()
+        guard let text = try await apps.read(id) else { throw HTTPProblem(.appNotFound) }
+        let key = try request.lookupKey() ?? Self.key(of: try JSONValue(parsing: text.utf8))
+        guard let key else {
+            throw HTTPProblem(.conflict, "The app has neither store id nor bundle id to look for: set one, or send storeId or bundleId.")
+        }
+        guard let record = try await lookup.record(key, country: country) else { return .json(#"{"applied":[],"found":false,"record":null}"#) }
+        var applied: [String] = []
+        if applies {
+            var icon: Picture?
+            do {
+                if let url = record.iconURL { icon = try await lookup.icon(at: url) }
+            } catch let problem as HTTPProblem {
+                // The rest is of use without it; `applied` does not name it.
+                context.logger.warning(
+                    "An app's icon could not be fetched from the store.",
+                    metadata: ["app.id": "\(id)", "error.cause": "\(problem.cause ?? problem.detail ?? "")"])
+            }
+            applied = try await apps.apply(record, icon: icon, language: language, to: id, by: author)
+        }
+        let names = JSONValue.array(applied.map { .string($0) }).text
+        return .json(#"{"applied":\#(names),"found":true,"record":\#(record.json.text)}"#)
+    }
+
+    private static func key(of app: JSONValue) -> StoreLookup.Key? {
+        if case .string(let id) = app["storeId"] { return .storeID(id) }
+        if case .string(let id) = app["bundleIds"]?["0"] { return .bundleID(id) }
+        return nil
+    }
+}
+
+extension Request {
+    fileprivate func country() throws -> String {
+        let text = String(uri.queryParameters["country"] ?? "us").lowercased()
+        guard text.wholeMatch(of: /[a-z]{2}/) != nil else { throw HTTPProblem(.invalidParameter, "It must be a country's two letters.", field: "country") }
+        return text
+    }
+
+    fileprivate func language() throws -> LanguageTag {
+        guard let language = LanguageTag(String(uri.queryParameters["language"] ?? "en")) else {
+            throw HTTPProblem(.invalidParameter, "It must be a language such as en or pt-BR (BCP 47).", field: "language")
+        }
+        return language
+    }
+
+    fileprivate func lookupKey() throws -> StoreLookup.Key? {
+        if let id = uri.queryParameters["storeId"].map(String.init) {
+            guard AppChange.isStoreID(id) else { throw HTTPProblem(.invalidParameter, "A store id is 1 to 20 digits.", field: "storeId") }
+            return .storeID(id)
+        }
+        guard let id = uri.queryParameters["bundleId"].map(String.init) else { return nil }
+        guard AppChange.isBundleID(id) else { throw HTTPProblem(.invalidParameter, "This is not a bundle id.", field: "bundleId") }
+        return .bundleID(id)
+    }
+}
+
+extension AppStore {
+    /// Takes over what a store says, all or nothing.
+    ///
+    /// - Returns: what was taken over.
+    /// - Throws: as `change`.
+    fileprivate func apply(
+        _ record: StoreRecord, icon: Picture?, language: LanguageTag, to id: String, by author: AppAuthor
+    ) async throws -> [String] {
+        try await postgres.withTransaction { transaction in
+            let app = try JSONValue(parsing: try await Self.lock(id, transaction).utf8)
+            var applied: [String] = []
+            var change = AppChange(name: record.name)
+            if record.name != nil { applied.append("name") }
+            if let storeID = record.storeID {
+                change.storeID = storeID
+                applied.append("storeId")
+            }
+            if let bundleID = record.bundleID, case .array(let known) = app["bundleIds"] {
+                let ids: [String] = known.compactMap { if case .string(let id) = $0 { id } else { nil } }
+                if ids.contains(bundleID) || ids.count < 20 {
+                    change.bundleIDs = ids.contains(bundleID) ? ids : ids + [bundleID]
+                    applied.append("bundleId")
+                }
+            }
+            _ = try await Self.change(id, change, by: author, transaction)
+            if let icon {
+                try await PictureStore.setIcon(icon, of: id, by: author, transaction)
+                applied.append("icon")
+            }
+            if let number = record.version {
+                try await VersionStore.release(number, notes: record.notes, in: language, on: record.releaseDate, of: id, by: author, transaction)
+                applied.append("version")
+            }
+            return applied
+        }
+    }
+}
+
+extension VersionStore {
+    /// Makes the version if it is new, and notes that it is released. Notes in other languages stay.
+    ///
+    /// In a transaction that holds the lock of the app.
+    fileprivate static func release(
+        _ number: VersionNumber, notes: String?, in language: LanguageTag, on date: String?, of appID: String, by author: AppAuthor,
+        _ transaction: PostgresTransaction
+    ) async throws {
+        var change = VersionChange(state: .released)
+        if let date { change.releaseDate = date }
+        let known = try await read(number, of: appID, transaction)
+        if let notes {
+            var members: [JSONValue.Member] = []
+            if let known, case .object(let others) = try JSONValue(parsing: known.utf8)["notes"] { members = others.filter { $0.name != language.text } }
+            change.notes = JSONValue.object(members + [.init(language.text, .string(notes))]).text
+        }
+        if known == nil {
+            try await create(number, change, of: appID, by: author, transaction)
+        } else {
+            try await self.change(number, change, of: appID, by: author, transaction)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+import NIOCore
+
+/// `GET /admin/audit/export?format=csv|jsonl` and the filters of `ReadAuditLog`: the log as a file, the oldest first, as it is read; needs `audit`
+/// read. Up to 100,000 entries: for more ask with `from` and `to`.
+///
+/// An error behind the first byte cuts the answer off, which HTTP tells the reader.
+struct ExportAuditLog: Endpoint {
+    static let maximumEntries = 100_000
+    private static let pageSize = 500
+
+    let audit: AuditStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let staff = try context.staff(may: .read, .audit)
+        try request.allowParameters(AuditFilter.parameters.union(["format"]))
+        let filter = try AuditFilter(request)
+        guard let format = Format(rawValue: String(request.uri.queryParameters["format"] ?? "jsonl")) else {
+            throw HTTPProblem(.invalidParameter, "It must be csv or jsonl.", field: "format")
+        }
+        try await audit.record(AuditEntry(by: staff, "export", .audit, target: format.rawValue, from: request.staffAddress))
+        let body = ResponseBody { [audit] writer in
+            if format == .csv { try await writer.write(ByteBuffer(string: AuditRow.header)) }
+            var (last, count): (Int64, Int) = (0, 0)
+            while count < Self.maximumEntries {
+                let rows = try await audit.rows(filter, after: last, limit: min(Self.pageSize, Self.maximumEntries - count))
+                guard let newest = rows.last?.number else { break }
+                try await writer.write(ByteBuffer(string: rows.map { format == .csv ? $0.csv : $0.json + "\n" }.joined()))
+                (last, count) = (newest, count + rows.count)
+            }
+            try await writer.finish(nil)
+        }
+        let headers: HTTPFields = [
+            .contentType: format.contentType, .contentDisposition: #"attachment; filename="audit.\#(format.rawValue)""#, .cacheControl: "no-store",
+        ]
+        return Response(status: .ok, headers: headers, body: body)
+    }
+
+    private enum Format: String {
+        case csv, jsonl
+
+        var contentType: String {
+            switch self {
+            case .csv: "text/csv; charset=utf-8"
+            case .jsonl: "application/jsonl; charset=utf-8"
+            }
+        }
+    }
+}
+
+extension AuditRow {
+    /// RFC 4180.
+    static let header = "number,time,staffId,staffName,action,area,app,target,before,after,address\r\n"
+
+    fileprivate var csv: String {
+        cells.map { cell in
+            guard let cell, !cell.isEmpty else { return "" }
+            // Spreadsheets would take it for a formula (OWASP "CSV injection").
+            let text = "=+-@\t\r".contains(cell.first ?? " ") ? "'" + cell : cell
+            return "\"" + text.replacing("\"", with: "\"\"") + "\""
+        }.joined(separator: ",") + "\r\n"
+    }
+}

@@ -1,0 +1,42 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+
+/// `GET /admin/sign-ins?by=month&from=YYYY-MM&to=YYYY-MM`: how often staff signed in, in all and each, by months of UTC, the newest first; needs
+/// `staff` read. Without `from` and `to` the last twelve. Months without any are left out.
+struct ListSignIns: Endpoint {
+    let sessions: StaffSessionStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.staff(may: .read, .staff)
+        try request.allowParameters(["by", "from", "to"])
+        guard request.uri.queryParameters["by"] ?? "month" == "month" else {
+            throw HTTPProblem(.invalidParameter, "It can be month only.", field: "by")
+        }
+        let now = Date()
+        let list = try await sessions.signInsByMonth(
+            from: try request.month("from") ?? Self.month(of: now, back: 11), to: try request.month("to") ?? Self.month(of: now))
+        return .json(#"{"count":\#(list.count),"data":[\#(list.joined(separator: ","))]}"#)
+    }
+
+    private static func month(of time: Date, back months: Int = 0) -> String {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        let parts = calendar.dateComponents([.year, .month], from: time)
+        let number = (parts.year ?? 0) * 12 + (parts.month ?? 1) - 1 - months
+        let month = number % 12 + 1
+        return "\(number / 12)-\(month < 10 ? "0" : "")\(month)"
+    }
+}
+
+extension Request {
+    /// - Throws: `invalid-parameter`.
+    fileprivate func month(_ name: Substring) throws -> String? {
+        guard let text = uri.queryParameters[name] else { return nil }
+        guard text.wholeMatch(of: /20[0-9]{2}-(0[1-9]|1[0-2])/) != nil else {
+            throw HTTPProblem(.invalidParameter, "It must be a month such as 2026-11.", field: String(name))
+        }
+        return String(text)
+    }
+}

@@ -1,0 +1,30 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `GET /admin/staff?after=&limit=`: everybody, by name; needs `staff` read. `next`, where there are more, is the `after` of the next page.
+struct ListStaff: Endpoint {
+    let staff: StaffStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.staff(may: .read, .staff)
+        try request.allowParameters(["after", "limit"])
+        let limit = try request.number("limit", default: 100, in: 1...1000)
+        let list = try await staff.list(after: String(request.uri.queryParameters["after"] ?? ""), limit: limit + 1)
+        let page = list.prefix(limit)
+        let next = list.count > limit ? page.last.map { #","next":\#(JSONValue.quote($0.name))"# } ?? "" : ""
+        return .json(#"{"count":\#(page.count),"data":[\#(page.map(\.json).joined(separator: ","))]\#(next)}"#)
+    }
+}
+
+/// `GET /admin/staff/{id}`; needs `staff` read.
+struct ReadStaff: Endpoint {
+    let staff: StaffStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.staff(may: .read, .staff)
+        guard let json = try await staff.find(try context.staffID) else { throw HTTPProblem(.staffNotFound) }
+        return .json(json)
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+extension Request {
+    /// What counts as one client, as the gateway says: for limits and the audit log.
+    var staffAddress: String { headers[HTTPField.Name(HeaderName.address)!] ?? "" }
+
+    /// A time of the query (RFC 3339).
+    ///
+    /// - Throws: `invalid-parameter`.
+    func time(_ name: Substring) throws -> Date? {
+        guard let text = uri.queryParameters[name].map(String.init) else { return nil }
+        let whole = Date.ISO8601FormatStyle()
+        let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        guard let time = (try? whole.parse(text)) ?? (try? fractional.parse(text)) else {
+            throw HTTPProblem(.invalidParameter, "It must be a time such as 2026-11-21T08:48:59Z.", field: String(name))
+        }
+        return time
+    }
+
+    /// A whole number of the query.
+    ///
+    /// - Throws: `invalid-parameter`.
+    func number(_ name: Substring, default number: Int, in range: ClosedRange<Int>) throws -> Int {
+        guard let number = uri.queryParameters[name].map({ Int($0) }) ?? number, range.contains(number) else {
+            throw HTTPProblem(
+                .invalidParameter, "It must be a whole number from \(range.lowerBound) to \(range.upperBound).", field: String(name))
+        }
+        return number
+    }
+}
+
+extension ServiceContext {
+    /// The staff member's id in the path.
+    ///
+    /// - Throws: `staff-not-found` for what is no id.
+    var staffID: UUID {
+        get throws {
+            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else { throw HTTPProblem(.staffNotFound) }
+            return id
+        }
+    }
+
+    /// The session of the staff member who is asking.
+    var staffSession: UUID {
+        get throws {
+            guard let id = try principal.sessionID.flatMap({ UUID(uuidString: $0) }) else { throw HTTPProblem(.invalidToken) }
+            return id
+        }
+    }
+
+    /// - Throws: `forbidden`: what comes without a token must come by a staff route of the gateway, too.
+    func checkStaffRoute() throws {
+        guard try principal.kind == .staff else { throw HTTPProblem(.forbidden) }
+    }
+}
+
+extension StaffGrant {
+    var uuid: UUID {
+        get throws {
+            guard let id = UUID(uuidString: id) else { throw HTTPProblem(.invalidToken) }
+            return id
+        }
+    }
+}
+
+extension StaffActor {
+    init(_ staff: StaffGrant, _ request: Request) throws {
+        self.init(id: try staff.uuid, address: request.staffAddress)
+    }
+}
+
+extension BodyFields {
+    func staffName() throws -> StaffName? { try string("userName").map { try StaffName($0) } }
+
+    /// `{"<app or *>":{"<area>":["create","read","update","delete"]}}`, all of it known but the apps.
+    func rights() throws -> StaffRights? {
+        guard let text = try object("rights", upTo: 16 << 10) else { return nil }
+        func invalid(_ detail: String) -> HTTPProblem { HTTPProblem(.invalidBody, detail, field: "rights") }
+        guard let apps = try? JSONDecoder().decode([String: [String: [String]]].self, from: Data(text.utf8)) else {
+            throw invalid("It must be of the shape app → area → actions.")
+        }
+        var rights: [String: StaffRights.Areas] = [:]
+        for (app, areas) in apps {
+            for (name, actions) in areas {
+                guard let area = StaffArea(rawValue: name) else {
+                    throw invalid("An area is one of \(StaffArea.allCases.map(\.rawValue).joined(separator: ", ")).")
+                }
+                guard !area.isOfServer || app == StaffRights.everyApp else { throw invalid("The area \(name) is of no app: it goes under *.") }
+                let known = actions.compactMap(StaffAction.init)
+                guard known.count == actions.count else { throw invalid("An action is one of create, read, update, delete.") }
+                rights[app, default: [:]][area] = Set(known)
+            }
+        }
+        return StaffRights(rights)
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `POST /admin/me/totp` with `password`: a secret for an authenticator app, `{"secret","uri"}`; as `AddSecondFactor`.
+struct AddStaffSecondFactor: Endpoint {
+    let check: StaffPasswordCheck
+    let secondFactors: SecondFactorStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let staff = try context.signedInStaff
+        let password = Secret(try await BodyFields(request, ["password"]).requiredString("password"))
+        let account = try await check.confirm(password, of: try staff.uuid)
+        guard let secret = try await secondFactors.begin(of: account.id) else { throw HTTPProblem(.conflict, "A second factor is in force.") }
+        return try .newSecondFactor(secret, issuer: "Martlet", user: account.grant.userName)
+    }
+}
+
+/// `POST /admin/me/totp/confirm` with `code`: from now on signing in asks for one. 200 with `{"recoveryCodes":[…]}`, shown this once.
+struct ConfirmStaffSecondFactor: Endpoint {
+    let attempts: AttemptStore
+    let secondFactors: SecondFactorStore
+    let audit: AuditStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let staff = try context.signedInStaff
+        let id = try staff.uuid
+        let code = try await BodyFields(request, ["code"]).requiredString("code")
+        let limit = AttemptStore.Limit.staffCode(of: id)
+        try await attempts.begin([limit])
+        guard let codes = try await secondFactors.confirm(code, of: id) else { throw HTTPProblem(.signInFailed, "The code is wrong.", field: "code") }
+        try await attempts.succeed(account: limit, address: nil)
+        try await audit.record(AuditEntry(by: staff, "add-second-factor", .staff, target: staff.id, from: request.staffAddress))
+        return try .recoveryCodes(codes)
+    }
+}
+
+/// `POST /admin/me/totp/recovery-codes` with `password` and `code`: ten new ones in place of the old.
+struct RenewStaffRecoveryCodes: Endpoint {
+    let check: StaffPasswordCheck
+    let secondFactors: SecondFactorStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let staff = try await check.confirm(request, context, secondFactors)
+        guard let codes = try await secondFactors.renewRecoveryCodes(of: try staff.uuid) else {
+            throw HTTPProblem(.conflict, "There is no second factor.")
+        }
+        try await check.staff.audit.record(AuditEntry(by: staff, "renew-recovery-codes", .staff, target: staff.id, from: request.staffAddress))
+        return try .recoveryCodes(codes)
+    }
+}
+
+/// `DELETE /admin/me/totp` with `password` and `code`, 204: signing in asks for a password alone again.
+struct RemoveStaffSecondFactor: Endpoint {
+    let check: StaffPasswordCheck
+    let secondFactors: SecondFactorStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let staff = try await check.confirm(request, context, secondFactors)
+        try await secondFactors.remove(of: try staff.uuid)
+        try await check.staff.audit.record(AuditEntry(by: staff, "remove-second-factor", .staff, target: staff.id, from: request.staffAddress))
+        return Response(status: .noContent)
+    }
+}
+
+extension StaffPasswordCheck {
+    /// Password and code of the body.
+    ///
+    /// - Throws: as `confirm(_:of:)`; `conflict` when there is no second factor.
+    fileprivate func confirm(_ request: Request, _ context: ServiceContext, _ secondFactors: SecondFactorStore) async throws -> StaffGrant {
+        let staff = try context.signedInStaff
+        let id = try staff.uuid
+        let fields = try await BodyFields(request, ["password", "code"])
+        let (password, code) = (Secret(try fields.requiredString("password")), try fields.requiredString("code"))
+        let limit = AttemptStore.Limit.staffCode(of: id)
+        try await attempts.begin([limit])
+        _ = try await confirm(password, of: id)
+        guard try await secondFactors.isAsked(of: id) else { throw HTTPProblem(.conflict, "There is no second factor.") }
+        guard try await secondFactors.take(code, of: id) else { throw HTTPProblem(.signInFailed, "The code is wrong.", field: "code") }
+        try await attempts.succeed(account: limit, address: nil)
+        return staff
+    }
+}

@@ -1,0 +1,32 @@
+/// A language as BCP 47 (RFC 5646 §2.1) names it, in the spelling that §2.1.1 recommends: `en`, `pt-BR`, `zh-Hant-TW`.
+///
+/// Only its shape is looked at, not whether the registry has it.
+struct LanguageTag: Sendable, Hashable {
+    let text: String
+
+    /// Nil for what is none.
+    init?(_ text: String) {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard text.utf8.count <= 35, let language = parts.first, (2...8).contains(language.utf8.count), language.utf8.allSatisfy(Self.isLetter),
+            parts.allSatisfy({ (1...8).contains($0.utf8.count) && $0.utf8.allSatisfy(Self.isLetterOrDigit) })
+        else { return nil }
+        var spelled = [language.lowercased()]
+        for part in parts.dropFirst() {
+            // Behind a single character come extensions, in small letters.
+            let isExtension = spelled.contains { $0.utf8.count == 1 }
+            switch part.utf8.count {
+            case 2 where !isExtension: spelled.append(part.uppercased())
+            case 4 where !isExtension && part.utf8.allSatisfy(Self.isLetter): spelled.append(part.prefix(1).uppercased() + part.dropFirst().lowercased())
+            default: spelled.append(part.lowercased())
+            }
+        }
+        guard spelled.last?.utf8.count != 1 else { return nil }
+        self.text = spelled.joined(separator: "-")
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+    }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool { isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import MartletAPI
+import MartletPostgres
+
+/// Which entries of the audit log are wanted; nil: all.
+struct AuditFilter: Sendable {
+    var staffID: UUID?
+    var area: StaffArea?
+    var appID: String?
+    var action: String?
+    /// The first moment that counts, and the first that does not any more.
+    var from: Date?
+    var to: Date?
+
+    fileprivate var condition: PostgresQuery {
+        var parts: [PostgresQuery] = []
+        if let staffID { parts.append("staff_id = \(staffID)") }
+        if let area { parts.append("area = \(area.rawValue)") }
+        if let appID { parts.append("app_id = \(appID)") }
+        if let action { parts.append("action = \(action)") }
+        if let from { parts.append("at >= \(from)") }
+        if let to { parts.append("at < \(to)") }
+        return parts.isEmpty ? "TRUE" : parts.joined(separator: " AND ")
+    }
+}
+
+/// An entry as it is exported.
+struct AuditRow: Sendable {
+    var number: Int64
+    var json: String
+    /// In the order of `header`.
+    var cells: [String?]
+}
+
+extension AuditStore {
+    /// The newest first, of those before `number`: each with its number.
+    func list(_ filter: AuditFilter, before number: Int64, limit: Int) async throws -> [(number: Int64, json: String)] {
+        try await postgres.query(
+            """
+            SELECT number, \(Self.json) FROM auth.audit_log WHERE number < \(number) AND \(filter.condition) ORDER BY number DESC LIMIT \(limit)
+            """
+        ).map { (try $0.decode(0), try $0.decode(1)) }
+    }
+
+    /// The oldest first, of those after `number`.
+    func rows(_ filter: AuditFilter, after number: Int64, limit: Int) async throws -> [AuditRow] {
+        try await postgres.query(
+            """
+            SELECT number, \(Self.json), ARRAY[number::text, \(UserStore.time("at")), staff_id::text, staff_name, action, area, app_id, target,
+                before::text, after::text, address]
+            FROM auth.audit_log WHERE number > \(number) AND \(filter.condition) ORDER BY number LIMIT \(limit)
+            """, timeout: .seconds(30)
+        ).map { AuditRow(number: try $0.decode(0), json: try $0.decode(1), cells: try $0.decode(2)) }
+    }
+
+    private static let json: PostgresQuery = """
+        jsonb_build_object(
+            'number', number, 'time', \(UserStore.time("at")), 'staff', jsonb_build_object('id', staff_id, 'userName', staff_name),
+            'action', action, 'area', area, 'app', app_id, 'target', target, 'before', before, 'after', after, 'address', address)::text
+        """
+}

@@ -1,0 +1,120 @@
+public import Foundation
+public import MartletAPI
+public import MartletCore
+public import MartletPostgres
+
+/// What a staff member did, for the audit log.
+public struct AuditEntry: Sendable {
+    /// Nil: the operator, by command.
+    public var staffID: UUID?
+    public var staffName: String
+    /// A word such as `create` or `sign-in`.
+    public var action: String
+    public var area: StaffArea
+    public var appID: String?
+    /// What it was done to: an id or a name.
+    public var target: String?
+    /// How that was, and is now. Members that are called as secrets are mostly called are left out (`withoutSecrets`), but do not rely on that.
+    public var before: JSONValue?
+    public var after: JSONValue?
+    /// Where it was asked from, as the gateway says.
+    public var address: String
+
+    public init(
+        by staff: StaffGrant, _ action: String, _ area: StaffArea, of appID: String? = nil, target: String? = nil,
+        before: JSONValue? = nil, after: JSONValue? = nil, from address: String
+    ) {
+        self.init(
+            staffID: UUID(uuidString: staff.id), staffName: staff.userName, action, area, of: appID, target: target, before: before, after: after,
+            from: address)
+    }
+
+    /// What the operator did by a command.
+    public init(
+        byOperator action: String, _ area: StaffArea, of appID: String? = nil, target: String? = nil, before: JSONValue? = nil,
+        after: JSONValue? = nil
+    ) {
+        self.init(staffID: nil, staffName: "operator", action, area, of: appID, target: target, before: before, after: after, from: "")
+    }
+
+    private init(
+        staffID: UUID?, staffName: String, _ action: String, _ area: StaffArea, of appID: String?, target: String?, before: JSONValue?,
+        after: JSONValue?, from address: String
+    ) {
+        self.staffID = staffID
+        self.staffName = staffName
+        self.action = action
+        self.area = area
+        self.appID = appID
+        self.target = target
+        self.before = before
+        self.after = after
+        self.address = address
+    }
+}
+
+/// What staff did: written once, never changed.
+public struct AuditStore: Sendable {
+    let postgres: PostgresClient
+
+    public init(postgres: PostgresClient) {
+        self.postgres = postgres
+    }
+
+    public func record(_ entry: AuditEntry) async throws {
+        try await postgres.execute(Self.insertion(of: entry))
+    }
+
+    /// Together with what was done, or not at all.
+    public func record(_ entry: AuditEntry, _ transaction: PostgresTransaction) async throws {
+        try await transaction.execute(Self.insertion(of: entry))
+    }
+
+    /// The same as a part of a larger statement: `WITH …, audit AS (\(AuditStore.insertion(of: entry))) SELECT …`.
+    public static func insertion(of entry: AuditEntry) -> PostgresQuery {
+        """
+        INSERT INTO auth.audit_log (staff_id, staff_name, action, area, app_id, target, before, after, address)
+        VALUES (\(entry.staffID), \(entry.staffName), \(entry.action), \(entry.area.rawValue), \(entry.appID), \(entry.target),
+            \(json(entry.before)), \(json(entry.after)), \(entry.address))
+        """
+    }
+
+    /// Larger values are not kept: the log is for people to read.
+    private static let maximumValueSize = 32 << 10
+
+    private static func json(_ value: JSONValue?) -> PostgresJSON? {
+        guard let text = value?.withoutSecrets.text else { return nil }
+        return PostgresJSON(text.utf8.count <= maximumValueSize ? text : #"{"tooLarge":\#(text.utf8.count)}"#)
+    }
+}
+
+extension JSONValue {
+    /// Any value as JSON, dates as RFC 3339.
+    public init(encoding value: some Encodable) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .iso8601
+        self = try JSONValue(parsing: try encoder.encode(value))
+    }
+
+    /// The value without members that are called as secrets are called, at any depth. That there is one may be said: by true, false or null.
+    var withoutSecrets: JSONValue {
+        switch self {
+        case .object(let members):
+            .object(members.filter { !$0.mayBeSecret }.map { Member($0.name, $0.value.withoutSecrets) })
+        case .array(let elements): .array(elements.map(\.withoutSecrets))
+        default: self
+        }
+    }
+}
+
+extension JSONValue.Member {
+    fileprivate var mayBeSecret: Bool {
+        switch value {
+        case .bool, .null: return false
+        default:
+            let name = name.lowercased()
+            return ["password", "secret", "token", "privatekey", "recoverycode"].contains { name.contains($0) }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import MartletPostgres
+
+/// Sessions with a family of refresh tokens each (RFC 9700 §4.14): of users, or of staff.
+///
+/// In all conditions `s` is the row of a session, `u` the row of whose it is.
+struct SessionTable: Sendable {
+    /// How long a token that was just replaced gets the same answer again.
+    private static let graceInSeconds: Int64 = 10
+
+    let postgres: PostgresClient
+    let name: PostgresQuery
+    /// Where the people are, and which column of a session says whose it is.
+    let people: PostgresQuery
+    let person: PostgresQuery
+    /// A person as they see themselves.
+    let personJSON: PostgresQuery
+    /// Until when a session lasts that is refreshed now.
+    let renewal: PostgresQuery
+
+    struct Refreshed: Sendable {
+        var userID: UUID
+        /// Number of the newest refresh token.
+        var number: Int32
+        /// The user as they see themselves.
+        var user: String
+    }
+
+    enum Refresh: Sendable {
+        case refreshed(Refreshed)
+        /// There is no such session, or it has ended, or its user is disabled.
+        case refused
+        /// The token had been replaced before: somebody has a copy. The session has ended with this.
+        case reused(userID: UUID)
+    }
+
+    /// Replaces the refresh token `content`.
+    func refresh(_ content: RefreshTokens.Content, where condition: PostgresQuery) async throws -> Refresh {
+        let row = try await postgres.query(
+            """
+            UPDATE \(name) AS s SET generation = generation + 1, rotated = now(), expires = \(renewal)
+            FROM \(people) AS u
+            WHERE s.id = \(content.session) AND s.generation = \(content.number) AND s.revoked IS NULL AND s.expires > now()
+                AND u.id = s.\(person) AND NOT u.disabled AND \(condition)
+            RETURNING u.id, s.generation, \(personJSON)
+            """).first
+        if let row { return .refreshed(Refreshed(userID: try row.decode(0), number: try row.decode(1), user: try row.decode(2))) }
+        return try await lookAgain(content, where: condition)
+    }
+
+    /// Why a token was not the newest: the answer with the newest was lost, or it is a copy.
+    private func lookAgain(_ content: RefreshTokens.Content, where condition: PostgresQuery) async throws -> Refresh {
+        let row = try await postgres.query(
+            """
+            SELECT u.id, s.generation, \(personJSON), s.rotated > now() - \(Self.graceInSeconds) * interval '1 second'
+            FROM \(name) AS s JOIN \(people) AS u ON u.id = s.\(person)
+            WHERE s.id = \(content.session) AND s.revoked IS NULL AND s.expires > now() AND NOT u.disabled AND \(condition)
+            """).first
+        guard let row else { return .refused }
+        let (userID, newest): (UUID, Int32) = (try row.decode(0), try row.decode(1))
+        if content.number == newest - 1, try row.decode(3) {
+            return .refreshed(Refreshed(userID: userID, number: newest, user: try row.decode(2)))
+        }
+        // A newer number than any was never handed out, unless the database is an old one: not a copy, then.
+        guard content.number < newest else { return .refused }
+        try await postgres.execute("UPDATE \(name) SET revoked = now() WHERE id = \(content.session) AND revoked IS NULL")
+        return .reused(userID: userID)
+    }
+
+    /// JSON objects of the person's open sessions, the newest first.
+    func list(of id: UUID, current: String?, where condition: PostgresQuery) async throws -> [String] {
+        try await postgres.query(
+            """
+            SELECT jsonb_build_object(
+                'id', s.id, 'device', s.device, 'current', s.id::text = \(current ?? ""),
+                'created', \(UserStore.time("s.created")), 'lastUsed', \(UserStore.time("s.rotated")))::text
+            FROM \(name) AS s JOIN \(people) AS u ON u.id = s.\(person)
+            WHERE s.\(person) = \(id) AND s.revoked IS NULL AND s.expires > now() AND \(condition)
+            ORDER BY s.created DESC, s.id LIMIT 100
+            """
+        ).map { try $0.decode(0) }
+    }
+
+    /// Ends one session of the person, or all but `kept`; returns how many there were.
+    func end(_ session: UUID?, butFor kept: UUID?, of id: UUID, where condition: PostgresQuery) async throws -> Int {
+        try await postgres.execute(
+            """
+            UPDATE \(name) AS s SET revoked = now() FROM \(people) AS u
+            WHERE s.\(person) = \(id) AND u.id = s.\(person) AND \(condition) AND s.revoked IS NULL AND s.expires > now()
+                AND s.id = coalesce(\(session), s.id) AND s.id IS DISTINCT FROM \(kept)::uuid
+            """)
+    }
+
+    /// Ends what is beyond `maximum`, the longest idle first.
+    func endIdlest(of id: UUID, beyond maximum: Int) async throws {
+        try await postgres.execute(
+            """
+            UPDATE \(name) SET revoked = now() WHERE revoked IS NULL AND id IN (
+                SELECT id FROM \(name) WHERE \(person) = \(id) AND revoked IS NULL AND expires > now()
+                ORDER BY rotated DESC OFFSET \(maximum))
+            """)
+    }
+
+    /// Deletes what ended long ago.
+    func clean() async throws {
+        try await postgres.execute("DELETE FROM \(name) WHERE least(revoked, expires) < now() - interval '7 days'", timeout: .seconds(120))
+    }
+}

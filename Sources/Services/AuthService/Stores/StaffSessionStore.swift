@@ -1,0 +1,99 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletPostgres
+
+/// What a new session of staff comes with.
+struct NewStaffSession: Sendable {
+    let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
+    let device: String
+    /// A refresh token lasts thirty days, else twelve hours; with or without, a session ends after ninety days.
+    let staysSignedIn: Bool
+
+    fileprivate var lifetimeInHours: Int { staysSignedIn ? 720 : 12 }
+}
+
+/// Where staff are signed in, and how often they did.
+struct StaffSessionStore: Sendable {
+    /// A further session ends the one that has been idle for the longest.
+    static let maximumPerMember = 20
+
+    let postgres: PostgresClient
+
+    private var table: SessionTable {
+        SessionTable(
+            postgres: postgres, name: "auth.staff_sessions", people: "auth.staff", person: "staff_id", personJSON: StaffStore.json,
+            renewal: "least(now() + s.lifetime, s.created + interval '90 days')")
+    }
+
+    /// Signs somebody in by their password, unless they have been disabled or it has changed meanwhile; counted, and in the audit log.
+    ///
+    /// - Returns: the staff member.
+    func create(_ session: NewStaffSession, of account: StaffStore.Account, from address: String) async throws -> String? {
+        let json: String? = try await postgres.withTransaction { transaction in
+            let json: String? = try await transaction.query(
+                """
+                WITH signed_in AS (
+                    UPDATE auth.staff AS u SET last_sign_in = now()
+                    WHERE u.id = \(account.id) AND u.password = \(account.passwordHash) AND NOT u.disabled RETURNING u.*
+                ), session AS (
+                    INSERT INTO auth.staff_sessions (id, staff_id, device, lifetime, expires)
+                    SELECT \(session.id), id, \(session.device), \(session.lifetimeInHours) * interval '1 hour',
+                        now() + \(session.lifetimeInHours) * interval '1 hour' FROM signed_in
+                ), counted AS (
+                    INSERT INTO auth.staff_sign_ins AS c (month, staff_id, user_name)
+                    SELECT date_trunc('month', now() AT TIME ZONE 'UTC')::date, id, user_name FROM signed_in
+                    ON CONFLICT (month, staff_id) DO UPDATE SET count = c.count + 1, user_name = excluded.user_name
+                )
+                SELECT \(StaffStore.json) FROM signed_in AS u
+                """
+            ).first?.decode(0)
+            guard let json else { return nil }
+            try await AuditStore(postgres: postgres).record(
+                AuditEntry(by: account.grant, "sign-in", .staff, target: session.id.uuidString.lowercased(), from: address), transaction)
+            return json
+        }
+        if json != nil { try await table.endIdlest(of: account.id, beyond: Self.maximumPerMember) }
+        return json
+    }
+
+    /// Replaces the refresh token `content`.
+    func refresh(_ content: RefreshTokens.Content) async throws -> SessionTable.Refresh {
+        try await table.refresh(content, where: "TRUE")
+    }
+
+    /// The number of the session's newest refresh token; nil: it has ended.
+    func newestToken(of session: UUID, of staff: UUID) async throws -> Int32? {
+        try await postgres.query(
+            """
+            SELECT generation FROM auth.staff_sessions
+            WHERE id = \(session) AND staff_id = \(staff) AND revoked IS NULL AND expires > now()
+            """
+        ).first?.decode(0)
+    }
+
+    func list(of staff: UUID, current: String?) async throws -> [String] {
+        try await table.list(of: staff, current: current, where: "TRUE")
+    }
+
+    /// Ends one session, or all but `kept`; returns how many there were.
+    func end(_ session: UUID? = nil, butFor kept: UUID? = nil, of staff: UUID) async throws -> Int {
+        try await table.end(session, butFor: kept, of: staff, where: "TRUE")
+    }
+
+    func clean() async throws { try await table.clean() }
+
+    /// JSON objects `{"month","count","staff":[{"id","userName","count"}]}` from month to month, both `YYYY-MM`, the newest first.
+    func signInsByMonth(from first: String, to last: String) async throws -> [String] {
+        try await postgres.query(
+            """
+            SELECT jsonb_build_object(
+                'month', to_char(month, 'YYYY-MM'), 'count', sum(count),
+                'staff', jsonb_agg(jsonb_build_object('id', staff_id, 'userName', user_name, 'count', count) ORDER BY user_name))::text
+            FROM auth.staff_sign_ins
+            WHERE month BETWEEN to_date(\(first), 'YYYY-MM') AND to_date(\(last), 'YYYY-MM')
+            GROUP BY month ORDER BY month DESC LIMIT 120
+            """
+        ).map { try $0.decode(0) }
+    }
+}

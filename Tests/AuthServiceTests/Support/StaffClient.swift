@@ -1,0 +1,96 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import AuthService
+
+/// The staff of a server, asked for as a console asks through the gateway.
+struct StaffClient: Sendable {
+    static let password = "correct horse battery"
+
+    let auth: AuthApp
+    var address = "192.0.2.7"
+
+    /// With an administrator called `root`, whose tokens `body` gets.
+    static func run(_ body: @Sendable (StaffClient, StaffTokens) async throws -> Void) async throws {
+        try await AuthApp.run { auth in
+            let client = StaffClient(auth: auth)
+            #expect(try await client.store.create(userName: "root", password: Secret(password), isAdministrator: true))
+            try await body(client, try await client.signIn("root"))
+        }
+    }
+
+    var store: StaffStore { StaffStore(postgres: auth.postgres) }
+
+    /// - Parameter tokens: of whoever is signed in. What they may do is looked up, as the gateway does; sessions that ended are the gateway's, too.
+    func send(_ method: String, _ path: String, _ body: String? = nil, as tokens: StaffTokens? = nil) async throws -> Answer {
+        var staff: StaffGrant?
+        if let tokens {
+            let id = try #require(UUID(uuidString: tokens.staffID))
+            staff = try await store.account(id)?.grant
+            staff?.mustReset = tokens.mustReset
+        }
+        let principal = Principal(
+            kind: .staff, appID: "", appNumber: 0, environment: .live, credentialID: staff?.id ?? "", sessionID: tokens?.sessionID, staff: staff)
+        return try await auth.gateway.asking(as: principal).send(method, "/admin/" + path, body, headers: [HeaderName.address: address])
+    }
+
+    func logIn(_ name: String, password: String = password, more: String = "") async throws -> Answer {
+        try await send("POST", "auth/login", #"{"userName":"\#(name)","password":"\#(password)"\#(more)}"#)
+    }
+
+    func signIn(_ name: String, password: String = password, more: String = "") async throws -> StaffTokens {
+        let answer = try await logIn(name, password: password, more: more)
+        try #require(answer.status == 200, "\(answer)")
+        return try StaffTokens(answer)
+    }
+
+    func refresh(_ token: String) async throws -> Answer {
+        try await send("POST", "auth/refresh", #"{"refreshToken":"\#(token)"}"#)
+    }
+
+    /// Makes a staff member who need not choose another password, and returns the id.
+    func make(_ name: String, rights: String = "{}", isAdministrator: Bool = false, by tokens: StaffTokens) async throws -> String {
+        let answer = try await send(
+            "POST", "staff",
+            #"{"userName":"\#(name)","password":"\#(Self.password)","mustReset":false,"isAdministrator":\#(isAdministrator),"rights":\#(rights)}"#,
+            as: tokens)
+        try #require(answer.status == 201, "\(answer)")
+        #expect(answer["password"] == nil)
+        return try #require(answer.string("id"))
+    }
+
+    func count(_ query: PostgresQuery) async throws -> Int {
+        try await auth.postgres.query(query)[0].decode(0)
+    }
+
+    /// `<who> <action> <target>` of the newest entries of the audit log, the newest first.
+    func log(_ limit: Int = 1) async throws -> [String] {
+        try await auth.postgres.query(
+            "SELECT concat_ws(' ', staff_name, action, area, target) FROM auth.audit_log ORDER BY number DESC LIMIT \(limit)"
+        ).map { try $0.decode(0) }
+    }
+}
+
+/// What a console has after signing in.
+struct StaffTokens: Sendable {
+    let access: String
+    let refresh: String
+    let staffID: String
+    let sessionID: String
+    let mustReset: Bool
+
+    init(_ answer: Answer) throws {
+        access = try #require(answer.string("accessToken"))
+        refresh = try #require(answer.string("refreshToken"))
+        staffID = try #require(answer.string("staff.id"))
+        let payload = try #require(Base64URL.decode(access.split(separator: ".")[1]))
+        let token = try JSONDecoder().decode(StaffToken.self, from: payload)
+        (sessionID, mustReset) = (token.sessionID, token.mustReset)
+        #expect(token.staffID == staffID)
+        #expect(answer["expiresIn"] == "900" && answer.header("cache-control") == "no-store")
+    }
+}
