@@ -102,7 +102,7 @@ let package = Package(
 
         // Work that is slow or may fail after the answer: a jobs table, and the workers on it.
         .target(
-            name: "MartletJobs", dependencies: ["MartletCore", "MartletPostgres", logging, serviceLifecycle],
+            name: "MartletJobs", dependencies: ["MartletCore", "MartletPostgres", logging, nioCore, serviceLifecycle],
             path: "Sources/Shared/MartletJobs", resources: [.embedInCode("Migrations")], swiftSettings: settings),
 
         // Services

@@ -9,7 +9,8 @@ public import ServiceLifecycle
 /// Apps with their keys, the feed by which gateways know them, and the end users of apps.
 ///
 /// Settings: `database.url` (secret; role `martlet_auth`), `database.connections` (4), `internal.secret` (secret), `password.concurrency`
-/// (half the cores: passwords hashed at a time, each 19 MiB), `public.url` (http://127.0.0.1:8080: where clients reach the gateway).
+/// (half the cores: passwords hashed at a time, each 19 MiB), `public.url` (http://127.0.0.1:8080: where clients reach the gateway),
+/// `services.<name>` (each other service's usual port on this machine), `export.limit.bytes` (64 MiB: what a user may have gathered).
 public struct AuthService: ServiceDefinition {
     public static let name = "auth"
     public static let defaultPort = 8201
@@ -34,6 +35,8 @@ public struct AuthService: ServiceDefinition {
     /// Where clients reach the gateway, without a slash at its end.
     let publicURL: String
     let jobs: JobQueue
+    /// Deletions and exports of accounts.
+    let userDataJobs: UserDataJobs
     private let worker: JobWorker
 
     public init(settings: Settings, logger: Logger) throws {
@@ -44,14 +47,16 @@ public struct AuthService: ServiceDefinition {
             postgres: PostgresClient(configuration: configuration, logger: logger),
             internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger,
             passwordConcurrency: try settings.integer("password.concurrency", default: PasswordHasher.defaultConcurrency, in: 1...64),
-            publicURL: try settings.url("public.url", default: Self.defaultPublicURL))
+            publicURL: try settings.url("public.url", default: Self.defaultPublicURL), services: try ServiceAddress.all(settings),
+            exportLimitInBytes: try settings.integer(
+                "export.limit.bytes", default: UserDataJobs.defaultExportLimitInBytes, in: 1...(1 << 40)))
     }
 
     public static let defaultPublicURL = URL(string: "http://127.0.0.1:8080")!
 
     public init(
         postgres: PostgresClient, internalSecret: Secret, logger: Logger, passwordConcurrency: Int = PasswordHasher.defaultConcurrency,
-        publicURL: URL = defaultPublicURL
+        publicURL: URL = defaultPublicURL, services: [ServiceAddress] = [], exportLimitInBytes: Int = 64 << 20
     ) {
         self.postgres = postgres
         self.logger = logger
@@ -71,12 +76,16 @@ public struct AuthService: ServiceDefinition {
         completion = SignInCompletion(
             sessions: sessions, secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors), signIns: signIns)
         jobs = JobQueue(postgres: postgres, schema: Self.name)
-        worker = JobWorker(queue: jobs, handlers: [], configuration: JobWorker.Configuration(), logger: logger)
+        userDataJobs = UserDataJobs(
+            postgres: postgres, jobs: jobs, services: services, internalSecret: internalSecret, exportLimitInBytes: exportLimitInBytes)
+        worker = JobWorker(queue: jobs, handlers: userDataJobs.handlers, configuration: JobWorker.Configuration(), logger: logger)
     }
 
     public var background: [any Service] {
-        [postgres, feed, revocations, signIns.signingKeys, hasher, worker, Housekeeping(sessions: sessions, logger: logger)]
+        [postgres, feed, revocations, signIns.signingKeys, hasher, worker, Housekeeping(sessions: sessions, deletions: userDataJobs.deletions, logger: logger)]
     }
+
+    public var userData: any UserDataHolder { userDataJobs.account }
 
     public func isReady() async -> Bool {
         postgres.isReady && feed.current != nil && revocations.isReady && signIns.signingKeys.signer != nil
@@ -92,5 +101,5 @@ public struct AuthService: ServiceDefinition {
 }
 
 extension String {
-    fileprivate func trimmingSuffix(_ suffix: String) -> String { hasSuffix(suffix) ? String(dropLast(suffix.count)) : self }
+    func trimmingSuffix(_ suffix: String) -> String { hasSuffix(suffix) ? String(dropLast(suffix.count)) : self }
 }
