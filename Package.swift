@@ -196,8 +196,8 @@ let package = Package(
         .testTarget(
             name: "AuthServiceTests",
             dependencies: [
-                "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", "MartletTesting", crypto, hummingbird,
-                hummingbirdTesting, logging, serviceLifecycle,
+                "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletPostgres", "MartletTesting", crypto,
+                hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
             swiftSettings: settings),
         .testTarget(

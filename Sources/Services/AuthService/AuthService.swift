@@ -49,14 +49,15 @@ public struct AuthService: ServiceDefinition {
             passwordConcurrency: try settings.integer("password.concurrency", default: PasswordHasher.defaultConcurrency, in: 1...64),
             publicURL: try settings.url("public.url", default: Self.defaultPublicURL), services: try ServiceAddress.all(settings),
             exportLimitInBytes: try settings.integer(
-                "export.limit.bytes", default: UserDataJobs.defaultExportLimitInBytes, in: 1...(1 << 40)))
+                "export.limit.bytes", default: Self.defaultExportLimitInBytes, in: 1...(1 << 40)))
     }
 
     public static let defaultPublicURL = URL(string: "http://127.0.0.1:8080")!
+    public static let defaultExportLimitInBytes = 64 << 20
 
     public init(
         postgres: PostgresClient, internalSecret: Secret, logger: Logger, passwordConcurrency: Int = PasswordHasher.defaultConcurrency,
-        publicURL: URL = defaultPublicURL, services: [ServiceAddress] = [], exportLimitInBytes: Int = 64 << 20
+        publicURL: URL = defaultPublicURL, services: [ServiceAddress] = [], exportLimitInBytes: Int = defaultExportLimitInBytes
     ) {
         self.postgres = postgres
         self.logger = logger

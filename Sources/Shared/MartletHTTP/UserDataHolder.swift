@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 public import MartletAPI
+import MartletCore
 public import NIOCore
 
 /// What a service holds of the end users of apps, for when one of them wants it erased or handed out.

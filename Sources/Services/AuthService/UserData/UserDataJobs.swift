@@ -8,8 +8,6 @@ import MartletPostgres
 
 /// Deletes accounts, and gathers what users want handed out, across all services.
 struct UserDataJobs: Sendable {
-    static let defaultExportLimitInBytes = 64 << 20
-
     let account: AccountData
     let deletions: DeletionStore
     let exports: ExportStore

@@ -50,7 +50,7 @@ struct RevocationFeed: Sendable {
                 } catch {
                     logger.error("The ended sessions could not be written to disk.", metadata: ["error": "\(error)"])
                 }
-                try? await Task.sleep(for: (ContinuousClock.now - start) * 9)
+                try? await Task.sleep(for: min((ContinuousClock.now - start) * 9, .seconds(5)))
             }
         }.value
     }
