@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import MartletAPI
 import MartletHTTP
 import MartletJobs

@@ -2,6 +2,7 @@ import Foundation
 import MartletAPI
 import MartletHTTP
 import MartletJobs
+import NIOCore
 
 /// The job of an export: gathers what every service has into one file of JSON Lines, which waits to be fetched.
 struct ExportUser: JobHandler {

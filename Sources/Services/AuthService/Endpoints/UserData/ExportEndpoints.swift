@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import MartletAPI
 import MartletHTTP
+import MartletJobs
 
 /// Whose export a route is about.
 enum ExportedUser: Sendable {

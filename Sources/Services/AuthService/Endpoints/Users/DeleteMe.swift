@@ -1,5 +1,7 @@
+import Foundation
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// `DELETE /auth/me` with `password`, which an anonymous user has not; 202 with a receipt. Account, profile and sessions are gone at once, what
