@@ -33,7 +33,7 @@ extension IntegrationTests {
                 #expect(try await asUser.post("storage/all/Diary", "[\(objects)]").status == 201)
             }
             #expect(try await asUser.post("storage/Diary", #"{"_id":"\#(name)-shared","_writers":["\#(id)","other"]}"#).status == 201)
-            #expect(try await master.send("PUT", "roles/team", #"{"add":["\#(id)"]}"#).status == 200)
+            #expect(try await master.send("PUT", "roles/team", #"{"add":["\#(id)"]}"#).status == 204)
             #expect(try await asUser.send("PUT", "upload/\(name)/a.txt", "text").status == 201)
             return (id, asUser)
         }

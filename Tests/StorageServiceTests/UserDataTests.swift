@@ -98,7 +98,7 @@ import Testing
 
     @Test func `Files, their history and roles go likewise`() async throws {
         let app = try await StorageApp()
-        #expect(try await app.master.put("/roles/team", #"{"add":["\#(anna)","\#(berta)"]}"#).status == 200)
+        #expect(try await app.master.put("/roles/team", #"{"add":["\#(anna)","\#(berta)"]}"#).status == 204)
         for (user, path, query) in [
             (anna, "a/own.txt", ""), (anna, "a/private.txt", "?readers=\(anna)&writers=\(anna)"), (anna, "a/shared.txt", "?writers=\(anna),\(berta)"),
             (berta, "b/hers.txt", ""), (berta, "b/shown.txt", "?readers=\(anna),\(berta)"), (anna, "a/gone.txt", ""),

@@ -77,14 +77,14 @@ struct DeletionStore: Sendable {
     func note(_ slice: UserErasure, by step: String, on receipt: UUID) async throws {
         try await postgres.execute(
             """
-            UPDATE auth.receipts AS r SET erased = \(try Self.sum(slice.erased, of: step)), places = places || jsonb_build_object(\(step)::text, \(slice.next)::text)
+            UPDATE auth.receipts AS r SET erased = \(try Self.sum(slice.erased, of: step)),
+                places = places || jsonb_build_object(\(step)::text, \(slice.next)::text)
             WHERE id = \(receipt) AND finished IS NULL
             """)
     }
 
     /// Adds to what has been erased.
     func add(_ counts: [String: Int], of step: String, to receipt: UUID) async throws {
-        guard !counts.isEmpty else { return }
         try await postgres.execute("UPDATE auth.receipts AS r SET erased = \(try Self.sum(counts, of: step)) WHERE id = \(receipt)")
     }
 
@@ -112,6 +112,7 @@ struct DeletionStore: Sendable {
 
     /// `erased` of the row `r` with further counts of a step.
     private static func sum(_ counts: [String: Int], of step: String) throws -> PostgresQuery {
+        guard !counts.isEmpty else { return "r.erased" }
         let counts = PostgresJSON(Array(try JSONEncoder().encode(counts)))
         return """
             jsonb_set(r.erased, ARRAY[\(step)::text], coalesce(r.erased->\(step)::text, '{}') || (
