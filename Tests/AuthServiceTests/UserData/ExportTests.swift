@@ -32,7 +32,7 @@ import Testing
             #expect(try await client.send("GET", "me/export/content", as: anna).isProblem(.conflict))
             #expect(try await client.send("DELETE", "me/export", as: anna).isProblem(.jobNotFound))
             let started = try await client.send("POST", "me/export", as: anna)
-            #expect(started.status == 202 && started.string("state") == "waiting", "\(started)")
+            #expect(started.status == 202 && started.string("id") != nil, "\(started)")
             let done = try await finished(client, anna)
             #expect(done.string("state") == "done" && done["progress.done"] == "2" && done.string("expires") != nil, "\(done)")
             let content = try await client.send("GET", "me/export/content", as: anna)
