@@ -102,7 +102,7 @@ let package = Package(
 
         // Work that is slow or may fail after the answer: a jobs table, and the workers on it.
         .target(
-            name: "MartletJobs", dependencies: ["MartletCore", "MartletPostgres", logging, serviceLifecycle],
+            name: "MartletJobs", dependencies: ["MartletCore", "MartletPostgres", logging, nioCore, serviceLifecycle],
             path: "Sources/Shared/MartletJobs", resources: [.embedInCode("Migrations")], swiftSettings: settings),
 
         // Services
@@ -196,8 +196,8 @@ let package = Package(
         .testTarget(
             name: "AuthServiceTests",
             dependencies: [
-                "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", "MartletTesting", crypto, hummingbird,
-                hummingbirdTesting, logging, serviceLifecycle,
+                "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletPostgres", "MartletTesting", crypto,
+                hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
             swiftSettings: settings),
         .testTarget(

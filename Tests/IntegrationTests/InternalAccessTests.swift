@@ -51,18 +51,22 @@ extension IntegrationTests {
         }
 
         @Test func `an app's principal does not open what is the gateway's`() async throws {
-            let address = try #require(connection.services["auth"])
             let header = try signed(for: connection.appId, by: try internalSecret(), at: Date())
-            for (method, path) in [("GET", "/internal/keyring"), ("POST", "/internal/credentials/used")] {
+            var calls = [("auth", "GET", "/internal/keyring"), ("auth", "POST", "/internal/credentials/used")]
+            for service in connection.services.keys where service != "gateway" {
+                calls += ["erase", "export"].map { (service, "POST", "/internal/users/" + $0) }
+            }
+            for (service, method, path) in calls {
+                let address = try #require(connection.services[service])
                 let reply = try await Client.send(
                     method, address + path, headers: [HeaderName.principal: header], method == "POST" ? "{}" : nil)
-                #expect(reply.isRefusal(.forbidden), "\(path) \(reply)")
+                #expect(reply.isRefusal(.forbidden), "\(service) \(path) \(reply)")
             }
         }
 
         @Test(arguments: [
             "/", "/metrics", "/health/live", "/health/ready", "/internal/keyring", "/internal/credentials/used",
-            "/storage/Notes",
+            "/internal/users/erase", "/storage/Notes",
             "/collections", "/admin",
         ])
         func `the public port has nothing at`(path: String) async throws {

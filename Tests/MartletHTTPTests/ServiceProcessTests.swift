@@ -103,6 +103,7 @@ private struct Failing: ServiceDefinition {
 
     var ready = true
     var background: [any Service] { [] }
+    var userData: any UserDataHolder { NoUserData() }
 
     init(ready: Bool = true) { self.ready = ready }
     init(settings: Settings, logger: Logger) throws {}

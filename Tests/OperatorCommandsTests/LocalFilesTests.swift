@@ -91,6 +91,10 @@ import Testing
                 let socket = folder.appending(path: "run/\(entry.name).sock").path
                 #expect(entry.environment["MARTLET_HTTP_SOCKET"] == socket)
                 #expect(gateway.environment["MARTLET_UPSTREAM_\(entry.name.uppercased())"] == "unix:" + socket)
+                for other in plan.entries.dropLast() {
+                    let known = entry.environment["MARTLET_SERVICES_\(other.name.uppercased())"]
+                    #expect(known == (entry.name == "auth" && other.name != "auth" ? other.address : nil))
+                }
             }
         }
     }

@@ -14,6 +14,10 @@ public enum HeaderName {
     public static let address = "x-martlet-address"
     /// Opens a relay (32 hexadecimal digits), or says by which a stream's parts may come (`<id>.<number>`). Internal: stripped from client requests.
     public static let relay = "x-martlet-relay"
+    /// Where the next call for a user's data goes on; absent: this was the last. Internal.
+    public static let next = "x-martlet-next"
+    /// Opens the receipt of an account's deletion. Without `x-martlet-` in front, so that gateways let it pass.
+    public static let receiptToken = "receipt-token"
     /// Names one request in logs and errors. The gateway keeps a client's own when it is well-formed.
     public static let requestID = "x-request-id"
 }

@@ -24,5 +24,8 @@ public struct AnalyticsService: ServiceDefinition {
 
     public var background: [any Service] { [postgres] }
 
+    /// Nothing yet: there is no table.
+    public var userData: any UserDataHolder { NoUserData() }
+
     public func isReady() async -> Bool { postgres.isReady }
 }

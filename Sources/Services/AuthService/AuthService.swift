@@ -10,6 +10,7 @@ public import ServiceLifecycle
 ///
 /// Settings: `database.url` (secret; role `martlet_auth`), `database.connections` (4), `internal.secret` (secret), `password.concurrency`
 /// (half the cores: passwords hashed at a time, each 19 MiB), `public.url` (http://127.0.0.1:8080: where clients reach the gateway),
+/// `services.<name>` (each other service's usual port on this machine), `export.limit.bytes` (64 MiB: what a user may have gathered),
 /// `store.lookup.url` (https://itunes.apple.com/lookup) and `store.icon.domains` (mzstatic.com): see `StoreSettings`.
 public struct AuthService: ServiceDefinition {
     public static let name = "auth"
@@ -38,6 +39,8 @@ public struct AuthService: ServiceDefinition {
     let staffParts: StaffParts
     let jobs: JobQueue
     let storeLookup: StoreLookup
+    /// Deletions and exports of accounts.
+    let userDataJobs: UserDataJobs
     private let worker: JobWorker
 
     public init(settings: Settings, logger: Logger) throws {
@@ -48,14 +51,19 @@ public struct AuthService: ServiceDefinition {
             postgres: PostgresClient(configuration: configuration, logger: logger),
             internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger,
             passwordConcurrency: try settings.integer("password.concurrency", default: PasswordHasher.defaultConcurrency, in: 1...64),
-            publicURL: try settings.url("public.url", default: Self.defaultPublicURL), store: try StoreSettings(settings))
+            publicURL: try settings.url("public.url", default: Self.defaultPublicURL), store: try StoreSettings(settings),
+            services: try ServiceAddress.all(settings),
+            exportLimitInBytes: try settings.integer(
+                "export.limit.bytes", default: Self.defaultExportLimitInBytes, in: 1...(1 << 40)))
     }
 
     public static let defaultPublicURL = URL(string: "http://127.0.0.1:8080")!
+    public static let defaultExportLimitInBytes = 64 << 20
 
     public init(
         postgres: PostgresClient, internalSecret: Secret, logger: Logger, passwordConcurrency: Int = PasswordHasher.defaultConcurrency,
-        publicURL: URL = defaultPublicURL, store: StoreSettings = StoreSettings()
+        publicURL: URL = defaultPublicURL, store: StoreSettings = StoreSettings(), services: [ServiceAddress] = [],
+        exportLimitInBytes: Int = defaultExportLimitInBytes
     ) {
         self.postgres = postgres
         self.logger = logger
@@ -80,13 +88,18 @@ public struct AuthService: ServiceDefinition {
             signIns: StaffSignIns(signingKeys: signIns.signingKeys, refreshTokens: RefreshTokens(key: keys.staffRefreshTokens)))
         storeLookup = StoreLookup(settings: store)
         jobs = JobQueue(postgres: postgres, schema: Self.name)
-        worker = JobWorker(queue: jobs, handlers: [], configuration: JobWorker.Configuration(), logger: logger)
+        userDataJobs = UserDataJobs(
+            postgres: postgres, jobs: jobs, services: services, internalSecret: internalSecret, exportLimitInBytes: exportLimitInBytes)
+        worker = JobWorker(queue: jobs, handlers: userDataJobs.handlers, configuration: JobWorker.Configuration(), logger: logger)
     }
 
     public var background: [any Service] {
-        let housekeeping = Housekeeping(sessions: sessions, staffSessions: staffParts.sessions, logger: logger)
+        let housekeeping = Housekeeping(
+            sessions: sessions, staffSessions: staffParts.sessions, deletions: userDataJobs.deletions, logger: logger)
         return [postgres, feed, revocations, signIns.signingKeys, hasher, worker, housekeeping]
     }
+
+    public var userData: any UserDataHolder { userDataJobs.account }
 
     public func isReady() async -> Bool {
         postgres.isReady && hasher.isRunning && feed.current != nil && revocations.isReady && signIns.signingKeys.signer != nil
@@ -105,5 +118,5 @@ public struct AuthService: ServiceDefinition {
 }
 
 extension String {
-    fileprivate func trimmingSuffix(_ suffix: String) -> String { hasSuffix(suffix) ? String(dropLast(suffix.count)) : self }
+    func trimmingSuffix(_ suffix: String) -> String { hasSuffix(suffix) ? String(dropLast(suffix.count)) : self }
 }

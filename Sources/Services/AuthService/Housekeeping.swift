@@ -1,12 +1,13 @@
 import Logging
 import ServiceLifecycle
 
-/// Deletes, every hour, what nobody needs any more: sessions, revocations, counted attempts.
+/// Deletes, every hour, what nobody needs any more: sessions, revocations, counted attempts, receipts.
 struct Housekeeping: Service {
     private static let interval: Duration = .seconds(3_600)
 
     let sessions: SessionStore
     let staffSessions: StaffSessionStore
+    let deletions: DeletionStore
     let logger: Logger
 
     func run() async throws {
@@ -18,8 +19,9 @@ struct Housekeeping: Service {
                 do {
                     try await sessions.clean()
                     try await staffSessions.clean()
+                    try await deletions.clean()
                 } catch {
-                    logger.warning("Old sessions could not be deleted; the next attempt is in an hour.", metadata: ["error.cause": "\(error)"])
+                    logger.warning("Old sessions and receipts could not be deleted; the next attempt is in an hour.", metadata: ["error.cause": "\(error)"])
                 }
             }
         }

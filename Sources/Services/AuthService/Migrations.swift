@@ -12,5 +12,6 @@ extension AuthService {
         JobQueue.migration(number: 4, schema: name),
         Migration(number: 8, name: "staff", sql: PackageResources._08_staff_sql),
         Migration(number: 11, name: "apps", sql: PackageResources._11_apps_sql),
+        Migration(number: 10, name: "user_data", sql: PackageResources._10_user_data_sql),
     ]
 }

@@ -90,7 +90,9 @@ public final class Gateway: Service {
         let workers = startWorkers(on: group)
         let auth = AuthClient(baseURL: configuration.keyRingURL, client: client, signer: settings.signer)
         let feed = KeyRingFeed(auth: auth, file: KeyRingFile(directory: configuration.stateDirectory), logger: logger)
-        let revocations = RevocationFeed(auth: auth, logger: logger)
+        let revocations = RevocationFeed(auth: auth, file: RevocationFile(directory: configuration.stateDirectory), logger: logger)
+        let known = revocations.load()
+        await use(known)
         if let ring = feed.file.load() { await use(ring) }
         let monitor = UpstreamMonitor(
             upstreams: targets, names: settings.upstreamNames, healthPath: configuration.healthPath, client: client,
@@ -104,7 +106,7 @@ public final class Gateway: Service {
 
         await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { await feed.follow { await self.use($0) } }
-            tasks.addTask { await revocations.follow { await self.use(revoked: $0) } }
+            tasks.addTask { await revocations.follow(from: known) { await self.use($0) } }
             tasks.addTask { await monitor.follow(addresses) { await self.use($0) } }
             tasks.addTask { await self.reportUses(to: feed) }
             if let certificates { tasks.addTask { [logger] in await certificates.watch(logger) } }
@@ -135,7 +137,7 @@ public final class Gateway: Service {
         logger.debug("A key ring is in use.", metadata: ["version": "\(ring.version)"])
     }
 
-    private func use(revoked: [String: Int64]) async {
+    private func use(_ revoked: RevokedSessions) async {
         for worker in workers { _ = try? await worker.eventLoop.submit { worker.gatekeeper.revoked = revoked }.get() }
     }
 

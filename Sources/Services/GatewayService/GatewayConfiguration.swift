@@ -14,7 +14,7 @@ public struct GatewayConfiguration: Sendable {
     public var internalSecret: Secret
     /// Where `auth` serves its internal routes, such as `http://127.0.0.1:8201`.
     public var keyRingURL: String
-    /// Directory for the last good key ring (`keyring.json`, mode 600); made when missing.
+    /// Directory for the last good key ring (`keyring.json`) and the sessions that have ended (`revocations.txt`), mode 600; made when missing.
     public var stateDirectory: String
     /// PEM files for TLS; nil: clear text. Read again when they change.
     public var tls: TLS?

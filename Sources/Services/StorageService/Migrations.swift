@@ -12,5 +12,6 @@ extension StorageService {
         JobQueue.migration(number: 10, schema: name),
         Migration(number: 11, name: "spool", sql: PackageResources._11_spool_sql),
         Migration(number: 12, name: "hooks", sql: PackageResources._12_hooks_sql),
+        Migration(number: 13, name: "user_data", sql: PackageResources._13_user_data_sql),
     ]
 }

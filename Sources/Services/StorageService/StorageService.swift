@@ -17,6 +17,7 @@ public struct StorageService: ServiceDefinition {
     private let postgres: PostgresClient
     private let transferClient: PostgresClient?
     private let builder: PostgresClient?
+    private let spaces: Spaces
     let objects: ObjectStore
     let collections: CollectionStore
     let indexes: IndexStore
@@ -89,6 +90,7 @@ public struct StorageService: ServiceDefinition {
         let signal = ChangeSignal(postgres: postgres)
         self.signal = signal
         let spaces = Spaces(postgres: postgres)
+        self.spaces = spaces
         self.postgres = postgres
         self.housekeeping = Housekeeping(
             postgres: postgres, logger: logger, retentionInDays: retentionInDays, fileHistoryInDays: fileSettings.historyInDays)
@@ -120,7 +122,7 @@ public struct StorageService: ServiceDefinition {
         let queue = JobQueue(postgres: background, schema: Self.name)
         let stores = TransferStores(
             postgres: background, spaces: spaces, collections: collections, rights: rights, signal: signal, jobs: queue,
-            spool: Spool(postgres: background), files: fileSettings.backend)
+            spool: Spool(postgres: background, schema: Self.name), files: fileSettings.backend)
         self.transferClient = transfers
         self.builder = builder
         self.transfers = stores
@@ -143,6 +145,8 @@ public struct StorageService: ServiceDefinition {
             hookDelivery,
         ]
     }
+
+    public var userData: any UserDataHolder { StoredUserData(postgres: postgres, spaces: spaces, rights: rights, signal: signal) }
 
     public func isReady() async -> Bool { postgres.isReady }
 }

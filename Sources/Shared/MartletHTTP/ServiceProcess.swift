@@ -19,6 +19,9 @@ public protocol ServiceDefinition: Sendable {
     /// What must run beside the HTTP server, in order of start.
     var background: [any Service] { get }
 
+    /// What the service holds of end users. `NoUserData` only while that is so: with the first table that has data of users it has to go.
+    var userData: any UserDataHolder { get }
+
     /// True when requests can be served.
     func isReady() async -> Bool
 
@@ -82,6 +85,8 @@ public enum ServiceProcess {
         router.add(middleware: RequestLineMiddleware())
         router.add(middleware: FormQueryMiddleware())
         router.add(middleware: PrincipalMiddleware(signer: signer))
+        router.on(.post, "internal/users/erase", EraseUserData(holder: definition.userData))
+        router.on(.post, "internal/users/export", ExportUserData(holder: definition.userData))
         definition.addRoutes(to: router)
         return router
     }

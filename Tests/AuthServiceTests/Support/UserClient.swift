@@ -14,8 +14,11 @@ struct UserClient: Sendable {
     var environment = AppEnvironment.live
     var address = "0:1"
 
-    static func run(_ body: @Sendable (UserClient) async throws -> Void) async throws {
-        try await AuthApp.run { auth in
+    static func run(
+        services: @Sendable (MigratedDatabase) async throws -> [ServiceAddress] = { _ in [] }, exportLimitInBytes: Int = 1 << 20,
+        _ body: @Sendable (UserClient) async throws -> Void
+    ) async throws {
+        try await AuthApp.run(services: services, exportLimitInBytes: exportLimitInBytes) { auth in
             try await body(UserClient(auth: auth, app: try await auth.apps.create(name: "Shop")))
         }
     }
@@ -27,9 +30,11 @@ struct UserClient: Sendable {
     }
 
     /// - Parameter tokens: of whoever is signed in; the gateway has looked at them.
-    func send(_ method: String, _ path: String, _ body: String? = nil, as tokens: Tokens? = nil) async throws -> Answer {
+    func send(
+        _ method: String, _ path: String, _ body: String? = nil, as tokens: Tokens? = nil, headers: [String: String] = [:]
+    ) async throws -> Answer {
         try await auth.gateway.asking(as: principal(.client, tokens))
-            .send(method, "/auth/" + path, body, headers: [HeaderName.address: address])
+            .send(method, "/auth/" + path, body, headers: headers.merging([HeaderName.address: address]) { $1 })
     }
 
     func master(_ method: String, _ path: String, _ body: String? = nil) async throws -> Answer {

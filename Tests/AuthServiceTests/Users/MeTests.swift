@@ -98,23 +98,4 @@ import Testing
             #expect(changed.status == 200 && changed["email"] == #""b@example.org""# && changed["emailVerified"] == "false", "\(changed)")
         }
     }
-
-    @Test func `An account is deleted with its password, and its sessions with it`() async throws {
-        try await UserClient.run { client in
-            let anna = try await client.signUp()
-            #expect(try await client.send("DELETE", "me", "{}", as: anna).isProblem(.invalidBody, field: "password"))
-            #expect(try await client.send("DELETE", "me", #"{"password":"wrong horse"}"#, as: anna).isProblem(.signInFailed))
-            #expect(try await client.count("SELECT count(*) FROM auth.users") == 1)
-            #expect(try await client.send("DELETE", "me", #"{"password":"correct horse"}"#, as: anna).status == 204)
-            #expect(try await client.send("GET", "me", as: anna).isProblem(.userNotFound))
-            #expect(try await client.refresh(anna.refresh).isProblem(.invalidToken))
-            #expect(try await client.logIn().isProblem(.signInFailed))
-            #expect(try await client.count("SELECT count(*) FROM auth.sessions") == 0)
-            #expect(try await client.count("SELECT count(*) FROM auth.revocations") == 1)
-            // The name is free again, and another user's.
-            #expect(try await client.signUp().userID != anna.userID)
-            let anonymous = try Tokens(try await client.send("POST", "anonymous"))
-            #expect(try await client.send("DELETE", "me", as: anonymous).status == 204)
-        }
-    }
 }

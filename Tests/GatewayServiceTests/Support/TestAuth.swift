@@ -64,9 +64,18 @@ final class TestAuth: Sendable {
 
     /// Ends a session.
     func revoke(_ session: String) {
+        change { $0.sessions[session] = Int64(Date().timeIntervalSince1970) + 960 }
+    }
+
+    /// Tells that more sessions ended than can be told.
+    func cutOff(at time: Int64) {
+        change { $0.cutOff = time }
+    }
+
+    private func change(_ change: (inout Revocations) -> Void) {
         let (news, waiting) = state.withLock { state in
             state.revocations.last += 1
-            state.revocations.sessions[session] = Int64(Date().timeIntervalSince1970) + 960
+            change(&state.revocations)
             defer { state.waitingForRevocations = [] }
             return (state.revocations, state.waitingForRevocations)
         }

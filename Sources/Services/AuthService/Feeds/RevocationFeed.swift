@@ -10,11 +10,15 @@ import Synchronization
 /// Woken by NOTIFY, and looks by itself every `interval`, in case a notification was lost with a connection.
 final class RevocationFeed: Service {
     private static let interval: Duration = .seconds(1)
+    /// What gateways hold of them, too. Beyond it the oldest make way for a time by which every token is refused.
+    static let maximumCount = 1_000_000
 
     private struct State {
         var last: Int64 = 0
         /// In the order of their numbers.
         var entries: [RevocationStore.Entry] = []
+        /// Until when those that made way matter.
+        var cutOff: Int64?
         var isRead = false
     }
 
@@ -56,7 +60,8 @@ final class RevocationFeed: Service {
                 let isKnown = number < state.last
                 let fresh = state.entries.reversed().prefix { !isKnown || $0.number > number }
                 return Revocations(
-                    last: state.last, sessions: Dictionary(fresh.map { ($0.session.uuidString.lowercased(), $0.until) }) { max($0, $1) })
+                    last: state.last, sessions: Dictionary(fresh.map { ($0.session.uuidString.lowercased(), $0.until) }) { max($0, $1) },
+                    cutOff: state.cutOff)
             }
         }
     }
@@ -76,6 +81,9 @@ final class RevocationFeed: Service {
                 state.entries.removeAll { $0.until < now }
                 let newest = state.entries.last?.number ?? 0
                 state.entries += fresh.filter { $0.number > newest }
+                let tooMany = state.entries.prefix(max(0, state.entries.count - Self.maximumCount))
+                if let oldest = tooMany.map(\.until).max() { state.cutOff = max(state.cutOff ?? 0, oldest) }
+                state.entries.removeFirst(tooMany.count)
                 state.last = isReset ? last : max(state.last, last, fresh.last?.number ?? 0)
                 state.isRead = true
             }

@@ -105,10 +105,7 @@ struct UserStore: Sendable {
 
     private func account(where condition: PostgresQuery, in space: UserSpace) async throws -> Account? {
         try await postgres.query(
-            """
-            SELECT id, password, disabled, coalesce(user_name, email) FROM auth.users
-            WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND \(condition)
-            """
+            "SELECT id, password, disabled, coalesce(user_name, email) FROM auth.users AS u WHERE \(Self.isIn(space)) AND \(condition)"
         ).first.map { Account(id: try $0.decode(0), passwordHash: try $0.decode(1), isDisabled: try $0.decode(2), label: try $0.decode(3)) }
     }
 
@@ -171,11 +168,6 @@ struct UserStore: Sendable {
         """
     }
 
-    /// Deletes a user with all sessions.
-    func delete(_ id: UUID, in space: UserSpace) async throws -> Bool {
-        try await postgres.execute("DELETE FROM auth.users AS u WHERE id = \(id) AND \(Self.isIn(space))") > 0
-    }
-
     // MARK: SQL
 
     private static func isOf(_ identity: UserIdentity) -> PostgresQuery {
@@ -185,8 +177,9 @@ struct UserStore: Sendable {
         }
     }
 
+    /// Who is being deleted is not there any more.
     static func isIn(_ space: UserSpace) -> PostgresQuery {
-        "u.app_id = \(space.appID) AND u.environment = \(space.environment.rawValue)"
+        "u.app_id = \(space.appID) AND u.environment = \(space.environment.rawValue) AND NOT u.deleting"
     }
 
     /// Of the row `u`.

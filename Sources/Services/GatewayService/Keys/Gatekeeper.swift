@@ -16,8 +16,12 @@ final class Gatekeeper {
         }
     }
 
-    /// Sessions that have ended, and until when that matters.
-    var revoked: [String: Int64] = [:]
+    /// Sessions that have ended. Grants that are remembered know their session, but not when their token runs out.
+    var revoked = RevokedSessions() {
+        didSet {
+            if revoked.cutOff != oldValue.cutOff { generation += 1 }
+        }
+    }
 
     private var generation = 0
     private let signer: PrincipalSigner
@@ -209,7 +213,7 @@ final class Gatekeeper {
     ) throws(Refusal) -> AccessToken {
         let digest = DigestKey(of: text)
         guard let token = tokens[digest] ?? ring.token(from: text, at: seconds), Double(token.expires) > seconds, token.appID == appID,
-            token.environment == environment, revoked[token.sessionID] == nil
+            token.environment == environment, !revoked.refuses(token)
         else { throw Refusal(.invalidToken) }
         if tokens.count >= Self.maximumTokens { tokens = [:] }
         tokens[digest] = token
@@ -260,7 +264,7 @@ final class Gatekeeper {
         guard let grant = memo.grant, memo.generation == generation, grant.validUntil > seconds,
             memo.address == address
         else { return nil }
-        if let session = grant.principal.sessionID, revoked[session] != nil { return nil }
+        if let session = grant.principal.sessionID, revoked.contains(session) { return nil }
         return presented.withMaterial { material in
             memo.material.withUnsafeBytes { $0.equalsInConstantTime(material) }
         } ? grant : nil

@@ -3,31 +3,22 @@ import MartletAPI
 
 /// The last good key ring on disk, for a start while `auth` is away.
 struct KeyRingFile: Sendable {
-    private let directory: String
-    private var path: String { directory + "/keyring.json" }
+    private let file: PrivateFile
 
     init(directory: String) {
-        self.directory = directory
+        file = PrivateFile(directory: directory, name: "keyring.json")
     }
 
     /// Nil when there is none, or none that can be read.
     func load() -> KeyRing? {
-        FileManager.default.contents(atPath: path).flatMap { try? Self.decode($0) }
+        file.read().flatMap { try? Self.decode($0) }
     }
 
     /// Replaces the file in one step; nobody else may read it.
     func save(_ ring: KeyRing) throws {
-        let manager = FileManager.default
-        try manager.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
-        let fresh = path + ".\(ProcessInfo.processInfo.processIdentifier)"
-        try? manager.removeItem(atPath: fresh)
-        let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
-        guard manager.createFile(atPath: fresh, contents: try encoder.encode(ring), attributes: attributes) else {
-            throw CocoaError(.fileWriteUnknown)
-        }
-        guard rename(fresh, path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+        try file.replace(with: try encoder.encode(ring))
     }
 
     /// Dates are RFC 3339 with or without fractions of a second.

@@ -47,6 +47,9 @@ struct ServerPlan: Sendable {
             if name == "auth" {
                 for (key, value) in inherited where key.hasPrefix("MARTLET_PASSWORD_") { environment[key] = value }
                 for (key, value) in inherited where key.hasPrefix("MARTLET_STORE_") { environment[key] = value }
+                for (other, service) in Self.serviceNames.enumerated() where service != name {
+                    environment["MARTLET_SERVICES_" + service.uppercased()] = "http://127.0.0.1:\(ports[2 * other])"
+                }
                 environment["MARTLET_PUBLIC_URL"] = inherited["MARTLET_PUBLIC_URL"] ?? "http://\(publicHost == "0.0.0.0" ? "127.0.0.1" : publicHost):\(publicPort)"
             }
             let socket = state.appending(path: "run/\(name).sock").path

@@ -26,6 +26,15 @@ struct CollectionRules: Codable, Sendable, Equatable {
 
     func grantees(_ operation: Operation) -> [String]? { rules?[operation.rawValue] }
 
+    /// Fields that say whose an object is: by which users may change or delete it, where not everybody may change it.
+    var ownerFields: [FieldPath] {
+        func open(_ names: [String]) -> Bool { names.contains("*") || names.contains("authenticated") }
+        guard let changing = grantees(.update), !open(changing) else { return [] }
+        let deleting = grantees(.delete).flatMap { open($0) ? nil : $0 } ?? []
+        let names = Set((changing + deleting).filter { $0.hasPrefix("field:") })
+        return names.sorted().compactMap { try? FieldPath(String($0.dropFirst(6))) }
+    }
+
     /// - Throws: `invalid-body` naming the field.
     func check() throws {
         for (name, grantees) in rules ?? [:] {

@@ -1,16 +1,33 @@
+import Foundation
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
-/// `DELETE /auth/me` with `password`, which an anonymous user has not; 204. Account, profile and sessions are gone at once.
+/// `DELETE /auth/me` with `password`, which an anonymous user has not; 202 with a receipt. Account, profile and sessions are gone at once, what
+/// other services hold of the user soon.
 struct DeleteMe: Endpoint {
     let check: PasswordCheck
+    let deletions: DeletionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, id) = (try context.userSpace, try context.signedInUser)
         let fields = try await BodyFields(request, ["password"])
         _ = try await check.confirm(try fields.secret("password"), of: id, in: space)
-        guard try await check.users.delete(id, in: space) else { throw HTTPProblem(.userNotFound) }
-        return Response(status: .noContent)
+        return try .receipt(try await deletions.begin(id, in: space))
+    }
+}
+
+extension Response {
+    /// `{"id","state","token"}`, 202.
+    ///
+    /// - Throws: `user-not-found` where there is none.
+    static func receipt(_ receipt: DeletionStore.Receipt?) throws -> Response {
+        guard let receipt else { throw HTTPProblem(.userNotFound) }
+        return receipt.token.withValue { token in
+            var response = Response.json(#"{"id":"\#(receipt.id.uuidString.lowercased())","state":"erasing","token":"\#(token)"}"#)
+            response.status = .accepted
+            return response.notStored
+        }
     }
 }

@@ -2,12 +2,11 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `DELETE /auth/users/{id}`, for the app's own server; 204. Account, profile and sessions are gone at once.
+/// `DELETE /auth/users/{id}`, for the app's own server; otherwise as `DeleteMe`.
 struct DeleteUser: Endpoint {
-    let users: UserStore
+    let deletions: DeletionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard try await users.delete(try context.userID, in: try context.managedUserSpace) else { throw HTTPProblem(.userNotFound) }
-        return Response(status: .noContent)
+        try .receipt(try await deletions.begin(try context.userID, in: try context.managedUserSpace))
     }
 }

@@ -1,0 +1,132 @@
+import Crypto
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletJobs
+import MartletPostgres
+
+/// Accounts that are being deleted, and the receipts of it.
+struct DeletionStore: Sendable {
+    /// How long the receipt of a finished deletion is kept.
+    static let receiptDays: Int32 = 90
+
+    let postgres: PostgresClient
+    let jobs: JobQueue
+
+    /// Opens what became of a deletion. The token is handed out once.
+    struct Receipt: Sendable {
+        var id: UUID
+        var token: Secret
+    }
+
+    /// Takes an account away: name, address, profile, password, second factor, sessions and exports are gone, nobody signs in as it any more, and
+    /// a job is stored that erases the rest. All or nothing; nil when there is no such user.
+    ///
+    /// What a step of the job still needs stays until the account's row goes.
+    func begin(_ user: UUID, in space: UserSpace) async throws -> Receipt? {
+        let receipt = Receipt(id: UUID(uuidString: UUIDv7.make()) ?? UUID(), token: .random())
+        return try await postgres.withTransaction { transaction in
+            let found = try await transaction.execute(
+                """
+                UPDATE auth.users AS u SET deleting = TRUE, disabled = TRUE, user_name = NULL, email = NULL, email_verified = FALSE,
+                    password = NULL, profile = '{}', private = '{}', last_sign_in = NULL, updated = now()
+                WHERE id = \(user) AND \(UserStore.isIn(space))
+                """)
+            guard found == 1 else { return nil }
+            // Statements of their own: they see the sessions of log-ins that the first has waited for; later ones see the change.
+            let sessions = try await transaction.execute("DELETE FROM auth.sessions WHERE user_id = \(user)")
+            try await transaction.execute("DELETE FROM auth.second_factors WHERE user_id = \(user)")
+            try await transaction.execute("DELETE FROM auth.jobs WHERE id = (SELECT job FROM auth.exports WHERE user_id = \(user))")
+            try await transaction.execute(
+                """
+                INSERT INTO auth.receipts (id, app_id, environment, token, erased)
+                VALUES (\(receipt.id), \(space.appID), \(space.environment.rawValue), \(Self.digest(receipt.token)),
+                    jsonb_build_object('auth', jsonb_build_object('sessions', \(Int64(sessions)))))
+                """)
+            try await jobs.enqueue(
+                EraseUser.self, EraseUser.Parameters(subject: UserDataSubject(user, in: space), receipt: receipt.id),
+                JobOptions(scope: space.text, uniqueKey: receipt.id.uuidString), in: transaction)
+            return receipt
+        }
+    }
+
+    /// JSON for whoever has the token; nil when there is no such receipt, or the token is another.
+    func read(_ receipt: UUID, token: Secret, in space: UserSpace) async throws -> String? {
+        try await postgres.query(
+            """
+            SELECT jsonb_build_object(
+                'id', r.id, 'state', CASE WHEN r.finished IS NULL THEN 'erasing' ELSE 'complete' END, 'erased', r.erased,
+                'progress', CASE WHEN j.id IS NOT NULL THEN jsonb_build_object('done', j.done, 'total', j.total, 'at', j.message) END,
+                'created', \(UserStore.time("r.created")), 'finished', \(UserStore.time("r.finished")))::text
+            FROM auth.receipts AS r LEFT JOIN auth.jobs AS j
+                ON j.kind = \(EraseUser.kind) AND j.unique_key = \(receipt.uuidString) AND j.finished IS NULL
+            WHERE r.id = \(receipt) AND r.token = \(Self.digest(token)) AND r.app_id = \(space.appID)
+                AND r.environment = \(space.environment.rawValue)
+            """
+        ).first?.decode(0)
+    }
+
+    /// Step → where it goes on, nil: it is done; steps that were not begun are not there.
+    func places(of receipt: UUID) async throws -> [String: String?] {
+        let json: String? = try await postgres.query("SELECT places::text FROM auth.receipts WHERE id = \(receipt)").first?.decode(0)
+        return try json.map { try JSONDecoder().decode([String: String?].self, from: Data($0.utf8)) } ?? [:]
+    }
+
+    /// Notes what a step has erased and where it goes on.
+    func note(_ slice: UserErasure, by step: String, on receipt: UUID) async throws {
+        try await postgres.execute(
+            """
+            UPDATE auth.receipts AS r SET erased = \(try Self.sum(slice.erased, of: step)),
+                places = places || jsonb_build_object(\(step)::text, \(slice.next)::text)
+            WHERE id = \(receipt) AND finished IS NULL
+            """)
+    }
+
+    /// Adds to what has been erased.
+    func add(_ counts: [String: Int], of step: String, to receipt: UUID) async throws {
+        try await postgres.execute("UPDATE auth.receipts AS r SET erased = \(try Self.sum(counts, of: step)) WHERE id = \(receipt)")
+    }
+
+    /// Deletes the account and completes the receipt with the end of the job, and stores the one that looks again.
+    func finish(_ parameters: EraseUser.Parameters, _ job: RunningJob) async throws {
+        let subject = parameters.subject
+        try await postgres.withTransaction { transaction in
+            let count = try await transaction.execute("DELETE FROM auth.users WHERE id = \(subject.user) AND deleting")
+            try await transaction.execute(
+                """
+                UPDATE auth.receipts AS r SET finished = now(), places = '{}', erased = \(try Self.sum(["accounts": count], of: AuthService.name))
+                WHERE id = \(parameters.receipt) AND finished IS NULL
+                """)
+            try await jobs.enqueue(
+                EraseUserAgain.self, parameters,
+                JobOptions(scope: job.scope, uniqueKey: parameters.receipt.uuidString, delay: EraseUserAgain.delay), in: transaction)
+            try await job.finish(JobNoResult(), in: transaction)
+        }
+    }
+
+    /// Deletes receipts that are past their time.
+    func clean() async throws {
+        try await postgres.execute("DELETE FROM auth.receipts WHERE finished < now() - make_interval(days => \(Self.receiptDays))")
+    }
+
+    /// `erased` of the row `r` with further counts of a step.
+    private static func sum(_ counts: [String: Int], of step: String) throws -> PostgresQuery {
+        guard !counts.isEmpty else { return "r.erased" }
+        let counts = PostgresJSON(Array(try JSONEncoder().encode(counts)))
+        return """
+            jsonb_set(r.erased, ARRAY[\(step)::text], coalesce(r.erased->\(step)::text, '{}') || (
+                SELECT coalesce(jsonb_object_agg(key, coalesce((r.erased->\(step)::text->>key)::bigint, 0) + value::bigint), '{}')
+                FROM jsonb_each_text(\(counts))))
+            """
+    }
+
+    private static func digest(_ token: Secret) -> Data {
+        token.withValue { Data(SHA256.hash(data: Data($0.utf8))) }
+    }
+}
+
+extension UserSpace {
+    /// As jobs have it for their scope.
+    var text: String { appID + ":" + environment.rawValue }
+}

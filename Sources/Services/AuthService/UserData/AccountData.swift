@@ -1,0 +1,62 @@
+import Foundation
+import MartletAPI
+import MartletHTTP
+import MartletPostgres
+import NIOCore
+
+/// What auth itself holds of users. The one place to extend when a further table has data of theirs.
+struct AccountData: UserDataHolder {
+    /// Rows of one kind: no user has that many.
+    private static let maximumRows = 10_000
+
+    let postgres: PostgresClient
+
+    /// The account with all that refers to it: the tables go by `ON DELETE CASCADE`.
+    func erase(_ request: UserDataRequest) async throws -> UserErasure {
+        let (id, space) = try Self.user(request)
+        let count = try await postgres.execute(
+            "DELETE FROM auth.users WHERE id = \(id) AND app_id = \(space.appID) AND environment = \(space.environment.rawValue)")
+        return UserErasure(erased: count > 0 ? ["accounts": count] : [:])
+    }
+
+    /// All of it at once. Nothing by which somebody could sign in.
+    func export(_ request: UserDataRequest) async throws -> UserDataPortion {
+        let (id, space) = try Self.user(request)
+        var lines = ByteBuffer()
+        for (kind, query) in Self.kinds(of: id, in: space) {
+            for row in try await postgres.query("\(query) LIMIT \(Self.maximumRows)") {
+                lines.writeString(#"{"service":"auth","kind":"\#(kind)","data":\#(try row.decode(0, as: String.self))}"# + "\n")
+            }
+        }
+        return UserDataPortion(lines: lines)
+    }
+
+    /// What is handed out, a kind after the other: queries for JSON texts.
+    private static func kinds(of id: UUID, in space: UserSpace) -> [(kind: String, query: PostgresQuery)] {
+        let isOfUser: PostgresQuery = "user_id = (SELECT u.id FROM auth.users AS u WHERE u.id = \(id) AND \(UserStore.isIn(space)))"
+        return [
+            ("account", "SELECT \(UserStore.ownJSON) FROM auth.users AS u WHERE u.id = \(id) AND \(UserStore.isIn(space))"),
+            (
+                "session",
+                """
+                SELECT jsonb_build_object(
+                    'device', s.device, 'created', \(UserStore.time("s.created")), 'lastUsed', \(UserStore.time("s.rotated")),
+                    'expires', \(UserStore.time("s.expires")), 'ended', \(UserStore.time("s.revoked")))::text
+                FROM auth.sessions AS s WHERE \(isOfUser) ORDER BY s.created, s.id
+                """
+            ),
+            (
+                "secondFactor",
+                """
+                SELECT jsonb_build_object('created', \(UserStore.time("f.created")), 'confirmed', \(UserStore.time("f.confirmed")))::text
+                FROM auth.second_factors AS f WHERE \(isOfUser)
+                """
+            ),
+        ]
+    }
+
+    private static func user(_ request: UserDataRequest) throws -> (UUID, UserSpace) {
+        guard let id = UUID(uuidString: request.user) else { throw HTTPProblem(.invalidBody, "This is no user's id.", field: "user") }
+        return (id, UserSpace(appID: request.app, environment: request.environment))
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import MartletAPI
+import MartletHTTP
+import MartletJobs
+import NIOCore
+
+/// The job of an export: gathers what every service has into one file of JSON Lines, which waits to be fetched.
+struct ExportUser: JobHandler {
+    static let kind = "users.export"
+    static let retries = JobRetries(maximumAttempts: 20, firstDelay: .seconds(1), maximumDelay: .seconds(300))
+
+    struct Report: Codable, Sendable {
+        var sizeInBytes: Int
+    }
+
+    let parts: [UserDataPart]
+    let exports: ExportStore
+    let limitInBytes: Int
+
+    func run(_ subject: UserDataSubject, _ job: RunningJob) async throws -> Report {
+        try await exports.spool.deleteFiles(of: job.id)
+        var file = try await exports.spool.write(contentType: "application/jsonl", name: "export.jsonl", job: job.id)
+        for (number, part) in parts.enumerated() {
+            try await job.report(JobProgress(done: number, total: parts.count, message: part.name), isImportant: true)
+            var place: String?
+            repeat {
+                try job.check()
+                let portion = try await part.holder.export(subject.request(after: place))
+                guard portion.next == nil || portion.next != place else { throw UserDataFailure.standstill(part.name) }
+                guard file.sizeInBytes + portion.lines.readableBytes <= limitInBytes else {
+                    try await exports.spool.deleteFiles(of: job.id)
+                    throw JobFailure(code: ErrorCode.limitExceeded.rawValue, detail: "It would have more than \(limitInBytes) bytes.")
+                }
+                try await file.write(portion.lines)
+                place = portion.next
+            } while place != nil
+        }
+        try await file.finish()
+        return Report(sizeInBytes: file.sizeInBytes)
+    }
+}

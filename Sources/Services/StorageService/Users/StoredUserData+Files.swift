@@ -1,0 +1,107 @@
+import MartletPostgres
+import NIOCore
+
+extension StoredUserData {
+    /// Memberships, answers kept for repetitions, and uploads under way: few each.
+    func eraseRolesAndUploads(of owner: Owner) async throws -> [String: Int] {
+        let (members, transfers) = (try owner.space.own("_role_members"), try owner.space.own("_transfers"))
+        let row = try await run(
+            """
+            WITH roles AS (DELETE FROM \(members) WHERE member = \(owner.id) RETURNING 1),
+            answers AS (DELETE FROM \(try owner.space.own("_idempotency")) WHERE asker = \("user:" + owner.id)),
+            uploads AS (DELETE FROM \(transfers) WHERE uploader = \(owner.id) RETURNING 1)
+            SELECT (SELECT count(*) FROM roles), (SELECT count(*) FROM uploads), pg_notify(\(RightsStore.channel), \(owner.space.schema))
+            """, owner)[0]
+        rights.forget(owner.space)
+        return ["roles": try row.decode(0), "uploads": try row.decode(1)]
+    }
+
+    func exportRoles(of owner: Owner, into lines: inout ByteBuffer) async throws {
+        let rows = try await run(
+            """
+            SELECT '{"service":"storage","kind":"role","data":' || json_build_object('name', role)::text || '}'
+            FROM \(try owner.space.own("_role_members")) WHERE member = \(owner.id) ORDER BY role LIMIT \(RightsStore.maximumRolesOfUser)
+            """, owner)
+        for row in rows { lines.writeString(try row.decode(0, as: String.self) + "\n") }
+    }
+
+    /// Whose files, with the same meaning as with objects; who uploaded one first owns it unless others may write it.
+    private func isOwn(_ owner: Owner) -> PostgresQuery {
+        """
+        coalesce((owner = \(owner.id) AND (writers IS NULL OR writers <@ ARRAY[\(owner.id)]))
+            OR (cardinality(readers) > 0 AND readers <@ ARRAY[\(owner.id)])
+            OR (cardinality(writers) > 0 AND writers <@ ARRAY[\(owner.id)]), FALSE)
+        """
+    }
+
+    private func names(_ owner: Owner) -> PostgresQuery {
+        "(owner = \(owner.id) OR readers @> ARRAY[\(owner.id)] OR writers @> ARRAY[\(owner.id)])"
+    }
+
+    /// The bytes are left to `OrphanCollection`.
+    func eraseFiles(of owner: Owner, behind path: String) async throws -> ([String: Int], UserDataPlace) {
+        let (files, history) = (try owner.space.own("_files"), try owner.space.own("_uploads"))
+        guard let end = try await lastFile(behind: path, of: owner) else { return ([:], .history(behind: 0)) }
+        let row = try await run(
+            """
+            WITH old AS MATERIALIZED (
+                SELECT path, \(isOwn(owner)) AS is_own FROM \(files) WHERE path > \(path) AND path <= \(end) AND \(names(owner))
+                ORDER BY path LIMIT \(Self.rowsPerSlice) FOR UPDATE),
+            gone AS (DELETE FROM \(files) AS f USING old WHERE f.path = old.path AND old.is_own RETURNING f.*),
+            changed AS (
+                UPDATE \(files) AS f SET owner = nullif(f.owner, \(owner.id)), readers = array_remove(f.readers, \(owner.id)),
+                    writers = array_remove(f.writers, \(owner.id)), updated = now()
+                FROM old WHERE f.path = old.path AND NOT old.is_own RETURNING 1),
+            unnoted AS (DELETE FROM \(history) AS u USING gone WHERE u.path = gone.path AND u.file = gone.id)
+            SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM changed), count(*), max(path) FROM old
+            """, owner)[0]
+        let (erased, changed, count): (Int, Int, Int) = (try row.decode(0), try row.decode(1), try row.decode(2))
+        let last = count < Self.rowsPerSlice ? end : try row.decode(3)
+        return (["files": erased, "sharedFiles": changed], .files(behind: last))
+    }
+
+    /// Names and sizes, not the bytes: each has an address by which the user can fetch it.
+    func exportFiles(of owner: Owner, behind path: String, into lines: inout ByteBuffer) async throws -> UserDataPlace? {
+        guard let end = try await lastFile(behind: path, of: owner) else { return nil }
+        let rows = try await run(
+            """
+            SELECT '{"service":"storage","kind":"file","data":' || \(FileStore.record) || '}', path FROM \(try owner.space.own("_files"))
+            WHERE path > \(path) AND path <= \(end) AND \(names(owner)) AND \(isOwn(owner)) ORDER BY path LIMIT \(Self.rowsPerSlice)
+            """, owner)
+        for row in rows { lines.writeString(try row.decode(0, as: String.self) + "\n") }
+        guard rows.count == Self.rowsPerSlice, let last = rows.last else { return .files(behind: end) }
+        return .files(behind: try last.decode(1))
+    }
+
+    /// Who uploaded what: of files that are gone the note goes, of others' the name.
+    func eraseHistory(of owner: Owner, behind id: Int64) async throws -> ([String: Int], UserDataPlace?) {
+        let (files, history) = (try owner.space.own("_files"), try owner.space.own("_uploads"))
+        let row = try await run(
+            """
+            WITH looked AS MATERIALIZED (
+                SELECT id, path, file, uploader, readers FROM \(history) WHERE id > \(id) ORDER BY id LIMIT \(Self.rowsPerLook)),
+            old AS MATERIALIZED (
+                SELECT id, coalesce(uploader = \(owner.id), FALSE)
+                    AND NOT EXISTS (SELECT FROM \(files) AS f WHERE f.path = l.path AND f.id = l.file) AS is_own
+                FROM looked AS l WHERE uploader = \(owner.id) OR readers @> ARRAY[\(owner.id)] ORDER BY id LIMIT \(Self.rowsPerSlice)),
+            gone AS (DELETE FROM \(history) AS u USING old WHERE u.id = old.id AND old.is_own RETURNING 1),
+            changed AS (
+                UPDATE \(history) AS u SET uploader = nullif(u.uploader, \(owner.id)), readers = array_remove(u.readers, \(owner.id))
+                FROM old WHERE u.id = old.id AND NOT old.is_own RETURNING 1)
+            SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM changed), count(*), max(id), (SELECT max(id) FROM looked) FROM old
+            """, owner)[0]
+        let end: Int64? = try row.decode(3)
+        guard let end else { return ([:], nil) }
+        let last: Int64 = try row.decode(1, as: Int.self) < Self.rowsPerSlice ? end : try row.decode(2)
+        return (["fileHistory": try row.decode(0)], .history(behind: last))
+    }
+
+    /// Of those that one statement looks at; nil: there are none.
+    private func lastFile(behind path: String, of owner: Owner) async throws -> String? {
+        try await run(
+            """
+            SELECT max(path) FROM (
+                SELECT path FROM \(try owner.space.own("_files")) WHERE path > \(path) ORDER BY path LIMIT \(Self.rowsPerLook)) AS looked
+            """, owner)[0].decode(0)
+    }
+}

@@ -1,0 +1,110 @@
+import AuthService
+import Foundation
+import Hummingbird
+import Logging
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletTesting
+import NIOCore
+import ServiceLifecycle
+import Synchronization
+
+/// Another service on a port of its own, with data of users that a test gives it. Its routes and what guards them are the real ones.
+final class OtherService: Sendable {
+    private struct State {
+        /// By app, environment and user.
+        var items: [UserDataRequest: Int] = [:]
+        var calls: [UserDataRequest] = []
+        /// Calls that fail before it answers again.
+        var failures = 0
+    }
+
+    private let state = Mutex(State())
+    let address: ServiceAddress
+    private let task: Mutex<Task<Void, any Error>?> = Mutex(nil)
+
+    /// How much a call erases or hands out.
+    static let slice = 2
+
+    private init(_ name: String, port: Int) throws {
+        address = ServiceAddress(name: name, url: URL(string: "http://127.0.0.1:\(port)")!)
+    }
+
+    /// Runs until the test's process ends or `stop`.
+    static func start(_ name: String) async throws -> OtherService {
+        let service = try OtherService(name, port: try FreePort.find())
+        let router = ServiceProcess.makeRouter(Definition(userData: Holder(service: service)), signer: ServiceClient.signer)
+        let (running, isRunning) = AsyncStream.makeStream(of: Void.self)
+        let application = Application(
+            router: router, configuration: .init(address: .hostname("127.0.0.1", port: service.address.url.port ?? 0)),
+            onServerRunning: { _ in isRunning.yield() }, logger: .silent)
+        service.task.withLock { $0 = Task { try await application.run() } }
+        for await _ in running { break }
+        return service
+    }
+
+    func stop() { task.withLock { $0 }?.cancel() }
+
+    func give(_ count: Int, to user: String, of app: String, in environment: AppEnvironment = .live) {
+        state.withLock { $0.items[UserDataRequest(app: app, environment: environment, user: user)] = count }
+    }
+
+    func count(of user: String, of app: String, in environment: AppEnvironment = .live) -> Int {
+        state.withLock { $0.items[UserDataRequest(app: app, environment: environment, user: user)] ?? 0 }
+    }
+
+    func fail(_ count: Int) { state.withLock { $0.failures = count } }
+
+    var calls: [UserDataRequest] { state.withLock { $0.calls } }
+
+    private func call(_ request: UserDataRequest) throws {
+        let fails = state.withLock { state in
+            state.calls.append(request)
+            state.failures -= 1
+            return state.failures >= 0
+        }
+        if fails { throw HTTPProblem(.unavailable) }
+    }
+
+    private struct Holder: UserDataHolder {
+        let service: OtherService
+
+        func erase(_ request: UserDataRequest) async throws -> UserErasure {
+            try service.call(request)
+            var key = request
+            key.after = nil
+            return service.state.withLock { [key] state in
+                let count = min(OtherService.slice, state.items[key] ?? 0)
+                let rest = (state.items[key] ?? 0) - count
+                state.items[key] = rest
+                return UserErasure(erased: count > 0 ? ["things": count] : [:], next: rest > 0 ? "\(rest) left" : nil)
+            }
+        }
+
+        func export(_ request: UserDataRequest) async throws -> UserDataPortion {
+            try service.call(request)
+            var key = request
+            key.after = nil
+            let total = service.state.withLock { [key] in $0.items[key] ?? 0 }
+            let start = Int(request.after ?? "0") ?? 0
+            let end = min(total, start + OtherService.slice)
+            let lines = (start..<end).map { #"{"service":"\#(service.address.name)","kind":"thing","data":{"n":\#($0)}}"# + "\n" }
+            return UserDataPortion(lines: ByteBuffer(string: lines.joined()), next: end < total ? String(end) : nil)
+        }
+    }
+
+    private struct Definition: ServiceDefinition {
+        static let name = "other"
+        static let defaultPort = 1
+
+        let userData: any UserDataHolder
+        var background: [any Service] { [] }
+
+        init(userData: any UserDataHolder) { self.userData = userData }
+        init(settings: Settings, logger: Logger) throws { userData = NoUserData() }
+
+        func isReady() async -> Bool { true }
+        func addRoutes(to router: Router<ServiceContext>) {}
+    }
+}

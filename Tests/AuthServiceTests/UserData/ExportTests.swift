@@ -1,0 +1,123 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import AuthService
+
+@Suite struct ExportTests {
+    /// Waits until the export is over.
+    private func finished(_ client: UserClient, _ tokens: Tokens) async throws -> Answer {
+        for _ in 0..<1_200 {
+            let answer = try await client.send("GET", "me/export", as: tokens)
+            try #require(answer.status == 200, "\(answer)")
+            if answer["finished"] != "null" { return answer }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        throw NotFinished()
+    }
+
+    private struct NotFinished: Error {}
+
+    @Test func `What every service holds of a user is gathered, without secrets, and fetched`() async throws {
+        let storage = try await OtherService.start("storage")
+        try await UserClient.run(services: { _ in [storage.address] }) { client in
+            let anna = try await client.signUp(more: #","email":"anna@example.org","private":{"phone":"1"}"#)
+            let berta = try await client.signUp("berta")
+            _ = try await client.logIn()
+            storage.give(5, to: anna.userID, of: client.app.id)
+            #expect(try await client.send("GET", "me/export", as: anna).isProblem(.jobNotFound))
+            #expect(try await client.send("GET", "me/export/content", as: anna).isProblem(.conflict))
+            #expect(try await client.send("DELETE", "me/export", as: anna).isProblem(.jobNotFound))
+            let started = try await client.send("POST", "me/export", as: anna)
+            #expect(started.status == 202 && started.string("id") != nil, "\(started)")
+            let done = try await finished(client, anna)
+            #expect(done.string("state") == "done" && done["progress.done"] == "2" && done.string("expires") != nil, "\(done)")
+            let content = try await client.send("GET", "me/export/content", as: anna)
+            #expect(content.header("content-type") == "application/jsonl" && content.header("cache-control") == "no-store")
+            #expect(done["sizeInBytes"] == String(content.text.utf8.count))
+            let lines = try content.text.split(separator: "\n").map { try JSONValue(parsing: $0.utf8) }
+            #expect(lines.map { $0["kind"]?.text } == [#""account""#, #""session""#, #""session""#] + Array(repeating: #""thing""#, count: 5))
+            #expect(lines[0]["data"]?["private"]?["phone"]?.text == #""1""# && lines[0]["data"]?["email"]?.text == #""anna@example.org""#)
+            #expect(!content.text.contains("argon2") && !content.text.contains("berta") && !content.text.contains(anna.sessionID))
+            #expect(try await client.send("GET", "me/export/content", as: berta).isProblem(.conflict))
+            #expect(try await client.send("GET", "me/export").isProblem(.invalidToken))
+
+            // One a day, unless the app's server asks; each takes the former one's place.
+            let again = try await client.send("POST", "me/export", as: anna)
+            #expect(again.isProblem(.tooManyRequests) && (86_000...86_400).contains(Int(again.header("retry-after") ?? "") ?? 0), "\(again)")
+            #expect(try await client.master("POST", "users/\(anna.userID)/export").status == 202)
+            _ = try await finished(client, anna)
+            #expect(try await client.master("GET", "users/\(anna.userID)/export/content").text == content.text)
+            #expect(try await client.count("SELECT count(*) FROM auth.job_files") == 1)
+            try await client.auth.postgres.execute("UPDATE auth.exports SET started = started - interval '1 day'")
+            #expect(try await client.send("POST", "me/export", as: anna).status == 202)
+        }
+    }
+
+    @Test func `One at a time, and it can be cancelled`() async throws {
+        let storage = try await OtherService.start("storage")
+        try await UserClient.run(services: { _ in [storage.address] }) { client in
+            let anna = try await client.signUp()
+            storage.fail(1_000_000)
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<5 { group.addTask { try await client.send("POST", "me/export", as: anna).status } }
+                return try await group.reduce(into: [Int]()) { $0.append($1) }.sorted()
+            }
+            #expect(statuses == [202, 409, 409, 409, 409])
+            while storage.calls.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+            #expect(try await client.send("GET", "me/export", as: anna).string("progress.at") == "storage")
+            #expect(try await client.master("POST", "users/\(anna.userID)/export").isProblem(.conflict))
+            #expect(try await client.send("DELETE", "me/export", as: anna).status == 204)
+            #expect(try await finished(client, anna).string("state") == "cancelled")
+            #expect(try await client.send("GET", "me/export/content", as: anna).isProblem(.conflict))
+            #expect(try await client.count("SELECT count(*) FROM auth.job_files") == 0)
+            #expect(try await client.send("POST", "me/export", as: anna).isProblem(.tooManyRequests))
+        }
+    }
+
+    @Test func `More than the limit is not kept, and may be tried again`() async throws {
+        let storage = try await OtherService.start("storage")
+        try await UserClient.run(services: { _ in [storage.address] }, exportLimitInBytes: 5_000) { client in
+            let anna = try await client.signUp()
+            storage.give(1_000, to: anna.userID, of: client.app.id)
+            #expect(try await client.send("POST", "me/export", as: anna).status == 202)
+            let failed = try await finished(client, anna)
+            #expect(failed.string("state") == "failed" && failed.string("error.code") == "limit-exceeded", "\(failed)")
+            #expect(try await client.count("SELECT count(*) FROM auth.job_portions") == 0)
+            storage.give(1, to: anna.userID, of: client.app.id)
+            #expect(try await client.send("POST", "me/export", as: anna).status == 202)
+            #expect(try await finished(client, anna).string("state") == "done")
+        }
+    }
+
+    @Test func `With the account its export goes`() async throws {
+        try await UserClient.run { client in
+            let anna = try await client.signUp()
+            #expect(try await client.send("POST", "me/export", as: anna).status == 202)
+            _ = try await finished(client, anna)
+            #expect(try await client.count("SELECT count(*) FROM auth.job_portions") == 1)
+            #expect(try await client.master("DELETE", "users/\(anna.userID)").status == 202)
+            #expect(try await client.count("SELECT count(*) FROM auth.job_portions") == 0)
+            #expect(try await client.send("POST", "me/export", as: anna).isProblem(.userNotFound))
+            #expect(try await client.send("GET", "me/export", as: anna).isProblem(.jobNotFound))
+        }
+    }
+
+    @Test func `A user manages no other's export, and neither does the other environment`() async throws {
+        try await UserClient.run { client in
+            let anna = try await client.signUp()
+            for (method, path) in [("POST", "export"), ("GET", "export"), ("DELETE", "export"), ("GET", "export/content")] {
+                #expect(try await client.send(method, "users/\(anna.userID)/\(path)", as: anna).isProblem(.forbidden), "\(method) \(path)")
+            }
+            var test = client
+            test.environment = .test
+            #expect(try await test.master("POST", "users/\(anna.userID)/export").isProblem(.userNotFound))
+            #expect(try await client.master("POST", "users/x/export").isProblem(.userNotFound))
+            #expect(try await client.send("POST", "me/export", #"{"a":1}"#, as: anna).isProblem(.invalidBody, field: "a"))
+            #expect(try await client.count("SELECT count(*) FROM auth.exports") == 0)
+        }
+    }
+}
