@@ -11,7 +11,7 @@ extension AuthService {
         Migration(number: 3, name: "second_factors", sql: PackageResources._03_second_factors_sql),
         JobQueue.migration(number: 4, schema: name),
         Migration(number: 8, name: "staff", sql: PackageResources._08_staff_sql),
-        Migration(number: 11, name: "apps", sql: PackageResources._11_apps_sql),
         Migration(number: 10, name: "user_data", sql: PackageResources._10_user_data_sql),
+        Migration(number: 11, name: "apps", sql: PackageResources._11_apps_sql),
     ]
 }
