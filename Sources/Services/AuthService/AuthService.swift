@@ -33,6 +33,7 @@ public struct AuthService: ServiceDefinition {
     let keys: ServerKeys
     /// Where clients reach the gateway, without a slash at its end.
     let publicURL: String
+    let provider: Provider
     let jobs: JobQueue
     private let worker: JobWorker
 
@@ -70,20 +71,27 @@ public struct AuthService: ServiceDefinition {
         revocations = RevocationFeed(postgres: postgres, logger: logger)
         completion = SignInCompletion(
             sessions: sessions, secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors), signIns: signIns)
+        provider = Provider(postgres: postgres, feed: feed, keys: keys, publicURL: self.publicURL)
         jobs = JobQueue(postgres: postgres, schema: Self.name)
         worker = JobWorker(queue: jobs, handlers: [], configuration: JobWorker.Configuration(), logger: logger)
     }
 
     public var background: [any Service] {
-        [postgres, feed, revocations, signIns.signingKeys, hasher, worker, Housekeeping(sessions: sessions, logger: logger)]
+        [postgres, feed, revocations, signIns.signingKeys, hasher, worker, Housekeeping(sessions: sessions, codes: provider.codes, logger: logger)]
     }
 
     public func isReady() async -> Bool {
         postgres.isReady && feed.current != nil && revocations.isReady && signIns.signingKeys.signer != nil
     }
 
-    var logIn: LogIn {
-        LogIn(users: users, sessions: sessions, attempts: attempts, hasher: hasher, secondFactor: completion.secondFactor, signIns: signIns)
+    var byPassword: PasswordSignIn {
+        PasswordSignIn(users: users, sessions: sessions, attempts: attempts, hasher: hasher, secondFactor: completion.secondFactor)
+    }
+
+    var issueTokens: IssueTokens {
+        IssueTokens(
+            issuers: provider.issuers, authentication: provider.authentication, codes: provider.codes, clientSessions: provider.clientSessions,
+            sessions: sessions, tokens: provider.tokens, signingKeys: signIns.signingKeys, logger: logger)
     }
 
     var apps: AppStore { AppStore(postgres: postgres) }

@@ -1,11 +1,12 @@
 import Logging
 import ServiceLifecycle
 
-/// Deletes, every hour, what nobody needs any more: sessions, revocations, counted attempts.
+/// Deletes, every hour, what nobody needs any more: sessions, revocations, counted attempts, authorization codes.
 struct Housekeeping: Service {
     private static let interval: Duration = .seconds(3_600)
 
     let sessions: SessionStore
+    let codes: AuthorizationCodeStore
     let logger: Logger
 
     func run() async throws {
@@ -16,6 +17,7 @@ struct Housekeeping: Service {
                 if Task.isCancelled { return }
                 do {
                     try await sessions.clean()
+                    try await codes.clean()
                 } catch {
                     logger.warning("Old sessions could not be deleted; the next attempt is in an hour.", metadata: ["error.cause": "\(error)"])
                 }

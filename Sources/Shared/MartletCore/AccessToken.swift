@@ -39,15 +39,18 @@ public struct AccessToken: Codable, Sendable, Equatable {
     }
 
     /// The header of every token signed with the key: compared whole, so that nothing in it is a choice of the client's.
-    fileprivate static func header(keyID: String) -> String {
-        Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(keyID)","typ":"at+jwt"}"#.utf8))
-    }
+    fileprivate static func header(keyID: String) -> String { encodedHeader(keyID: keyID, type: "at+jwt") }
+}
+
+private func encodedHeader(keyID: String, type: String) -> String {
+    Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(keyID)","typ":"\#(type)"}"#.utf8))
 }
 
 /// Makes access tokens.
 public struct AccessTokenSigner: Sendable {
     private let key: P256.Signing.PrivateKey
     private let header: String
+    private let otherHeader: String
 
     /// - Parameters:
     ///   - keyID: 1 to 64 of `A-Z a-z 0-9 _ -`.
@@ -55,12 +58,18 @@ public struct AccessTokenSigner: Sendable {
     public init(keyID: String, privateKey: Data) throws {
         key = try P256.Signing.PrivateKey(rawRepresentation: privateKey)
         header = AccessToken.header(keyID: keyID)
+        otherHeader = encodedHeader(keyID: keyID, type: "JWT")
     }
 
-    public func sign(_ token: AccessToken) throws -> String {
+    public func sign(_ token: AccessToken) throws -> String { try sign(token, header) }
+
+    /// A token of the type `JWT`, which no `AccessTokenVerifier` takes for an access token.
+    public func sign(claims: some Encodable) throws -> String { try sign(claims, otherHeader) }
+
+    private func sign(_ claims: some Encodable, _ header: String) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let signed = header + "." + Base64URL.encode(try encoder.encode(token))
+        let signed = header + "." + Base64URL.encode(try encoder.encode(claims))
         return signed + "." + Base64URL.encode(try key.signature(for: Data(signed.utf8)).rawRepresentation)
     }
 }

@@ -11,17 +11,19 @@ public struct Principal: Codable, Sendable, Hashable {
         case evaluation
         /// Whoever has a signed link: an app key alone, which opens nothing but what the link's signature says.
         case link
+        /// Whoever came through the gateway with nothing in hand, as a person's browser does: opens what is made for it, and nothing else.
+        case visitor
         /// Another process of ours, with no app in hand.
         case service
     }
 
     public var kind: Kind
-    /// The app's id; empty for `.service`.
+    /// The app's id; empty for `.service` and `.visitor`.
     public var appID: String
-    /// The app's project number; 0 for `.service`.
+    /// The app's project number; 0 for `.service` and `.visitor`.
     public var appNumber: Int
     public var environment: AppEnvironment
-    /// Id of the credential that opened the door; the process name for `.service`.
+    /// Id of the credential that opened the door; the process name for `.service`, empty for `.visitor`.
     public var credentialID: String
     /// The app's end user who is asking, or whom its server asks for; nil: nobody in particular.
     public var userID: String?
@@ -40,6 +42,8 @@ public struct Principal: Codable, Sendable, Hashable {
         self.userID = userID
         self.sessionID = sessionID
     }
+
+    public static let visitor = Principal(kind: .visitor, appID: "", appNumber: 0, environment: .live, credentialID: "")
 
     public static func service(_ name: String) -> Principal {
         Principal(kind: .service, appID: "", appNumber: 0, environment: .live, credentialID: name)

@@ -11,6 +11,9 @@ struct ServerKeys: Sendable {
     let sealing: SymmetricKey
     let refreshTokens: SymmetricKey
     let recoveryCodes: SymmetricKey
+    /// Of the OIDC provider: tokens of clients and browsers, and its forms.
+    let providerTokens: SymmetricKey
+    let providerForms: SymmetricKey
 
     init(internalSecret: Secret) {
         let secret = internalSecret.withValue { SymmetricKey(data: Data($0.utf8)) }
@@ -20,5 +23,7 @@ struct ServerKeys: Sendable {
         sealing = derive("signing keys")
         refreshTokens = derive("refresh tokens")
         recoveryCodes = derive("recovery codes")
+        providerTokens = derive("provider tokens")
+        providerForms = derive("provider forms")
     }
 }

@@ -22,6 +22,7 @@ final class Gatekeeper {
     private let signer: PrincipalSigner
     private let masterKeyNetworks: [Network]
     private var grants: [GrantKey: Grant] = [:]
+    private var visitor: Grant?
     private var uses: [String: Double] = [:]
     /// What tokens said whose signature was found good: checking one costs as much as the rest of a request.
     private var tokens: [DigestKey: AccessToken] = [:]
@@ -69,6 +70,14 @@ final class Gatekeeper {
         let grant = try decide(presented, from: address, at: seconds)
         remember(grant, presented, from: address, memo)
         grant.lastUsed = seconds
+        return grant
+    }
+
+    /// Who comes with nothing, to a route that asks for nothing: the same for all of them.
+    func visitor(at seconds: Double) throws(Refusal) -> Grant {
+        if let visitor, visitor.validUntil > seconds { return visitor }
+        let grant = Grant(principal: .visitor, credentialIDs: [], header: try sign(.visitor, at: seconds), validUntil: seconds + Self.grantSeconds)
+        visitor = grant
         return grant
     }
 
@@ -145,17 +154,19 @@ final class Gatekeeper {
         let principal = Principal(
             kind: kind, appID: first.app.id, appNumber: first.app.number, environment: environment, credentialID: first.id,
             userID: user, sessionID: claims?.sessionID)
-        guard let signed = try? signer.header(for: principal, at: Date(timeIntervalSince1970: seconds)) else {
-            throw Refusal(.internalError)
-        }
         let grant = Grant(
-            principal: principal, credentialIDs: [first.id] + (second.map { [$0.id] } ?? []), header: signed,
+            principal: principal, credentialIDs: [first.id] + (second.map { [$0.id] } ?? []), header: try sign(principal, at: seconds),
             validUntil: min(
                 seconds + Self.grantSeconds, first.expires, second?.expires ?? .infinity, claims.map { Double($0.expires) } ?? .infinity))
         if let old = grants[key] { noteUse(of: old) }
         if grants.count >= Self.maximumGrants { forgetGrants() }
         grants[key] = grant
         return grant
+    }
+
+    private func sign(_ principal: Principal, at seconds: Double) throws(Refusal) -> String {
+        guard let header = try? signer.header(for: principal, at: Date(timeIntervalSince1970: seconds)) else { throw Refusal(.internalError) }
+        return header
     }
 
     /// What a token says that is good now, for this app and environment.

@@ -15,6 +15,9 @@ final class Grant {
     /// Seconds since 1970; 0: not since the last report.
     var lastUsed: Double = 0
 
+    /// What limits count as one; nil for visitors, who have nothing in common.
+    var credentialID: String? { principal.kind == .visitor ? nil : principal.credentialID }
+
     init(principal: Principal, credentialIDs: [String], header: String, validUntil: Double) {
         self.principal = principal
         self.credentialIDs = credentialIDs

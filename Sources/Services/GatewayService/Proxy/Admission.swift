@@ -19,8 +19,8 @@ struct Admission {
         match = try worker.routes.match(head.path, method: head.method, in: bytes)
         if let length = head.contentLength, length > match.route.maximumBodyBytes { throw Refusal(.payloadTooLarge) }
         grant = try Self.grant(match, head, bytes, client, address, worker)
-        if let buckets = worker.settings.keyBuckets, let grant {
-            try Self.take(buckets, grant.principal.credentialID, worker)
+        if let buckets = worker.settings.keyBuckets, let credential = grant?.credentialID {
+            try Self.take(buckets, credential, worker)
         }
         isUpgrade = match.route.isStreaming && head.asksForWebSocket(bytes)
     }
@@ -34,7 +34,7 @@ struct Admission {
         _ address: IPAddress?, _ worker: Worker
     ) throws(Refusal) -> Grant? {
         let route = match.route
-        guard route.credential != .none else { return nil }
+        guard route.credential != .none else { return try worker.gatekeeper.visitor(at: worker.seconds) }
         var presented = Gatekeeper.Presented(kind: route.credential)
         presented.environment = head.value(head.environment, in: bytes)
         presented.project = route.projectIndex.map { bytes[match.captures[$0]] }

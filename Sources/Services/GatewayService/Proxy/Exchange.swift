@@ -273,7 +273,7 @@ final class Exchange {
     // MARK: Details
 
     private func enter(_ admission: Admission) throws(Refusal) -> InFlightLimits.Slot {
-        let (address, credential) = (admission.address, admission.grant?.principal.credentialID)
+        let (address, credential) = (admission.address, admission.grant?.credentialID)
         guard admission.match.route.isStreaming else { return try worker.inFlight.enter(address: address, credential: credential) }
         return try worker.streams.enter(address: address, credential: credential)
     }

@@ -50,6 +50,6 @@ enum RouteCredential: String, Codable {
     case evaluation
     /// `{appKey}` alone, which says whose link it is: the service checks the link's own signature.
     case link
-    /// Open to everyone; no principal is passed on.
+    /// Open to everyone: the service is told that a visitor asks, and gets `Authorization` as it came.
     case none
 }

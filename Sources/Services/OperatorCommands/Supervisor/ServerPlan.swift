@@ -1,3 +1,4 @@
+import AuthService
 import Foundation
 import NIOCore
 
@@ -46,7 +47,7 @@ struct ServerPlan: Sendable {
             }
             if name == "auth" {
                 for (key, value) in inherited where key.hasPrefix("MARTLET_PASSWORD_") { environment[key] = value }
-                environment["MARTLET_PUBLIC_URL"] = inherited["MARTLET_PUBLIC_URL"] ?? "http://\(publicHost == "0.0.0.0" ? "127.0.0.1" : publicHost):\(publicPort)"
+                environment["MARTLET_PUBLIC_URL"] = inherited["MARTLET_PUBLIC_URL"] ?? LocalServer.publicURL(inherited, port: publicPort)
             }
             let socket = state.appending(path: "run/\(name).sock").path
             if (try? SocketAddress(unixDomainSocketPath: socket)) != nil { environment["MARTLET_HTTP_SOCKET"] = socket }
@@ -72,6 +73,11 @@ struct ServerPlan: Sendable {
             entry.environment["MARTLET_INTERNAL_PORT"] = String(entry.internalPort)
             return entry
         }
+    }
+
+    /// The address of an app's OIDC provider, as the auth service calls itself.
+    func issuer(of appID: String) -> String? {
+        entries.first { $0.name == AuthService.name }?.environment["MARTLET_PUBLIC_URL"].map { Issuer.url(publicURL: $0, appID, .live) }
     }
 
     private static let passedOn: Set<String> = ["MARTLET_LOG_LEVEL"]
