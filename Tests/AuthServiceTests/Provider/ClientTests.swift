@@ -1,5 +1,7 @@
 import Foundation
 import MartletAPI
+import MartletPostgres
+import MartletTesting
 import Testing
 
 @testable import AuthService

@@ -145,7 +145,7 @@ struct TestBrowser: Sendable {
 
     /// Sends the page's form with what it holds and `fields`.
     mutating func submit(_ page: Answer, _ fields: [String: String]) async throws -> Answer {
-        let action = try #require(page.text.firstMatch(of: /action="([^"]+)"/)?.1, "\(page)")
+        let action = String(try #require(page.text.firstMatch(of: /action="([^"]+)"/)?.1, "\(page)"))
         let token = try #require(page.text.firstMatch(of: /name="form_token" value="([^"]+)"/)?.1, "\(page)")
         return try await send("POST", action.replacing("&amp;", with: "&"), form: fields.merging(["form_token": String(token)]) { $1 })
     }

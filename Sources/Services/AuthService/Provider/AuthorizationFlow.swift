@@ -58,6 +58,7 @@ struct AuthorizationFlow: Sendable {
             Authorization(
                 client: asked.client.id, browserSession: browser.session, redirectURI: asked.redirectURI, challenge: asked.challenge,
                 scopes: asked.scopes, nonce: asked.nonce))
+        guard let code else { throw HTTPProblem(.tooManyRequests, headers: [.retryAfter: "\(AuthorizationCodeStore.lifetimeInSeconds)"]) }
         return Self.sendBack([("code", code)], asked.redirectURI, state: asked.state, issuer)
     }
 

@@ -16,20 +16,26 @@ struct Authorization: Sendable {
 /// Codes that a browser carries from the provider to a client (RFC 6749 §4.1). Each is good once.
 struct AuthorizationCodeStore: Sendable {
     static let lifetimeInSeconds: Int64 = 60
+    /// Of those that have not run out.
+    static let maximumPerBrowser: Int64 = 100
 
     let postgres: PostgresClient
 
-    func create(_ authorization: Authorization) async throws -> String {
+    /// - Returns: nil when the browser's session has too many.
+    func create(_ authorization: Authorization) async throws -> String? {
         let code = Secret.random().withValue { $0 }
-        try await postgres.execute(
+        let isNew = try await postgres.execute(
             """
             INSERT INTO auth.authorization_codes
                 (sha256, client_id, browser_session_id, redirect_uri, challenge, scopes, nonce, expires)
-            VALUES (\(Self.digest(code)), \(authorization.client), \(authorization.browserSession), \(authorization.redirectURI),
+            SELECT \(Self.digest(code)), \(authorization.client), \(authorization.browserSession), \(authorization.redirectURI),
                 \(authorization.challenge), \(authorization.scopes.names), \(authorization.nonce),
-                now() + \(Self.lifetimeInSeconds) * interval '1 second')
-            """)
-        return code
+                now() + \(Self.lifetimeInSeconds) * interval '1 second'
+            WHERE (
+                SELECT count(*) FROM auth.authorization_codes WHERE browser_session_id = \(authorization.browserSession) AND expires > now()
+            ) < \(Self.maximumPerBrowser)
+            """) > 0
+        return isNew ? code : nil
     }
 
     /// What must be known beside a code.
@@ -86,7 +92,7 @@ struct AuthorizationCodeStore: Sendable {
 
     /// Deletes what ran out long ago.
     func clean() async throws {
-        try await postgres.execute("DELETE FROM auth.authorization_codes WHERE expires < now() - interval '1 day'", timeout: .seconds(120))
+        try await postgres.execute("DELETE FROM auth.authorization_codes WHERE expires < now() - interval '1 hour'", timeout: .seconds(120))
     }
 
     private static func digest(_ code: String) -> Data { Data(SHA256.hash(data: Data(code.utf8))) }

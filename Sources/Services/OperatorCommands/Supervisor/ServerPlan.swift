@@ -1,5 +1,6 @@
 import AuthService
 import Foundation
+import MartletAPI
 import NIOCore
 
 /// Which processes a server on one machine consists of, where each listens, and with which environment.
