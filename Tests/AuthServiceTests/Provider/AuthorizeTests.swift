@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct AuthorizeTests {
     @Test func `A user signs in, allows it, and goes back with a code; next time without being asked`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
             let logIn = try await browser.authorize(provider.request(["login_hint": "anna"]))
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func `What prompt and max_age ask for`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
             #expect(try await browser.authorize(provider.request(["prompt": "none"])).parameters["error"] == "login_required")
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func `Whoever says no, or asks for nothing known, goes back with an error`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
             let consent = try await browser.logIn(try await browser.authorize(provider.request()))
@@ -91,7 +91,7 @@ import Testing
 
     /// An answer is never sent to an address that is not the client's: neither a code nor an error.
     @Test func `An address or a client that is wrong ends on a page`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
             _ = try await browser.walk(provider.request())
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test func `Pages are in no frame, run nothing, are kept by nobody and escape what they are given`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             var browser = provider.browser()
             let evil = "\"><script>alert(1)</script>"
             let page = try await browser.authorize(provider.request(["login_hint": evil, "state": evil]))
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test func `A form counts in the browser that it was sent to, for its request, once somebody signed in there`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             _ = try await provider.users.signUp("mallory")
             var victim = provider.browser()
@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test func `A session in the browser is new with each sign-in, and none comes from outside`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             var attacker = provider.browser()
             _ = try await provider.users.signUp("mallory")
@@ -216,7 +216,7 @@ import Testing
     }
 
     @Test func `Who guesses has to wait here, too, and one refusal is for all`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
             let page = try await browser.authorize(provider.request())
@@ -236,7 +236,7 @@ import Testing
     }
 
     @Test func `Who has a second factor is asked for it`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             let added = try await provider.users.send("POST", "me/totp", #"{"password":"correct horse"}"#, as: anna)
             let secret = SecondFactorTests.decodeBase32(try #require(added.string("secret")))
@@ -263,7 +263,7 @@ import Testing
 
     /// Any program may listen on a port of this machine or claim a scheme: what was allowed once is asked again (RFC 8252 §8.6).
     @Test func `A native app is asked about each time, and may choose its port`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let native = provider.with(try await TestProvider.makeClient(provider.users, name: "Desk", type: "public", redirectURI: "http://127.0.0.1/back"))
             var browser = native.browser()
@@ -287,7 +287,7 @@ import Testing
     }
 
     @Test func `A request by a form of another site goes on by GET`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
             _ = try await browser.walk(provider.request())

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct ClientTests {
     @Test func `Clients are made, read, changed and deleted by the app's server`() async throws {
-        try await UserClient.run { client in
+        try await UserClient.run { client async throws in
             let made = try await client.master("POST", "clients", #"{"name":"Calendar","redirectUris":["https://calendar.example/back"]}"#)
             #expect(made.status == 201 && made.header("cache-control") == "no-store", "\(made)")
             let (id, secret) = (try #require(made.string("id")), try #require(made.string("secret")))
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func `What is not acceptable is refused with the field's name, and nothing is written`() async throws {
-        try await UserClient.run { client in
+        try await UserClient.run { client async throws in
             let address = #""redirectUris":["https://x.example/"]"#
             for (body, field) in [
                 (#"{\#(address)}"#, "name"), (#"{"name":"",\#(address)}"#, "name"), (#"{"name":"a\u0007",\#(address)}"#, "name"),
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func `Clients are for the app's server, of one app and one environment`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             for (method, path) in [("GET", "clients"), ("GET", "clients/\(provider.client.id)"), ("DELETE", "clients/\(provider.client.id)"), ("POST", "clients/\(provider.client.id)/secret")] {
                 #expect(try await provider.users.send(method, path).isProblem(.forbidden))
@@ -77,7 +77,7 @@ import Testing
 
     /// The door for visitors opens the provider, and nothing else of the service.
     @Test func `A visitor reaches nothing but the provider`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             for (method, path) in [
                 ("GET", "/internal/keyring"), ("GET", "/internal/revocations"), ("POST", "/internal/credentials/used"), ("POST", "/auth/login"),
                 ("POST", "/auth/signup"), ("GET", "/auth/users"), ("POST", "/auth/refresh"), ("GET", "/auth/clients"),

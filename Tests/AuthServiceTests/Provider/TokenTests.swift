@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct TokenTests {
     @Test func `A code becomes tokens, and the ID token says what it should`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             let before = Int64(Date().timeIntervalSince1970)
             let answer = try await provider.exchange(try await provider.code())
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func `Less is asked for, less is given`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let plain = try await provider.tokens(["scope": "openid"])
             #expect(plain.refresh == nil && plain.id != nil)
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func `A code goes with its client, its address and its verifier, for a minute`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let code = try await provider.code()
             let other = provider.with(try await TestProvider.makeClient(provider.users, name: "Other"))
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func `A code that comes twice is good once, and ends what it gave`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let code = try await provider.code()
             let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test func `A refresh token that comes a second time ends the session`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let first = try await provider.tokens()
             let token = try #require(first.refresh)
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test func `Clients prove who they are`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let code = try await provider.code()
             let fields = ["grant_type": "authorization_code", "code": code, "redirect_uri": provider.client.redirectURI, "code_verifier": TestProvider.verifier]
@@ -160,7 +160,7 @@ import Testing
 
     /// One kind of token in the place of another.
     @Test func `A token opens what it is for`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             let tokens = try await provider.tokens()
             let id = try #require(tokens.id)
@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test func `What its scopes open of a user`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp(more: #","email":"anna@example.org","profile":{"name":"Anna Ö","x":1},"private":{"name":"secret"}"#)
             let tokens = try await provider.tokens()
             for method in ["GET", "POST"] {
@@ -231,7 +231,7 @@ import Testing
 
     @Test(arguments: End.allCases)
     func `When it ends, its tokens are worth nothing at once`(_ end: End) async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             let tokens = try await provider.tokens()
             let unused = try await provider.code()
@@ -262,7 +262,7 @@ import Testing
     }
 
     @Test func `Without offline_access tokens end with the browser's session`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             let offline = try await provider.tokens()
             var browser = provider.browser()
@@ -278,7 +278,7 @@ import Testing
     }
 
     @Test func `A user sees what they allowed, and takes it back`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             #expect(try await provider.users.send("GET", "me/grants", as: anna)["count"] == "0")
             _ = try await provider.code(["scope": "openid"])
@@ -299,7 +299,7 @@ import Testing
     }
 
     @Test func `Of many sessions in one client the idlest ends`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
             var first: ProviderAnswer?
@@ -314,15 +314,16 @@ import Testing
     }
 
     @Test func `What the provider says of itself is so`() async throws {
-        try await TestProvider.run { provider in
+        try await TestProvider.run { provider async throws in
             let metadata = try await provider.visitor.get(provider.path + "/.well-known/openid-configuration")
             #expect(metadata.status == 200 && metadata.string("issuer") == provider.issuer)
             #expect(try await provider.visitor.get(provider.path + "/.well-known/oauth-authorization-server").text == metadata.text)
             for name in ["authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri", "revocation_endpoint", "introspection_endpoint"] {
                 let address = try #require(metadata.string(name))
                 #expect(address.hasPrefix(provider.issuer + "/"))
-                let answer = try await provider.visitor.get(String(address.dropFirst("http://127.0.0.1:8080".count)))
-                #expect(answer.status != 404, "\(name)")
+                let path = String(address.dropFirst("http://127.0.0.1:8080".count))
+                let answers = [try await provider.visitor.get(path), try await provider.visitor.post(path)]
+                #expect(answers.contains { $0.status != 404 }, "\(name)")
             }
             #expect(try await provider.visitor.get(provider.path + "/jwks")["keys.0.alg"] == #""ES256""#)
             let test = try await provider.visitor.get(provider.path + "-test/.well-known/openid-configuration")

@@ -8,8 +8,8 @@ import time
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 import requests
+from authlib.integrations.base_client import OAuthError
 from authlib.integrations.requests_client import OAuth2Session
-from authlib.oauth2.rfc6749.errors import OAuth2Error
 from authlib.oidc.core import CodeIDToken
 from joserfc import jwt
 from joserfc.jwk import KeySet
@@ -117,7 +117,7 @@ for method in ("client_secret_basic", "client_secret_post", "none"):
     try:
         client.fetch_token(metadata["token_endpoint"], authorization_response=back, code_verifier=verifier, state=state)
         raise AssertionError("the code was good twice")
-    except OAuth2Error as error:
+    except OAuthError as error:
         check(error.error == "invalid_grant", error)
 
 # An access token and an ID token of the provider open nothing of the app's.

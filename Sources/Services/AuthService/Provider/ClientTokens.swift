@@ -13,10 +13,10 @@ struct ClientTokens: Sendable {
     let sessions: ClientSessionStore
 
     func access(_ token: String, in space: UserSpace) async throws -> Found? {
-        guard let content = tokens.content(of: token, .access), content.value > Int64(Date().timeIntervalSince1970),
+        guard let content = tokens.content(of: token, .access), content.value > Int64(Date().timeIntervalSince1970 * 1_000),
             let open = try await sessions.find(content.session, in: space)
         else { return nil }
-        return Found(kind: .access, open: open, expires: content.value)
+        return Found(kind: .access, open: open, expires: content.value / 1_000)
     }
 
     /// Nil also for one that was replaced, or whose scope the client may not ask for any more.

@@ -52,7 +52,8 @@ enum ProviderPages {
 
     /// For what cannot be told to the client, as nobody knows who that is.
     static func failure(_ error: OAuthError) -> Response {
-        page("This does not work", "<h1>This does not work</h1><p>\(error.description)</p><p><code>\(error.code.rawValue)</code></p>", status: .badRequest)
+        let content: HTML = "<h1>This does not work</h1><p>\(error.description)</p><p><code>\(error.code.rawValue)</code></p>"
+        return page("This does not work", content, status: .badRequest)
     }
 
     private static func page(_ title: String, _ content: HTML, redirectURI: String? = nil, status: HTTPResponse.Status = .ok) -> Response {
@@ -85,10 +86,8 @@ enum ProviderPages {
 
     /// Scheme, host and port of a redirect URI that a client has; the scheme alone for one of its own.
     private static func source(of redirectURI: String) -> String {
-        guard let parts = URLComponents(string: redirectURI), let scheme = parts.scheme else { return "" }
-        guard scheme == "https" || scheme == "http", let end = redirectURI.dropFirst(scheme.count + 3).firstIndex(where: { $0 == "/" || $0 == "?" })
-        else { return scheme == "https" || scheme == "http" ? redirectURI : scheme + ":" }
-        return String(redirectURI[..<end])
+        guard let end = redirectURI.range(of: "://")?.upperBound, redirectURI.hasPrefix("http") else { return redirectURI.prefix { $0 != ":" } + ":" }
+        return redirectURI[..<end] + redirectURI[end...].prefix { $0 != "/" && $0 != "?" }
     }
 
     private static let style: HTML = """

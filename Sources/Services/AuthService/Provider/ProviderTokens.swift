@@ -8,7 +8,7 @@ import MartletCore
 /// They are no JWTs, so that none can be taken for an ID token, nor opens anything at the gateway. Nothing of them is stored.
 struct ProviderTokens: Sendable {
     enum Kind: UInt8 {
-        /// Of a client; its value is when it ends, in seconds since 1970.
+        /// Of a client; its value is when it ends, in milliseconds since 1970, so that a session's tokens differ.
         case access = 1
         /// Of a client; its value is its number in the session.
         case refresh
@@ -34,7 +34,8 @@ struct ProviderTokens: Sendable {
     let key: SymmetricKey
 
     func token(_ kind: Kind, _ content: Content) -> String {
-        let payload = [kind.rawValue] + withUnsafeBytes(of: content.session.uuid) { Array($0) } + withUnsafeBytes(of: content.value.bigEndian) { Array($0) }
+        let session = withUnsafeBytes(of: content.session.uuid) { Array($0) }
+        let payload = [kind.rawValue] + session + withUnsafeBytes(of: content.value.bigEndian) { Array($0) }
         return kind.prefix + Base64URL.encode(payload + Array(HMAC<SHA256>.authenticationCode(for: payload, using: key)))
     }
 

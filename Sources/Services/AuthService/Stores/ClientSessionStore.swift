@@ -63,7 +63,8 @@ struct ClientSessionStore: Sendable {
             Open(
                 session: ClientSession(
                     id: id, userID: try row.decode(0), scopes: [ProviderScope](names: try row.decode(1)), authenticated: try row.decode(2)),
-                client: try row.decode(3), userName: try row.decode(4), number: try row.decode(5), expires: try row.decode(6), claims: try row.decode(7))
+                client: try row.decode(3), userName: try row.decode(4), number: try row.decode(5), expires: try row.decode(6),
+                claims: try row.decode(7))
         }
     }
 

@@ -20,7 +20,8 @@ struct RemoveGrant: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, user) = (try context.userSpace, try context.signedInUser)
-        guard let client = context.parameters.get("client").flatMap({ UUID(uuidString: $0) }), try await grants.remove(of: user, to: client, in: space)
+        guard let client = context.parameters.get("client").flatMap({ UUID(uuidString: $0) }),
+            try await grants.remove(of: user, to: client, in: space)
         else { throw HTTPProblem(.notFound, "There is no such grant.") }
         return Response(status: .noContent)
     }

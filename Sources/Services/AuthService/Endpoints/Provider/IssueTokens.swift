@@ -73,11 +73,12 @@ struct IssueTokens: ProviderEndpoint {
     private func answer(_ session: ClientSession, _ client: OAuthClient, _ issuer: Issuer, number: Int32, nonce: String?) throws -> Response {
         let now = Date()
         let lifetime = ClientSession.accessTokenLifetimeInSeconds
-        let accessToken = tokens.token(.access, .init(session: session.id, value: Int64(now.timeIntervalSince1970) + lifetime))
+        let accessToken = tokens.token(.access, .init(session: session.id, value: Int64(now.timeIntervalSince1970 * 1_000) + lifetime * 1_000))
         var answer = Answer(accessToken: accessToken, expiresIn: lifetime, scope: session.scopes.list)
         if session.scopes.contains(.openID) {
             guard let signer = signingKeys.signer else { throw HTTPProblem(.unavailable) }
-            answer.idToken = try signer.sign(claims: IDToken(issuer: issuer, client: client.id, session, nonce: nonce, accessToken: accessToken, at: now))
+            let token = IDToken(issuer: issuer, client: client.id, session, nonce: nonce, accessToken: accessToken, at: now)
+            answer.idToken = try signer.sign(claims: token)
         }
         if session.scopes.contains(.offlineAccess) {
             answer.refreshToken = tokens.token(.refresh, .init(session: session.id, value: Int64(number)))

@@ -16,7 +16,8 @@ struct SubmitLogIn: Endpoint {
         try await flow.answer(request, context) { asked, issuer in
             let fields = try await FormFields(body: request)
             guard flow.browsers.isGenuine(.logIn, fields, request, session: nil, query: asked.query, issuer) else {
-                return flow.showLogIn(asked, request, issuer, message: "This page was too old, or your browser keeps no cookies. Please try again.", status: .forbidden)
+                return flow.showLogIn(
+                    asked, request, issuer, message: "This page was too old, or your browser keeps no cookies. Please try again.", status: .forbidden)
             }
             let name = fields["name"] ?? ""
             let session = NewSession(device: Browsers.device, lifetimeInSeconds: Browsers.sessionLifetimeInSeconds)
