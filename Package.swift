@@ -220,7 +220,7 @@ let package = Package(
             dependencies: [
                 "MartletAPI", "MartletCore", "MartletPostgres", "MartletTesting", asyncHTTPClient, logging, nioCore, nioHTTP1,
             ],
-            exclude: ["Support/tus_upload.py", "Support/hook_server.py"], swiftSettings: settings),
+            exclude: ["Support/tus_upload.py", "Support/hook_server.py", "Support/oidc_client.py"], swiftSettings: settings),
     ]
 )
 

@@ -51,6 +51,7 @@ public struct ErrorCode: Sendable, Hashable {
     public static let secondFactorRequired = ErrorCode("second-factor-required", 401, "The password is right, and a code is needed, too")
     public static let userNotFound = ErrorCode("user-not-found", 404, "The user does not exist")
     public static let sessionNotFound = ErrorCode("session-not-found", 404, "The session does not exist")
+    public static let clientNotFound = ErrorCode("client-not-found", 404, "The client does not exist")
 
     // Staff
     public static let staffNotFound = ErrorCode("staff-not-found", 404, "The staff member does not exist")
@@ -94,9 +95,9 @@ public struct ErrorCode: Sendable, Hashable {
         payloadTooLarge, uriTooLong, unsupportedMediaType,
         expectationFailed, idempotencyKeyReused, tooManyRequests, headersTooLarge, internalError, notImplemented, upstreamFailed,
         unavailable, upstreamTimeout, versionNotSupported,
-        invalidToken, signInFailed, secondFactorRequired, userNotFound, sessionNotFound,
         staffNotFound, passwordResetRequired,
         appNotFound, versionNotFound, pictureNotFound, keyNotFound,
+        invalidToken, signInFailed, secondFactorRequired, userNotFound, sessionNotFound, clientNotFound,
         fileNotFound, uploadNotFound, invalidLink, rangeNotSatisfiable, imageRefused,
         cursorExpired,
         hookNotFound, deliveryNotFound, hookRefused, hookFailed,

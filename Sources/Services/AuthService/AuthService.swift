@@ -37,6 +37,7 @@ public struct AuthService: ServiceDefinition {
     let publicURL: String
     /// The people who run the server.
     let staffParts: StaffParts
+    let provider: Provider
     let jobs: JobQueue
     let storeLookup: StoreLookup
     /// Deletions and exports of accounts.
@@ -87,6 +88,7 @@ public struct AuthService: ServiceDefinition {
             secondFactors: SecondFactorStore(postgres: postgres, keys: keys, logger: logger, tables: .staff),
             signIns: StaffSignIns(signingKeys: signIns.signingKeys, refreshTokens: RefreshTokens(key: keys.staffRefreshTokens)))
         storeLookup = StoreLookup(settings: store)
+        provider = Provider(postgres: postgres, feed: feed, keys: keys, publicURL: self.publicURL)
         jobs = JobQueue(postgres: postgres, schema: Self.name)
         userDataJobs = UserDataJobs(
             postgres: postgres, jobs: jobs, services: services, internalSecret: internalSecret, exportLimitInBytes: exportLimitInBytes)
@@ -95,7 +97,7 @@ public struct AuthService: ServiceDefinition {
 
     public var background: [any Service] {
         let housekeeping = Housekeeping(
-            sessions: sessions, staffSessions: staffParts.sessions, deletions: userDataJobs.deletions, logger: logger)
+            sessions: sessions, staffSessions: staffParts.sessions, codes: provider.codes, deletions: userDataJobs.deletions, logger: logger)
         return [postgres, feed, revocations, signIns.signingKeys, hasher, worker, housekeeping]
     }
 
@@ -105,8 +107,14 @@ public struct AuthService: ServiceDefinition {
         postgres.isReady && hasher.isRunning && feed.current != nil && revocations.isReady && signIns.signingKeys.signer != nil
     }
 
-    var logIn: LogIn {
-        LogIn(users: users, sessions: sessions, attempts: attempts, hasher: hasher, secondFactor: completion.secondFactor, signIns: signIns)
+    var byPassword: PasswordSignIn {
+        PasswordSignIn(users: users, sessions: sessions, attempts: attempts, hasher: hasher, secondFactor: completion.secondFactor)
+    }
+
+    var issueTokens: IssueTokens {
+        IssueTokens(
+            issuers: provider.issuers, authentication: provider.authentication, codes: provider.codes, clientSessions: provider.clientSessions,
+            sessions: sessions, tokens: provider.tokens, signingKeys: signIns.signingKeys, logger: logger)
     }
 
     var apps: AppStore { AppStore(postgres: postgres) }

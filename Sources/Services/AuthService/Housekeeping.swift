@@ -1,13 +1,14 @@
 import Logging
 import ServiceLifecycle
 
-/// Deletes, every hour, what nobody needs any more: sessions, revocations, counted attempts, receipts.
+/// Deletes, every hour, what nobody needs any more: sessions, revocations, counted attempts, authorization codes, receipts.
 struct Housekeeping: Service {
     private static let interval: Duration = .seconds(3_600)
 
     let sessions: SessionStore
     let staffSessions: StaffSessionStore
     let deletions: DeletionStore
+    let codes: AuthorizationCodeStore
     let logger: Logger
 
     func run() async throws {
@@ -20,6 +21,7 @@ struct Housekeeping: Service {
                     try await sessions.clean()
                     try await staffSessions.clean()
                     try await deletions.clean()
+                    try await codes.clean()
                 } catch {
                     logger.warning("Old sessions and receipts could not be deleted; the next attempt is in an hour.", metadata: ["error.cause": "\(error)"])
                 }

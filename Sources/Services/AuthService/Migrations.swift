@@ -13,5 +13,6 @@ extension AuthService {
         Migration(number: 8, name: "staff", sql: PackageResources._08_staff_sql),
         Migration(number: 10, name: "user_data", sql: PackageResources._10_user_data_sql),
         Migration(number: 11, name: "apps", sql: PackageResources._11_apps_sql),
+        Migration(number: 7, name: "oidc_provider", sql: PackageResources._07_oidc_provider_sql),
     ]
 }

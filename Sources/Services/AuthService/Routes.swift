@@ -10,10 +10,12 @@ extension AuthService {
         // Signing in
         router.on(.post, "auth/signup", SignUp(users: users, attempts: attempts, hasher: hasher, signIns: signIns))
         router.on(.post, "auth/anonymous", SignInAnonymously(users: users, attempts: attempts, signIns: signIns))
-        router.on(.post, "auth/login", logIn)
+        router.on(.post, "auth/login", LogIn(byPassword: byPassword, signIns: signIns))
         router.on(.post, "auth/refresh", refreshSession)
         router.on(.post, "auth/logout", LogOut(sessions: sessions))
         router.on(.get, "auth/jwks", ReadSigningKeys(feed: feed))
+
+        addProviderRoutes(to: router)
 
         // One's own account
         router.on(.get, "auth/me", ReadMe(users: users))

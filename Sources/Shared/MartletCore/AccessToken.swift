@@ -49,9 +49,11 @@ protocol TokenClaims: Codable, Sendable {
 
 extension TokenClaims {
     /// The header of every token of the type signed with the key: compared whole, so that nothing in it is a choice of the client's.
-    fileprivate static func header(keyID: String) -> String {
-        Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(keyID)","typ":"\#(type)"}"#.utf8))
-    }
+    fileprivate static func header(keyID: String) -> String { encodedHeader(keyID: keyID, type: type) }
+}
+
+private func encodedHeader(keyID: String, type: String) -> String {
+    Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(keyID)","typ":"\#(type)"}"#.utf8))
 }
 
 /// Makes access tokens.
@@ -67,14 +69,17 @@ public struct AccessTokenSigner: Sendable {
         self.keyID = keyID
     }
 
-    public func sign(_ token: AccessToken) throws -> String { try sign(claims: token) }
+    public func sign(_ token: AccessToken) throws -> String { try sign(token, AccessToken.type) }
 
-    public func sign(_ token: StaffToken) throws -> String { try sign(claims: token) }
+    public func sign(_ token: StaffToken) throws -> String { try sign(token, StaffToken.type) }
 
-    private func sign<Claims: TokenClaims>(claims: Claims) throws -> String {
+    /// A token of the type `JWT`, which no verifier takes for an access token.
+    public func sign(claims: some Encodable) throws -> String { try sign(claims, "JWT") }
+
+    private func sign(_ claims: some Encodable, _ type: String) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let signed = Claims.header(keyID: keyID) + "." + Base64URL.encode(try encoder.encode(claims))
+        let signed = encodedHeader(keyID: keyID, type: type) + "." + Base64URL.encode(try encoder.encode(claims))
         return signed + "." + Base64URL.encode(try key.signature(for: Data(signed.utf8)).rawRepresentation)
     }
 }

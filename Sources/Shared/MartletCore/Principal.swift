@@ -13,17 +13,19 @@ public struct Principal: Codable, Sendable, Hashable {
         case link
         /// Somebody who runs the server. Has no app in hand but where the path names one.
         case staff
+        /// Whoever came through the gateway with nothing in hand, as a person's browser does: opens what is made for it, and nothing else.
+        case visitor
         /// Another process of ours, with no app in hand.
         case service
     }
 
     public var kind: Kind
-    /// The app's id; empty for `.service`, and for `.staff` where the path names none.
+    /// The app's id; empty for `.service` and `.visitor`, and for `.staff` where the path names none.
     public var appID: String
     /// The app's project number; 0 where there is no app.
     public var appNumber: Int
     public var environment: AppEnvironment
-    /// Id of the credential that opened the door; the process name for `.service`, the staff member's id for `.staff`.
+    /// Id of the credential that opened the door; the process name for `.service`, the staff member's id for `.staff`, empty for `.visitor`.
     public var credentialID: String
     /// The app's end user who is asking, or whom its server asks for; nil: nobody in particular.
     public var userID: String?
@@ -45,6 +47,8 @@ public struct Principal: Codable, Sendable, Hashable {
         self.sessionID = sessionID
         self.staff = staff
     }
+
+    public static let visitor = Principal(kind: .visitor, appID: "", appNumber: 0, environment: .live, credentialID: "")
 
     public static func service(_ name: String) -> Principal {
         Principal(kind: .service, appID: "", appNumber: 0, environment: .live, credentialID: name)

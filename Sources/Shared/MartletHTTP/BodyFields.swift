@@ -52,6 +52,19 @@ public struct BodyFields: Sendable {
         }
     }
 
+    /// Nil where there is none, or null.
+    public func strings(_ name: String) throws -> [String]? {
+        switch object[name] {
+        case .array(let elements):
+            try elements.map { element in
+                guard case .string(let text) = element else { throw HTTPProblem(.invalidBody, "This must be an array of strings.", field: name) }
+                return text
+            }
+        case nil, .null: nil
+        default: throw HTTPProblem(.invalidBody, "This must be an array of strings.", field: name)
+        }
+    }
+
     /// The text of a JSON object.
     public func object(_ name: String, upTo limitInBytes: Int) throws -> String? {
         guard let value = object[name], value != .null else { return nil }

@@ -10,6 +10,7 @@ struct Connection: Codable, Sendable {
     var testAppKey: String
     var ingestKey: String
     var evaluationKey: String
+    var oidcIssuer: String
     var staffUser: String
     var staffPassword: String
     var databaseURL: String

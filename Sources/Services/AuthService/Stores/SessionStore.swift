@@ -10,10 +10,12 @@ struct NewSession: Sendable {
     let id: UUID
     /// What the app calls the device; up to 200 characters.
     let device: String
+    let lifetimeInSeconds: Int64
 
-    init(device: String) {
+    init(device: String, lifetimeInSeconds: Int64 = Self.lifetimeInSeconds) {
         id = UUID(uuidString: UUIDv7.make()) ?? UUID()
         self.device = device
+        self.lifetimeInSeconds = lifetimeInSeconds
     }
 }
 
@@ -52,7 +54,7 @@ struct SessionStore: Sendable {
                 UPDATE auth.users AS u SET last_sign_in = now() WHERE \(condition) AND NOT disabled RETURNING u.*
             ), session AS (
                 INSERT INTO auth.sessions (id, user_id, device, expires)
-                SELECT \(session.id), id, \(session.device), now() + \(NewSession.lifetimeInSeconds) * interval '1 second' FROM signed_in
+                SELECT \(session.id), id, \(session.device), now() + \(session.lifetimeInSeconds) * interval '1 second' FROM signed_in
             )
             SELECT \(UserStore.ownJSON) FROM signed_in AS u
             """

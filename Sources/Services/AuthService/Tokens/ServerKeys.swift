@@ -12,6 +12,9 @@ struct ServerKeys: Sendable {
     let refreshTokens: SymmetricKey
     let staffRefreshTokens: SymmetricKey
     let recoveryCodes: SymmetricKey
+    /// Of the OIDC provider: tokens of clients and browsers, and its forms.
+    let providerTokens: SymmetricKey
+    let providerForms: SymmetricKey
 
     init(internalSecret: Secret) {
         let secret = internalSecret.withValue { SymmetricKey(data: Data($0.utf8)) }
@@ -22,5 +25,7 @@ struct ServerKeys: Sendable {
         refreshTokens = derive("refresh tokens")
         staffRefreshTokens = derive("refresh tokens of staff")
         recoveryCodes = derive("recovery codes")
+        providerTokens = derive("provider tokens")
+        providerForms = derive("provider forms")
     }
 }

@@ -27,6 +27,7 @@ final class Gatekeeper {
     private let signer: PrincipalSigner
     private let masterKeyNetworks: [Network]
     private var grants: [GrantKey: Grant] = [:]
+    private var visitor: Grant?
     private var uses: [String: Double] = [:]
     /// What tokens said whose signature was found good: checking one costs as much as the rest of a request.
     private var tokens: [DigestKey: AccessToken] = [:]
@@ -78,6 +79,15 @@ final class Gatekeeper {
         let grant = try decide(presented, from: address, at: seconds)
         remember(grant, presented, from: address, memo)
         grant.lastUsed = seconds
+        return grant
+    }
+
+    /// Who comes with nothing, to a route that asks for nothing: the same for all of them.
+    func visitor(at seconds: Double) throws(Refusal) -> Grant {
+        if let visitor, visitor.validUntil > seconds { return visitor }
+        let grant = Grant(
+            principal: .visitor, credentialIDs: [], scopes: .all, header: try sign(.visitor, at: seconds), validUntil: seconds + Self.grantSeconds)
+        visitor = grant
         return grant
     }
 
@@ -171,11 +181,8 @@ final class Gatekeeper {
     ) throws(Refusal) -> Grant {
         if let grant = grants[key], grant.validUntil > seconds { return grant }
         let principal = principal()
-        guard let signed = try? signer.header(for: principal, at: Date(timeIntervalSince1970: seconds)) else {
-            throw Refusal(.internalError)
-        }
         let grant = Grant(
-            principal: principal, credentialIDs: credentialIDs(), scopes: scopes, header: signed,
+            principal: principal, credentialIDs: credentialIDs(), scopes: scopes, header: try sign(principal, at: seconds),
             validUntil: min(seconds + Self.grantSeconds, end))
         if let old = grants[key] { noteUse(of: old) }
         if grants.count >= Self.maximumGrants { forgetGrants() }
@@ -205,6 +212,11 @@ final class Gatekeeper {
         return try keep(
             Principal.staff(staff, sessionID: token.sessionID, appID: app?.id ?? "", appNumber: app?.number ?? 0, environment), key,
             until: Double(token.expires), at: seconds)
+    }
+
+    private func sign(_ principal: Principal, at seconds: Double) throws(Refusal) -> String {
+        guard let header = try? signer.header(for: principal, at: Date(timeIntervalSince1970: seconds)) else { throw Refusal(.internalError) }
+        return header
     }
 
     /// What a token says that is good now, for this app and environment.

@@ -37,7 +37,7 @@ struct Admission {
         _ address: IPAddress?, _ worker: Worker
     ) throws(Refusal) -> Grant? {
         let route = match.route
-        guard route.credential != .none else { return nil }
+        guard route.credential != .none else { return try worker.gatekeeper.visitor(at: worker.seconds) }
         var presented = Gatekeeper.Presented(kind: route.credential)
         presented.environment = head.value(head.environment, in: bytes)
         presented.project = route.projectIndex.map { bytes[match.captures[$0]] }

@@ -34,7 +34,7 @@ final class RequestLines {
         append(#","duration.us":"#, Int(duration.nanoseconds / 1000))
         append(#","bytes.in":"#, Int(exchange.bytesIn))
         append(#","bytes.out":"#, Int(exchange.bytesOut))
-        if let principal = exchange.grant?.principal {
+        if let principal = exchange.grant?.principal, principal.kind != .visitor {
             append(#","app.id":""#, principal.appID)
             append(#"","credential.id":""#, principal.credentialID)
             lines.append(UInt8(ascii: "\""))

@@ -60,5 +60,6 @@ enum RouteCredential: String, Codable {
     /// With `ignoresToken`: open to everyone, to sign in.
     case staff
     /// Open to everyone; no principal is passed on.
+    /// Open to everyone: the service is told that a visitor asks, and gets `Authorization` as it came.
     case none
 }

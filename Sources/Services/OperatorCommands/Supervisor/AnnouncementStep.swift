@@ -54,6 +54,7 @@ struct AnnouncementStep: Service {
 
     private func setAddresses(_ connection: inout Connection) {
         connection.url = publicURL
+        connection.oidcIssuer = plan.issuer(of: connection.appId)
         connection.databaseURL = superuserURL.withValue { $0 }
         connection.services = Dictionary(uniqueKeysWithValues: plan.entries.map { ($0.name, $0.address) })
         connection.internalServices = Dictionary(uniqueKeysWithValues: plan.entries.map { ($0.name, $0.internalAddress) })

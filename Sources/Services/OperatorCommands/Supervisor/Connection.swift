@@ -12,6 +12,8 @@ struct Connection: Codable, Sendable {
     var testAppKey: String
     var ingestKey: String
     var evaluationKey: String
+    /// Where other applications let users of the first app sign in (OpenID Connect Discovery 1.0); nil in files of older versions.
+    var oidcIssuer: String?
     var staffUser: String
     var staffPassword: String
     /// As superuser of the cluster.

@@ -63,7 +63,7 @@ struct LocalServer {
     }
 
     /// The address to call on this machine.
-    private static func publicURL(_ environment: [String: String], port: Int) -> String {
+    static func publicURL(_ environment: [String: String], port: Int) -> String {
         let scheme = environment["MARTLET_GATEWAY_TLS_CERTIFICATE"] == nil ? "http" : "https"
         let host = environment["MARTLET_HOST"] ?? "127.0.0.1"
         let isAny = host == "0.0.0.0" || host == "::"

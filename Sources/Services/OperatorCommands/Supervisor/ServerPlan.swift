@@ -1,4 +1,6 @@
+import AuthService
 import Foundation
+import MartletAPI
 import NIOCore
 
 /// Which processes a server on one machine consists of, where each listens, and with which environment.
@@ -51,6 +53,7 @@ struct ServerPlan: Sendable {
                     environment["MARTLET_SERVICES_" + service.uppercased()] = "http://127.0.0.1:\(ports[2 * other])"
                 }
                 environment["MARTLET_PUBLIC_URL"] = inherited["MARTLET_PUBLIC_URL"] ?? "http://\(publicHost == "0.0.0.0" ? "127.0.0.1" : publicHost):\(publicPort)"
+                environment["MARTLET_PUBLIC_URL"] = inherited["MARTLET_PUBLIC_URL"] ?? LocalServer.publicURL(inherited, port: publicPort)
             }
             let socket = state.appending(path: "run/\(name).sock").path
             if (try? SocketAddress(unixDomainSocketPath: socket)) != nil { environment["MARTLET_HTTP_SOCKET"] = socket }
@@ -76,6 +79,11 @@ struct ServerPlan: Sendable {
             entry.environment["MARTLET_INTERNAL_PORT"] = String(entry.internalPort)
             return entry
         }
+    }
+
+    /// The address of an app's OIDC provider, as the auth service calls itself.
+    func issuer(of appID: String) -> String? {
+        entries.first { $0.name == AuthService.name }?.environment["MARTLET_PUBLIC_URL"].map { Issuer.url(publicURL: $0, appID, .live) }
     }
 
     private static let passedOn: Set<String> = ["MARTLET_LOG_LEVEL"]

@@ -7,45 +7,20 @@ import MartletHTTP
 /// `POST /auth/login` with `userName` or `email`, `password`, and `device` if wanted; 200, signed in.
 ///
 /// Who has a second factor also sends `code`, of the authenticator app or a recovery code; without one the answer to a right password is
-/// 401 `second-factor-required`.
-/// The refusal is the same, and takes as long, whether the account does not exist, is disabled, has no password or another one.
+/// 401 `second-factor-required`. All other refusals are one.
 struct LogIn: Endpoint {
-    let users: UserStore
-    let sessions: SessionStore
-    let attempts: AttemptStore
-    let hasher: PasswordHasher
-    let secondFactor: SecondFactorCheck
+    let byPassword: PasswordSignIn
     let signIns: SignIns
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.userSpace
         let fields = try await BodyFields(request, ["userName", "email", "password", "code", "device"])
-        let identity = try identity(fields)
-        let password = Secret(try fields.requiredString("password"))
-        let code = try fields.string("code")
+        let attempt = PasswordSignIn.Attempt(
+            identity: try identity(fields), password: Secret(try fields.requiredString("password")), code: try fields.string("code"),
+            address: try context.clientAddress(of: request))
         let session = NewSession(device: try fields.device())
-
-        let account = AttemptStore.Limit.account(identity.text, in: space)
-        let address = try context.clientAddress(of: request).map { AttemptStore.Limit.address($0, in: space) }
-        // An address that has to wait does not count against the account.
-        let limits = [address, account].compactMap(\.self)
-        let (found, matches) = try await attempts.counting(limits) {
-            let found = try await users.account(identity, in: space)
-            return (found, try await hasher.verify(password, against: found?.passwordHash))
-        }
-        guard matches, let found, !found.isDisabled else { throw HTTPProblem(.signInFailed) }
-        do {
-            try await secondFactor.pass(code, of: found.id, in: space)
-        } catch let problem as HTTPProblem where problem.code == .secondFactorRequired {
-            // The password was right, and no code was looked at.
-            try await attempts.takeBack(limits)
-            throw problem
-        }
-        guard let user = try await sessions.create(session, of: found) else {
-            throw HTTPProblem(.signInFailed)
-        }
-        try await attempts.succeed(account: account, address: address)
-        return try signIns.answer(session.id, userID: found.id, user: user, in: space)
+        let (userID, user) = try await byPassword.signIn(attempt, session: session, in: space)
+        return try signIns.answer(session.id, userID: userID, user: user, in: space)
     }
 
     private func identity(_ fields: BodyFields) throws -> UserIdentity {

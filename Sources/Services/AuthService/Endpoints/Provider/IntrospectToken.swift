@@ -1,0 +1,61 @@
+import Foundation
+import Hummingbird
+import MartletHTTP
+
+/// `POST /oidc/{app}/introspect` (RFC 7662): whether a token of the asking client is good, and what for. Confidential clients only.
+///
+/// Tokens of others are as inactive as those that never were.
+struct IntrospectToken: ProviderEndpoint {
+    let issuers: Issuers
+    let authentication: ClientAuthentication
+    let clientTokens: ClientTokens
+
+    func respond(to request: Request, _ context: ServiceContext, _ issuer: Issuer) async throws -> Response {
+        let fields = try await FormFields(body: request)
+        let client = try await authentication.client(request, fields, in: issuer.space)
+        guard client.isConfidential else { throw OAuthError(.invalidClient, "A public client cannot ask this: it cannot prove who it is.") }
+        guard let token = fields["token"] else { throw OAuthError(.invalidRequest, "token is required.") }
+        var found = try await clientTokens.access(token, in: issuer.space)
+        if found == nil { found = try await clientTokens.refresh(token, in: issuer.space) }
+        guard let found, found.open.client == client.id else { return try Response.encoding(["active": false]).notStored }
+        return try Response.encoding(Answer(found, issuer)).notStored
+    }
+
+    /// RFC 7662 §2.2.
+    private struct Answer: Encodable {
+        var active = true
+        var scope: String
+        var client: String
+        var userName: String?
+        var tokenType: String?
+        var expires: Int64
+        var subject: String
+        var audience: String
+        var issuer: String
+        var session: String
+
+        init(_ found: ClientTokens.Found, _ issuer: Issuer) {
+            scope = found.open.session.scopes.list
+            client = found.open.client.uuidString.lowercased()
+            userName = found.open.session.scopes.contains(.profile) ? found.open.userName : nil
+            tokenType = found.kind == .access ? "Bearer" : nil
+            expires = found.expires
+            subject = found.open.session.userID.uuidString.lowercased()
+            audience = client
+            self.issuer = issuer.url
+            session = found.open.session.id.uuidString.lowercased()
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case active, scope
+            case client = "client_id"
+            case userName = "username"
+            case tokenType = "token_type"
+            case expires = "exp"
+            case subject = "sub"
+            case audience = "aud"
+            case issuer = "iss"
+            case session = "sid"
+        }
+    }
+}

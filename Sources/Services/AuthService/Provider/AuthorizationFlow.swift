@@ -1,0 +1,81 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+
+/// What a person goes through between a client's question and the answer to it: signing in, allowing, going back.
+struct AuthorizationFlow: Sendable {
+    let issuers: Issuers
+    let clients: ClientStore
+    let codes: AuthorizationCodeStore
+    let grants: GrantStore
+    let browsers: Browsers
+
+    /// Reads the request out of the query and hands it on; what is wrong with it becomes a page, or goes back to the client.
+    func answer(
+        _ request: Request, _ context: ServiceContext, _ body: (AuthorizationRequest, Issuer) async throws -> Response
+    ) async throws -> Response {
+        let issuer = try issuers.issuer(context)
+        do {
+            return try await body(try await AuthorizationRequest(query: request.uri.query ?? "", of: clients, in: issuer.space), issuer)
+        } catch let refusal as AuthorizationRequest.Refusal {
+            guard let target = refusal.target else { return ProviderPages.failure(refusal.error) }
+            return Self.sendBack(refusal.error, target.redirectURI, state: target.state, issuer)
+        } catch let error as OAuthError {
+            return ProviderPages.failure(error)
+        }
+    }
+
+    func showLogIn(
+        _ asked: AuthorizationRequest, _ request: Request, _ issuer: Issuer, name: String? = nil, asksForCode: Bool = false, message: String? = nil,
+        status: HTTPResponse.Status = .ok
+    ) -> Response {
+        let secret = browsers.formSecret(request, issuer)
+        let token = browsers.formToken(.logIn, secret: secret.value, session: nil, query: asked.query, issuer)
+        var response = ProviderPages.logIn(
+            asked, issuer, token: token, name: name ?? asked.loginHint ?? "", asksForCode: asksForCode, message: message, status: status)
+        if let cookie = secret.new { response.setCookie(cookie) }
+        return response
+    }
+
+    /// Goes on with a user who is signed in: asks them, unless they have allowed it before, and sends the browser back.
+    func goOn(_ asked: AuthorizationRequest, _ request: Request, as browser: ClientSessionStore.Browser, _ issuer: Issuer) async throws -> Response {
+        let mayGoByMemory = RedirectURI.isExclusive(asked.redirectURI) && !asked.prompts.contains(.consent)
+        if mayGoByMemory, try await grants.covers(asked.scopes, of: browser.userID, to: asked.client.id) {
+            return try await sendCode(asked, browser, issuer)
+        }
+        if asked.prompts.contains(.none) { return Self.sendBack(OAuthError(.consentRequired, "The user has to be asked."), asked, issuer) }
+        let secret = browsers.formSecret(request, issuer)
+        let token = browsers.formToken(.consent, secret: secret.value, session: browser.session, query: asked.query, issuer)
+        var response = ProviderPages.consent(asked, issuer, token: token, userName: browser.userName)
+        if let cookie = secret.new { response.setCookie(cookie) }
+        return response
+    }
+
+    func sendCode(_ asked: AuthorizationRequest, _ browser: ClientSessionStore.Browser, _ issuer: Issuer) async throws -> Response {
+        let code = try await codes.create(
+            Authorization(
+                client: asked.client.id, browserSession: browser.session, redirectURI: asked.redirectURI, challenge: asked.challenge,
+                scopes: asked.scopes, nonce: asked.nonce))
+        guard let code else { throw HTTPProblem(.tooManyRequests, headers: [.retryAfter: "\(AuthorizationCodeStore.lifetimeInSeconds)"]) }
+        return Self.sendBack([("code", code)], asked.redirectURI, state: asked.state, issuer)
+    }
+
+    static func sendBack(_ error: OAuthError, _ asked: AuthorizationRequest, _ issuer: Issuer) -> Response {
+        sendBack(error, asked.redirectURI, state: asked.state, issuer)
+    }
+
+    private static func sendBack(_ error: OAuthError, _ redirectURI: String, state: String?, _ issuer: Issuer) -> Response {
+        sendBack([("error", error.code.rawValue), ("error_description", error.description)], redirectURI, state: state, issuer)
+    }
+
+    /// With `iss`, so that a client of several providers knows who answers (RFC 9207).
+    private static func sendBack(_ parameters: [(name: String, value: String)], _ redirectURI: String, state: String?, _ issuer: Issuer) -> Response {
+        let all = parameters + (state.map { [("state", $0)] } ?? []) + [("iss", issuer.url)]
+        // 303: a form that was posted is not posted to the client (RFC 9700 §4.12).
+        return Response(
+            status: .seeOther,
+            headers: [.location: RedirectURI.adding(all, to: redirectURI), .cacheControl: "no-store", .referrerPolicy: "no-referrer"])
+    }
+}

@@ -1,0 +1,32 @@
+import MartletPostgres
+
+/// What the endpoints of the OIDC provider are made of.
+struct Provider: Sendable {
+    let issuers: Issuers
+    let clients: ClientStore
+    let codes: AuthorizationCodeStore
+    let grants: GrantStore
+    let clientSessions: ClientSessionStore
+    let authentication: ClientAuthentication
+    let tokens: ProviderTokens
+    let flow: AuthorizationFlow
+
+    init(postgres: PostgresClient, feed: KeyRingFeed, keys: ServerKeys, publicURL: String) {
+        issuers = Issuers(feed: feed, publicURL: publicURL)
+        clients = ClientStore(postgres: postgres)
+        codes = AuthorizationCodeStore(postgres: postgres)
+        grants = GrantStore(postgres: postgres)
+        clientSessions = ClientSessionStore(postgres: postgres)
+        authentication = ClientAuthentication(clients: clients)
+        tokens = ProviderTokens(key: keys.providerTokens)
+        flow = AuthorizationFlow(
+            issuers: issuers, clients: clients, codes: codes, grants: grants,
+            browsers: Browsers(sessions: clientSessions, tokens: tokens, formKey: keys.providerForms))
+    }
+
+    private var clientTokens: ClientTokens { ClientTokens(tokens: tokens, sessions: clientSessions) }
+
+    var readUserInfo: ReadUserInfo { ReadUserInfo(issuers: issuers, clientTokens: clientTokens) }
+    var introspectToken: IntrospectToken { IntrospectToken(issuers: issuers, authentication: authentication, clientTokens: clientTokens) }
+    var revokeToken: RevokeToken { RevokeToken(issuers: issuers, authentication: authentication, tokens: tokens, clientSessions: clientSessions) }
+}

@@ -1,0 +1,106 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletHTTP
+
+/// The provider's pages: no scripts, nothing from elsewhere, in no frame, kept by nobody.
+enum ProviderPages {
+    /// - Parameters:
+    ///   - name: what is in its field at first.
+    ///   - message: why it is shown again.
+    static func logIn(
+        _ request: AuthorizationRequest, _ issuer: Issuer, token: String, name: String, asksForCode: Bool = false, message: String? = nil,
+        status: HTTPResponse.Status = .ok
+    ) -> Response {
+        let code: HTML = """
+            <label for="code">Code of your authenticator app, or a recovery code</label>
+            <input id="code" name="code" autocomplete="one-time-code" autocapitalize="none" maxlength="64" required>
+            """
+        let content: HTML = """
+            <h1>Sign in to \(issuer.appName)</h1>
+            <p>to go on to <strong>\(request.client.name)</strong></p>
+            \(message.map { "<p class=\"message\" role=\"alert\">\($0)</p>" as HTML })
+            <form method="post" action="login?\(request.query)">
+            <input type="hidden" name="form_token" value="\(token)">
+            <label for="name">User name or e-mail address</label>
+            <input id="name" name="name" value="\(name)" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="254" required>
+            <label for="password">Password</label>
+            <input id="password" name="password" type="password" autocomplete="current-password" maxlength="1000" required>
+            \(asksForCode ? code : nil)
+            <button>Sign in</button>
+            </form>
+            """
+        return page("Sign in", content, redirectURI: request.redirectURI, status: status)
+    }
+
+    static func consent(_ request: AuthorizationRequest, _ issuer: Issuer, token: String, userName: String) -> Response {
+        let scopes = HTML.joined(request.scopes.map { "<li>\($0.label)</li>" })
+        let content: HTML = """
+            <h1>\(request.client.name)</h1>
+            <p>asks you, <strong>\(userName)</strong> of \(issuer.appName), to let it</p>
+            <ul>\(scopes)</ul>
+            <form method="post" action="consent?\(request.query)">
+            <input type="hidden" name="form_token" value="\(token)">
+            <button name="decision" value="allow">Allow</button>
+            <button name="decision" value="deny" class="second">Cancel</button>
+            </form>
+            <p><a href="authorize?\(request.queryForAnotherUser)">Use another account</a></p>
+            """
+        return page("Allow access", content, redirectURI: request.redirectURI)
+    }
+
+    /// For what cannot be told to the client, as nobody knows who that is.
+    static func failure(_ error: OAuthError) -> Response {
+        let content: HTML = "<h1>This does not work</h1><p>\(error.description)</p><p><code>\(error.code.rawValue)</code></p>"
+        return page("This does not work", content, status: .badRequest)
+    }
+
+    private static func page(_ title: String, _ content: HTML, redirectURI: String? = nil, status: HTTPResponse.Status = .ok) -> Response {
+        let page: HTML = """
+            <!DOCTYPE html>
+            <html lang="en">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <title>\(title)</title>
+            <style>\(style)</style>
+            </head>
+            <body><main>
+            \(content)
+            </main></body>
+            </html>
+
+            """
+        // Browsers hold redirects after a form to `form-action`, too.
+        let policy = "default-src 'none'; style-src '\(styleHash)'; form-action 'self'\(redirectURI.map { " " + source(of: $0) } ?? ""); "
+            + "frame-ancestors 'none'; base-uri 'none'"
+        return Response(
+            status: status,
+            headers: [
+                .contentType: "text/html; charset=utf-8", .cacheControl: "no-store", .contentSecurityPolicy: policy,
+                .xContentTypeOptions: "nosniff", .frameOptions: "DENY", .referrerPolicy: "no-referrer",
+            ],
+            body: .init(byteBuffer: ByteBuffer(string: page.text)))
+    }
+
+    /// Scheme, host and port of a redirect URI that a client has; the scheme alone for one of its own.
+    private static func source(of redirectURI: String) -> String {
+        guard let end = redirectURI.range(of: "://")?.upperBound, redirectURI.hasPrefix("http") else { return redirectURI.prefix { $0 != ":" } + ":" }
+        return redirectURI[..<end] + redirectURI[end...].prefix { $0 != "/" && $0 != "?" }
+    }
+
+    private static let style: HTML = """
+        :root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:0}main{max-width:22rem;margin:10vh auto;padding:0 1rem}\
+        h1{font-size:1.4rem;margin:0}label{display:block;margin:1rem 0 .2rem}input{box-sizing:border-box;width:100%;padding:.6rem;font:inherit}\
+        button{width:100%;margin-top:1rem;padding:.7rem;font:inherit;border:0;border-radius:.4rem;background:#1a5fb4;color:#fff}\
+        .second{background:#5e5c64}.message{color:#c01c28}
+        """
+
+    private static let styleHash = "sha256-" + Data(SHA256.hash(data: Data(style.text.utf8))).base64EncodedString()
+}
+
+extension HTTPField.Name {
+    fileprivate static let frameOptions = HTTPField.Name("X-Frame-Options")!
+    static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
+}

@@ -1,0 +1,32 @@
+/// What a client may ask for (OpenID Connect Core 1.0 §5.4, §11).
+enum ProviderScope: String, Sendable, CaseIterable {
+    case openID = "openid"
+    case profile
+    case email
+    case offlineAccess = "offline_access"
+
+    /// What the user allows with it, in their words.
+    var label: String {
+        switch self {
+        case .openID: "know who you are by an id"
+        case .profile: "see your user name and your name"
+        case .email: "see your e-mail address"
+        case .offlineAccess: "keep this access when you are away"
+        }
+    }
+}
+
+extension [ProviderScope] {
+    /// Those of a list with blanks between (RFC 6749 §3.3) that we know, each once, in our order.
+    init(list: String) {
+        let wanted = Set(list.split(separator: " ").map(String.init))
+        self = ProviderScope.allCases.filter { wanted.contains($0.rawValue) }
+    }
+
+    init(names: [String]) {
+        self = ProviderScope.allCases.filter { names.contains($0.rawValue) }
+    }
+
+    var names: [String] { map(\.rawValue) }
+    var list: String { names.joined(separator: " ") }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletPostgres
+
+/// Another application in which users of an app may sign in (RFC 6749 §2).
+struct OAuthClient: Sendable {
+    var id: UUID
+    var name: String
+    var redirectURIs: [RedirectURI]
+    /// What it may ask for.
+    var scopes: [ProviderScope]
+    /// SHA-256 in hexadecimal digits; nil: a public client.
+    var secretDigest: String?
+
+    var isConfidential: Bool { secretDigest != nil }
+}
+
+/// What the app's server says of a client.
+struct ClientDescription: Sendable {
+    var name: String
+    var redirectURIs: [RedirectURI]
+    var scopes: [ProviderScope]
+}
+
+/// The clients of an app's OIDC provider. To the app's server they are handed out as JSON objects.
+struct ClientStore: Sendable {
+    static let maximumPerSpace = 200
+
+    let postgres: PostgresClient
+
+    /// - Parameter secretDigest: nil for a public client.
+    /// - Returns: nil when there are too many.
+    func create(_ client: ClientDescription, secretDigest: String?, in space: UserSpace) async throws -> String? {
+        let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
+        return try await postgres.query(
+            """
+            INSERT INTO auth.clients AS c (id, app_id, environment, name, redirect_uris, scopes, secret_sha256)
+            SELECT \(id), \(space.appID), \(space.environment.rawValue), \(client.name), \(client.redirectURIs.map(\.text)), \(client.scopes.names),
+                \(secretDigest)
+            WHERE (SELECT count(*) FROM auth.clients AS c WHERE \(Self.isIn(space))) < \(Int64(Self.maximumPerSpace))
+            RETURNING \(Self.json)
+            """
+        ).first?.decode(0)
+    }
+
+    /// All of them, the oldest first.
+    func list(in space: UserSpace) async throws -> [String] {
+        try await postgres.query(
+            "SELECT \(Self.json) FROM auth.clients AS c WHERE \(Self.isIn(space)) ORDER BY id LIMIT \(Int64(Self.maximumPerSpace))"
+        ).map { try $0.decode(0) }
+    }
+
+    func read(_ id: UUID, in space: UserSpace) async throws -> String? {
+        try await postgres.query("SELECT \(Self.json) FROM auth.clients AS c WHERE id = \(id) AND \(Self.isIn(space))").first?.decode(0)
+    }
+
+    /// Scopes that it may not ask for any more are gone from its tokens at once, too.
+    func change(_ id: UUID, _ client: ClientDescription, in space: UserSpace) async throws -> String? {
+        try await postgres.query(
+            """
+            UPDATE auth.clients AS c
+            SET name = \(client.name), redirect_uris = \(client.redirectURIs.map(\.text)), scopes = \(client.scopes.names), updated = now()
+            WHERE id = \(id) AND \(Self.isIn(space)) RETURNING \(Self.json)
+            """
+        ).first?.decode(0)
+    }
+
+    enum SecretChange: Sendable {
+        case changed(String)
+        case isPublic
+        case notFound
+    }
+
+    /// The old secret is refused from now on.
+    func changeSecret(_ id: UUID, digest: String, in space: UserSpace) async throws -> SecretChange {
+        let row = try await postgres.query(
+            """
+            UPDATE auth.clients AS c
+            SET secret_sha256 = CASE WHEN secret_sha256 IS NULL THEN NULL ELSE \(digest) END, updated = now()
+            WHERE id = \(id) AND \(Self.isIn(space)) RETURNING \(Self.json), secret_sha256 IS NOT NULL
+            """
+        ).first
+        guard let row else { return .notFound }
+        return try row.decode(1) ? .changed(try row.decode(0)) : .isPublic
+    }
+
+    /// Deletes a client with all that users allowed it; its sessions end.
+    func delete(_ id: UUID, in space: UserSpace) async throws -> Bool {
+        try await postgres.withTransaction { transaction in
+            // Its lock lets no further session begin.
+            let found = try await transaction.query("SELECT FROM auth.clients AS c WHERE id = \(id) AND \(Self.isIn(space)) FOR UPDATE")
+            guard !found.isEmpty else { return false }
+            try await transaction.execute(
+                """
+                UPDATE auth.sessions SET revoked = now()
+                WHERE revoked IS NULL AND id IN (SELECT session_id FROM auth.client_sessions WHERE client_id = \(id))
+                """)
+            try await transaction.execute("DELETE FROM auth.clients WHERE id = \(id)")
+            return true
+        }
+    }
+
+    func find(_ id: UUID, in space: UserSpace) async throws -> OAuthClient? {
+        try await postgres.query(
+            "SELECT id, name, redirect_uris, scopes, secret_sha256 FROM auth.clients AS c WHERE id = \(id) AND \(Self.isIn(space))"
+        ).first.map { row in
+            OAuthClient(
+                id: try row.decode(0), name: try row.decode(1), redirectURIs: try row.decode(2, as: [String].self).map(RedirectURI.init(of:)),
+                scopes: [ProviderScope](names: try row.decode(3)), secretDigest: try row.decode(4))
+        }
+    }
+
+    private static func isIn(_ space: UserSpace) -> PostgresQuery {
+        "c.app_id = \(space.appID) AND c.environment = \(space.environment.rawValue)"
+    }
+
+    /// Of the row `c`.
+    private static let json: PostgresQuery = """
+        jsonb_build_object(
+            'id', c.id, 'name', c.name, 'type', CASE WHEN c.secret_sha256 IS NULL THEN 'public' ELSE 'confidential' END,
+            'redirectUris', c.redirect_uris, 'scopes', c.scopes, 'created', \(UserStore.time("c.created")),
+            'updated', \(UserStore.time("c.updated")))::text
+        """
+}

@@ -1,0 +1,60 @@
+import Foundation
+import MartletPostgres
+
+/// What users have allowed clients.
+struct GrantStore: Sendable {
+    let postgres: PostgresClient
+
+    /// Whether the user has allowed all of it before.
+    func covers(_ scopes: [ProviderScope], of user: UUID, to client: UUID) async throws -> Bool {
+        try await !postgres.query(
+            "SELECT FROM auth.grants WHERE user_id = \(user) AND client_id = \(client) AND scopes @> \(scopes.names)"
+        ).isEmpty
+    }
+
+    /// Adds to what the user has allowed.
+    func remember(_ scopes: [ProviderScope], of user: UUID, to client: UUID) async throws {
+        try await postgres.execute(
+            """
+            INSERT INTO auth.grants AS g (user_id, client_id, scopes) VALUES (\(user), \(client), \(scopes.names))
+            ON CONFLICT (user_id, client_id) DO UPDATE
+            SET scopes = ARRAY(SELECT DISTINCT unnest(g.scopes || excluded.scopes) ORDER BY 1), updated = now()
+            """)
+    }
+
+    /// JSON objects, the newest first.
+    func list(of user: UUID, in space: UserSpace) async throws -> [String] {
+        try await postgres.query(
+            """
+            SELECT jsonb_build_object(
+                'client', c.id, 'name', c.name, 'scopes', g.scopes, 'created', \(UserStore.time("g.created")),
+                'updated', \(UserStore.time("g.updated")))::text
+            FROM auth.grants AS g JOIN auth.clients AS c ON c.id = g.client_id JOIN auth.users AS u ON u.id = g.user_id
+            WHERE g.user_id = \(user) AND \(UserStore.isIn(space)) ORDER BY g.created DESC, c.id LIMIT \(Int64(ClientStore.maximumPerSpace))
+            """
+        ).map { try $0.decode(0) }
+    }
+
+    /// Takes all of it back: the user's sessions in the client end, its codes are worth nothing.
+    func remove(of user: UUID, to client: UUID, in space: UserSpace) async throws -> Bool {
+        try await postgres.withTransaction { transaction in
+            let count = try await transaction.execute(
+                """
+                DELETE FROM auth.grants AS g USING auth.users AS u
+                WHERE g.user_id = \(user) AND g.client_id = \(client) AND u.id = g.user_id AND \(UserStore.isIn(space))
+                """)
+            guard count > 0 else { return false }
+            try await transaction.execute(
+                """
+                DELETE FROM auth.authorization_codes AS c USING auth.sessions AS b
+                WHERE c.client_id = \(client) AND b.id = c.browser_session_id AND b.user_id = \(user)
+                """)
+            try await transaction.execute(
+                """
+                UPDATE auth.sessions AS s SET revoked = now() FROM auth.client_sessions AS c
+                WHERE c.client_id = \(client) AND s.id = c.session_id AND s.user_id = \(user) AND s.revoked IS NULL
+                """)
+            return true
+        }
+    }
+}

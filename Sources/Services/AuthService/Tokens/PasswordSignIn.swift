@@ -1,0 +1,50 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// Signs in by name, password and, where the user has one, second factor.
+///
+/// The refusal is the same, and takes as long, whether the account does not exist, is disabled, has no password or another one.
+struct PasswordSignIn: Sendable {
+    let users: UserStore
+    let sessions: SessionStore
+    let attempts: AttemptStore
+    let hasher: PasswordHasher
+    let secondFactor: SecondFactorCheck
+
+    struct Attempt: Sendable {
+        var identity: UserIdentity
+        var password: Secret
+        /// Of the second factor.
+        var code: String?
+        /// What counts as one client; nil: the app's own server.
+        var address: String?
+    }
+
+    /// - Returns: the user's id and the user as they see themselves.
+    /// - Throws: `sign-in-failed`, `second-factor-required`, `too-many-requests`.
+    func signIn(_ attempt: Attempt, session: NewSession, in space: UserSpace) async throws -> (userID: UUID, user: String) {
+        let account = AttemptStore.Limit.account(attempt.identity.text, in: space)
+        let address = attempt.address.map { AttemptStore.Limit.address($0, in: space) }
+        // An address that has to wait does not count against the account.
+        let limits = [address, account].compactMap(\.self)
+        let (found, matches) = try await attempts.counting(limits) {
+            let found = try await users.account(attempt.identity, in: space)
+            return (found, try await hasher.verify(attempt.password, against: found?.passwordHash))
+        }
+        guard matches, let found, !found.isDisabled else { throw HTTPProblem(.signInFailed) }
+        do {
+            try await secondFactor.pass(attempt.code, of: found.id, in: space)
+        } catch let problem as HTTPProblem where problem.code == .secondFactorRequired {
+            // The password was right, and no code was looked at.
+            try await attempts.takeBack(limits)
+            throw problem
+        }
+        guard let user = try await sessions.create(session, of: found) else {
+            throw HTTPProblem(.signInFailed)
+        }
+        try await attempts.succeed(account: account, address: address)
+        return (found.id, user)
+    }
+}

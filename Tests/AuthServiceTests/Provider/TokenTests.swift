@@ -1,0 +1,356 @@
+import Crypto
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import AuthService
+
+@Suite struct TokenTests {
+    @Test func `A code becomes tokens, and the ID token says what it should`() async throws {
+        try await TestProvider.run { provider async throws in
+            let anna = try await provider.users.signUp()
+            let before = Int64(Date().timeIntervalSince1970)
+            let answer = try await provider.exchange(try await provider.code())
+            #expect(answer.status == 200 && answer.header("cache-control") == "no-store", "\(answer)")
+            #expect(answer.string("token_type") == "Bearer" && answer["expires_in"] == "900" && answer.string("scope") == "openid profile email offline_access")
+            let tokens = try ProviderAnswer(answer)
+            let token = try await verified(try #require(tokens.id), provider)
+            #expect(token.iss == provider.issuer && token.sub == anna.userID && token.aud == provider.client.id && token.nonce == "n-1")
+            #expect(token.at_hash == IDToken.hash(tokens.access) && token.exp == token.iat + 900 && token.iat >= before)
+            #expect((before - 1...token.iat).contains(token.auth_time))
+            let list = try await provider.users.send("GET", "sessions", as: anna)
+            #expect(list.text.contains(#""device": "Calendar""#) && list.text.contains(token.sid), "\(list)")
+
+            let refreshed = try ProviderAnswer(try await provider.refresh(try #require(tokens.refresh)))
+            let second = try await verified(try #require(refreshed.id), provider)
+            #expect(second.sub == token.sub && second.auth_time == token.auth_time && second.nonce == nil && second.sid == token.sid)
+            #expect(second.at_hash == IDToken.hash(refreshed.access) && refreshed.refresh != tokens.refresh)
+        }
+    }
+
+    @Test func `Less is asked for, less is given`() async throws {
+        try await TestProvider.run { provider async throws in
+            _ = try await provider.users.signUp()
+            let plain = try await provider.tokens(["scope": "openid"])
+            #expect(plain.refresh == nil && plain.id != nil)
+            let info = try await provider.userInfo(plain.access)
+            #expect(info.status == 200 && info["preferred_username"] == nil && info["email"] == nil && info["sub"] != nil, "\(info)")
+            let noID = try await provider.tokens(["scope": "email"])
+            #expect(noID.id == nil && noID.refresh == nil)
+            #expect(try await provider.userInfo(noID.access).isOAuthError("insufficient_scope", status: 403))
+            let small = provider.with(try await TestProvider.makeClient(provider.users, name: "Small", scopes: ["openid", "profile"]))
+            let code = try await small.code()
+            #expect(try await small.exchange(code).string("scope") == "openid profile")
+        }
+    }
+
+    @Test func `A code goes with its client, its address and its verifier, for a minute`() async throws {
+        try await TestProvider.run { provider async throws in
+            _ = try await provider.users.signUp()
+            let code = try await provider.code()
+            let other = provider.with(try await TestProvider.makeClient(provider.users, name: "Other"))
+            #expect(try await other.exchange(code).isOAuthError("invalid_grant"))
+            for changes in [
+                ["redirect_uri": "https://calendar.example/"], ["code_verifier": String(TestProvider.verifier.reversed())], ["code_verifier": TestProvider.challenge],
+                ["code": code + "x"], ["code": "x"],
+            ] {
+                #expect(try await provider.exchange(code, changes).isOAuthError("invalid_grant"), "\(changes)")
+            }
+            for missing in ["code", "redirect_uri", "code_verifier"] {
+                #expect(try await provider.exchange(code, [missing: ""]).isOAuthError("invalid_request"), "\(missing)")
+            }
+            #expect(try await provider.users.count("SELECT count(*) FROM auth.client_sessions") == 0)
+            try await provider.users.auth.postgres.execute("UPDATE auth.authorization_codes SET expires = now() - interval '1 second'")
+            #expect(try await provider.exchange(code).isOAuthError("invalid_grant"))
+            try await provider.users.auth.postgres.execute("UPDATE auth.authorization_codes SET expires = now() + interval '1 minute'")
+            #expect(try await provider.exchange(code).status == 200)
+            let lifetime = try await provider.users.count("SELECT extract(epoch FROM expires - now())::int8 FROM auth.authorization_codes")
+            #expect(lifetime <= 60)
+        }
+    }
+
+    @Test func `A code that comes twice is good once, and ends what it gave`() async throws {
+        try await TestProvider.run { provider async throws in
+            _ = try await provider.users.signUp()
+            let code = try await provider.code()
+            let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
+                for _ in 0..<6 { group.addTask { try await provider.exchange(code) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(answers.filter { $0.status == 200 }.count == 1 && answers.filter { $0.isOAuthError("invalid_grant") }.count == 5, "\(answers)")
+            let tokens = try ProviderAnswer(try #require(answers.first { $0.status == 200 }))
+            #expect(try await provider.userInfo(tokens.access).isOAuthError("invalid_token", status: 401))
+            #expect(try await provider.refresh(try #require(tokens.refresh)).isOAuthError("invalid_grant"))
+            // Not by another client, to which the code tells nothing.
+            let second = try await provider.code()
+            let good = try ProviderAnswer(try await provider.exchange(second))
+            let other = provider.with(try await TestProvider.makeClient(provider.users, name: "Other"))
+            #expect(try await other.exchange(second).isOAuthError("invalid_grant"))
+            #expect(try await provider.userInfo(good.access).status == 200)
+        }
+    }
+
+    @Test func `A refresh token that comes a second time ends the session`() async throws {
+        try await TestProvider.run { provider async throws in
+            _ = try await provider.users.signUp()
+            let first = try await provider.tokens()
+            let token = try #require(first.refresh)
+            let second = try ProviderAnswer(try await provider.refresh(token))
+            // The answer was lost.
+            #expect(try ProviderAnswer(try await provider.refresh(token)).refresh == second.refresh)
+            let other = provider.with(try await TestProvider.makeClient(provider.users, name: "Other"))
+            #expect(try await other.refresh(try #require(second.refresh)).isOAuthError("invalid_grant"))
+            #expect(try await provider.post("token", ["grant_type": "refresh_token", "refresh_token": second.refresh ?? "", "scope": "openid admin"]).status == 200)
+            try await provider.users.auth.postgres.execute("UPDATE auth.sessions SET rotated = rotated - interval '11 seconds'")
+            #expect(try await provider.refresh(token).isOAuthError("invalid_grant"))
+            #expect(try await provider.userInfo(second.access).isOAuthError("invalid_token", status: 401))
+            for bad in ["", "x", "mpr_x", first.access, "mpa_" + token.dropFirst(4)] {
+                #expect(try await provider.refresh(bad).status == 400, "\(bad)")
+            }
+        }
+    }
+
+    @Test func `Clients prove who they are`() async throws {
+        try await TestProvider.run { provider async throws in
+            _ = try await provider.users.signUp()
+            let code = try await provider.code()
+            let fields = ["grant_type": "authorization_code", "code": code, "redirect_uri": provider.client.redirectURI, "code_verifier": TestProvider.verifier]
+            let form = ["content-type": "application/x-www-form-urlencoded"]
+            func basic(_ text: String) -> [String: String] { form.merging(["authorization": "Basic " + Data(text.utf8).base64EncodedString()]) { $1 } }
+            let (id, secret) = (provider.client.id, try #require(provider.client.secret))
+            let other = try await TestProvider.makeClient(provider.users, name: "Other")
+            let refused: [([String: String], [String: String])] = [
+                (form, [:]), (form, ["client_id": id]), (form, ["client_id": id, "client_secret": "x"]), (form, ["client_secret": secret]),
+                (basic("\(id):x"), [:]), (basic(id), [:]), (basic("\(id):"), [:]), (basic(":\(secret)"), [:]), (basic("\(UUID().uuidString):\(secret)"), [:]),
+                (basic("\(other.id):\(secret)"), [:]), (basic("\(id):\(other.secret ?? "")"), [:]), (basic("\(id):\(secret)"), ["client_id": other.id]),
+                (form.merging(["authorization": "Bearer \(secret)"]) { $1 }, ["client_id": id]), (form.merging(["authorization": "Basic %%%"]) { $1 }, [:]),
+            ]
+            for (headers, more) in refused {
+                for endpoint in ["token", "revoke", "introspect"] {
+                    let body = FormFields.encode(fields.merging(more) { $1 }.map { ($0.key, $0.value) })
+                    let answer = try await provider.visitor.send("POST", provider.path + "/" + endpoint, body, headers: headers)
+                    #expect(answer.isOAuthError("invalid_client", status: 401) && answer.header("www-authenticate")?.hasPrefix("Basic") == true, "\(headers) \(more): \(answer)")
+                }
+            }
+            let both = FormFields.encode(fields.merging(["client_secret": secret]) { $1 }.map { ($0.key, $0.value) })
+            #expect(try await provider.visitor.send("POST", provider.path + "/token", both, headers: basic("\(id):\(secret)")).isOAuthError("invalid_request"))
+            // A public client has no secret to send, and one that is made up does not help.
+            let open = provider.with(try await TestProvider.makeClient(provider.users, name: "Open", type: "public"))
+            var pretender = open
+            pretender.client.secret = "x"
+            let openCode = try await open.code()
+            #expect(try await pretender.exchange(openCode).isOAuthError("invalid_client", status: 401))
+            #expect(try await open.exchange(openCode).status == 200)
+            // Both ways, and an old secret.
+            #expect(try await provider.post("token", fields, basic: false).status == 200)
+            #expect(try await provider.users.master("POST", "clients/\(id)/secret").status == 200)
+            #expect(try await provider.post("introspect", ["token": "x"]).isOAuthError("invalid_client", status: 401))
+            // Nothing of the provider's errors, as they are not the client's to see: JSON, an unknown grant, none.
+            let fresh = provider.with(try await TestProvider.makeClient(provider.users, name: "Fresh"))
+            #expect(try await fresh.post("token", [:]).isOAuthError("invalid_request"))
+            for grant in ["password", "client_credentials", "implicit"] {
+                #expect(try await fresh.post("token", ["grant_type": grant]).isOAuthError("unsupported_grant_type"))
+            }
+            #expect(try await provider.visitor.send("POST", provider.path + "/token", "{}", headers: ["content-type": "application/json"]).isOAuthError("invalid_request"))
+        }
+    }
+
+    /// One kind of token in the place of another.
+    @Test func `A token opens what it is for`() async throws {
+        try await TestProvider.run { provider async throws in
+            let anna = try await provider.users.signUp()
+            let tokens = try await provider.tokens()
+            let id = try #require(tokens.id)
+            for wrong in [id, try #require(tokens.refresh), anna.access, anna.refresh, "", tokens.access + "x", "x"] {
+                let answer = try await provider.userInfo(wrong)
+                #expect(answer.isOAuthError("invalid_token", status: 401) && answer.header("www-authenticate")?.hasPrefix("Bearer") == true, "\(answer)")
+                if wrong != tokens.refresh, !wrong.isEmpty { #expect(try await provider.post("introspect", ["token": wrong])["active"] == "false") }
+            }
+            #expect(try await provider.visitor.get(provider.path + "/userinfo").isOAuthError("invalid_token", status: 401))
+            // Not of the app: as the gateway looks at them, and as its refresh.
+            let ring = try await provider.users.auth.ring(after: 0) { !$0.signingKeys.isEmpty }
+            for text in [id, tokens.access, try #require(tokens.refresh)] {
+                for key in ring.signingKeys {
+                    let verifier = try #require(AccessTokenVerifier(key))
+                    #expect(Array(text.utf8).withUnsafeBytes { verifier.token(from: $0) } == nil)
+                }
+                #expect(try await provider.users.refresh(text).isProblem(.invalidToken))
+            }
+            let verifier = try #require(ring.signingKeys.first.flatMap { AccessTokenVerifier($0) })
+            #expect(Array(anna.access.utf8).withUnsafeBytes { verifier.token(from: $0) } != nil)
+            // Of another client, of another environment.
+            var test = provider.users
+            test.environment = .test
+            #expect(try await provider.visitor.send("GET", provider.path + "-test/userinfo", headers: ["authorization": "Bearer " + tokens.access]).status == 401)
+            let other = provider.with(try await TestProvider.makeClient(provider.users, name: "Other"))
+            for token in [tokens.access, try #require(tokens.refresh)] {
+                let answer = try await other.post("introspect", ["token": token])
+                #expect(answer.status == 200 && answer.json == .object([.init("active", .bool(false))]), "\(answer)")
+                #expect(try await other.post("revoke", ["token": token]).status == 200)
+            }
+            #expect(try await provider.userInfo(tokens.access).status == 200)
+        }
+    }
+
+    @Test func `What its scopes open of a user`() async throws {
+        try await TestProvider.run { provider async throws in
+            let anna = try await provider.users.signUp(more: #","email":"anna@example.org","profile":{"name":"Anna Ö","x":1},"private":{"name":"secret"}"#)
+            let tokens = try await provider.tokens()
+            for method in ["GET", "POST"] {
+                let info = try await provider.userInfo(tokens.access, method: method)
+                #expect(info.status == 200 && info.header("cache-control") == "no-store", "\(info)")
+                #expect(info.string("sub") == anna.userID && info.string("name") == "Anna Ö" && info.string("preferred_username") == "anna")
+                #expect(info.string("email") == "anna@example.org" && info["email_verified"] == "false" && info["updated_at"] != nil && !info.text.contains("secret"))
+            }
+            let byForm = try await provider.visitor.send(
+                "POST", provider.path + "/userinfo", "access_token=" + tokens.access, headers: ["content-type": "application/x-www-form-urlencoded"])
+            #expect(byForm.status == 200)
+            let active = try await provider.post("introspect", ["token": tokens.access, "token_type_hint": "access_token"])
+            #expect(active["active"] == "true" && active.string("sub") == anna.userID && active.string("username") == "anna" && active.string("client_id") == provider.client.id)
+            #expect(active.string("iss") == provider.issuer && active.string("token_type") == "Bearer" && active["exp"] != nil, "\(active)")
+            let refresh = try await provider.post("introspect", ["token": try #require(tokens.refresh)])
+            #expect(refresh["active"] == "true" && refresh["token_type"] == nil)
+            // A public client cannot prove who it is.
+            let open = provider.with(try await TestProvider.makeClient(provider.users, name: "Open", type: "public"))
+            #expect(try await open.post("introspect", ["token": tokens.access]).isOAuthError("invalid_client", status: 401))
+            // What the client may not ask for any more, its tokens do not open.
+            let body = #"{"name":"Calendar","redirectUris":["https://calendar.example/back"],"scopes":["openid"]}"#
+            #expect(try await provider.users.master("PUT", "clients/\(provider.client.id)", body).status == 200)
+            let info = try await provider.userInfo(tokens.access)
+            #expect(info.json == .object([.init("sub", .string(anna.userID))]), "\(info)")
+            #expect(try await provider.post("introspect", ["token": try #require(tokens.refresh)])["active"] == "false")
+        }
+    }
+
+    enum End: String, CaseIterable {
+        case revokedByAccessToken, revokedByRefreshToken, grantRemoved, clientDeleted, userDisabled, userDeleted, passwordChanged, sessionEnded
+    }
+
+    @Test(arguments: End.allCases)
+    func `When it ends, its tokens are worth nothing at once`(_ end: End) async throws {
+        try await TestProvider.run { provider async throws in
+            let anna = try await provider.users.signUp()
+            let tokens = try await provider.tokens()
+            let unused = try await provider.code()
+            let (users, client, refresh) = (provider.users, provider.client.id, try #require(tokens.refresh))
+            let status =
+                switch end {
+                case .revokedByAccessToken: try await provider.post("revoke", ["token": tokens.access]).status
+                case .revokedByRefreshToken: try await provider.post("revoke", ["token": refresh, "token_type_hint": "refresh_token"]).status
+                case .grantRemoved: try await users.send("DELETE", "me/grants/\(client)", as: anna).status
+                case .clientDeleted: try await users.master("DELETE", "clients/\(client)").status
+                case .userDisabled: try await users.master("PATCH", "users/\(anna.userID)", #"{"disabled":true}"#).status
+                case .userDeleted: try await users.master("DELETE", "users/\(anna.userID)").status
+                case .passwordChanged: try await users.master("PATCH", "users/\(anna.userID)", #"{"password":"another horse"}"#).status
+                case .sessionEnded: try await users.send("DELETE", "sessions", as: anna).status
+                }
+            #expect([200, 204].contains(status), "\(status)")
+            #expect(try await provider.userInfo(tokens.access).isOAuthError("invalid_token", status: 401))
+            let refused = try await provider.refresh(refresh)
+            if end == .clientDeleted {
+                #expect(refused.isOAuthError("invalid_client", status: 401), "\(refused)")
+            } else {
+                #expect(refused.isOAuthError("invalid_grant"), "\(refused)")
+                #expect(try await provider.post("introspect", ["token": tokens.access])["active"] == "false")
+                if end != .revokedByAccessToken, end != .revokedByRefreshToken { #expect(try await provider.exchange(unused).isOAuthError("invalid_grant")) }
+            }
+            #expect(try await users.count("SELECT count(*) FROM auth.sessions AS s JOIN auth.client_sessions AS c ON c.session_id = s.id WHERE s.revoked IS NULL") == 0)
+        }
+    }
+
+    @Test func `Without offline_access tokens end with the browser's session`() async throws {
+        try await TestProvider.run { provider async throws in
+            let anna = try await provider.users.signUp()
+            let offline = try await provider.tokens()
+            var browser = provider.browser()
+            let code = try #require(try await browser.walk(provider.request(["scope": "openid"])).parameters["code"])
+            let online = try ProviderAnswer(try await provider.exchange(code))
+            #expect(try await provider.userInfo(online.access).status == 200)
+            // Signing in once more in the same browser is a new session.
+            _ = try await browser.logIn(try await browser.authorize(provider.request(["prompt": "login"])))
+            #expect(try await provider.userInfo(online.access).isOAuthError("invalid_token", status: 401))
+            #expect(try await provider.userInfo(offline.access).status == 200)
+            #expect(try await provider.users.send("GET", "me/grants", as: anna)["count"] == "1")
+        }
+    }
+
+    @Test func `A user sees what they allowed, and takes it back`() async throws {
+        try await TestProvider.run { provider async throws in
+            let anna = try await provider.users.signUp()
+            #expect(try await provider.users.send("GET", "me/grants", as: anna)["count"] == "0")
+            _ = try await provider.code(["scope": "openid"])
+            _ = try await provider.code(["scope": "openid email"])
+            let list = try await provider.users.send("GET", "me/grants", as: anna)
+            #expect(list["count"] == "1" && list.string("data.0.client") == provider.client.id && list.string("data.0.name") == "Calendar", "\(list)")
+            #expect(list["data.0.scopes"] == #"["email", "openid"]"# || list["data.0.scopes"] == #"["email","openid"]"#, "\(list)")
+            let berta = try await provider.users.signUp("berta")
+            #expect(try await provider.users.send("GET", "me/grants", as: berta)["count"] == "0")
+            #expect(try await provider.users.send("DELETE", "me/grants/\(provider.client.id)", as: berta).isProblem(.notFound))
+            #expect(try await provider.users.send("DELETE", "me/grants/x", as: anna).isProblem(.notFound))
+            #expect(try await provider.users.send("DELETE", "me/grants/\(provider.client.id)", as: anna).status == 204)
+            #expect(try await provider.users.send("DELETE", "me/grants/\(provider.client.id)", as: anna).isProblem(.notFound))
+            var browser = provider.browser()
+            let page = try await browser.logIn(try await browser.authorize(provider.request(["scope": "openid"])))
+            #expect(page.text.contains("name=\"decision\""))
+        }
+    }
+
+    @Test func `Of many sessions in one client the idlest ends`() async throws {
+        try await TestProvider.run { provider async throws in
+            _ = try await provider.users.signUp()
+            var browser = provider.browser()
+            var first: ProviderAnswer?
+            for _ in 0...ClientSessionStore.maximumPerUser {
+                let code = try #require(try await browser.walk(provider.request()).parameters["code"])
+                let tokens = try ProviderAnswer(try await provider.exchange(code))
+                first = first ?? tokens
+            }
+            #expect(try await provider.userInfo(try #require(first).access).status == 401)
+            #expect(try await provider.users.count("SELECT count(*) FROM auth.client_sessions AS c JOIN auth.sessions AS s ON s.id = c.session_id WHERE s.revoked IS NULL") == 20)
+        }
+    }
+
+    @Test func `What the provider says of itself is so`() async throws {
+        try await TestProvider.run { provider async throws in
+            let metadata = try await provider.visitor.get(provider.path + "/.well-known/openid-configuration")
+            #expect(metadata.status == 200 && metadata.string("issuer") == provider.issuer)
+            #expect(try await provider.visitor.get(provider.path + "/.well-known/oauth-authorization-server").text == metadata.text)
+            for name in ["authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri", "revocation_endpoint", "introspection_endpoint"] {
+                let address = try #require(metadata.string(name))
+                #expect(address.hasPrefix(provider.issuer + "/"))
+                let path = String(address.dropFirst("http://127.0.0.1:8080".count))
+                let answers = [try await provider.visitor.get(path), try await provider.visitor.post(path)]
+                #expect(answers.contains { $0.status != 404 }, "\(name)")
+            }
+            #expect(try await provider.visitor.get(provider.path + "/jwks")["keys.0.alg"] == #""ES256""#)
+            let test = try await provider.visitor.get(provider.path + "-test/.well-known/openid-configuration")
+            #expect(test.string("issuer") == provider.issuer + "-test")
+        }
+    }
+
+    private struct Claims: Decodable {
+        var iss, sub, aud, at_hash, sid: String
+        var nonce: String?
+        var exp, iat, auth_time: Int64
+    }
+
+    /// What an ID token says, when its signature is one of the provider's keys'.
+    private func verified(_ token: String, _ provider: TestProvider) async throws -> Claims {
+        let parts = token.split(separator: ".").map(String.init)
+        try #require(parts.count == 3)
+        let header = try JSONValue(parsing: try #require(Base64URL.decode(parts[0])))
+        #expect(header["alg"] == .string("ES256") && header["typ"] == .string("JWT"))
+        guard case .array(let keys)? = try await provider.visitor.get(provider.path + "/jwks").json?["keys"],
+            let key = keys.first(where: { $0["kid"] == header["kid"] }), case .string(let x)? = key["x"], case .string(let y)? = key["y"]
+        else { throw Trouble() }
+        let point = try #require(Base64URL.decode(x)) + (try #require(Base64URL.decode(y)))
+        let signature = try P256.Signing.ECDSASignature(rawRepresentation: try #require(Base64URL.decode(parts[2])))
+        #expect(try P256.Signing.PublicKey(rawRepresentation: point).isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8)))
+        return try JSONDecoder().decode(Claims.self, from: try #require(Base64URL.decode(parts[1])))
+    }
+
+    private struct Trouble: Error {}
+}
