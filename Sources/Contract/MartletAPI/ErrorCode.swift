@@ -49,8 +49,10 @@ public struct ErrorCode: Sendable, Hashable {
     public static let invalidToken = ErrorCode("invalid-token", 401, "The token is missing, wrong or has expired")
     public static let signInFailed = ErrorCode("sign-in-failed", 401, "Name and password do not match an account")
     public static let secondFactorRequired = ErrorCode("second-factor-required", 401, "The password is right, and a code is needed, too")
+    public static let recentSignInRequired = ErrorCode("recent-sign-in-required", 403, "The user has to sign in again first")
     public static let userNotFound = ErrorCode("user-not-found", 404, "The user does not exist")
     public static let sessionNotFound = ErrorCode("session-not-found", 404, "The session does not exist")
+    public static let passkeyNotFound = ErrorCode("passkey-not-found", 404, "The passkey does not exist")
 
     // Files
     public static let fileNotFound = ErrorCode("file-not-found", 404, "The file does not exist")
@@ -84,7 +86,7 @@ public struct ErrorCode: Sendable, Hashable {
         payloadTooLarge, uriTooLong, unsupportedMediaType,
         expectationFailed, idempotencyKeyReused, tooManyRequests, headersTooLarge, internalError, notImplemented, upstreamFailed,
         unavailable, upstreamTimeout, versionNotSupported,
-        invalidToken, signInFailed, secondFactorRequired, userNotFound, sessionNotFound,
+        invalidToken, signInFailed, secondFactorRequired, recentSignInRequired, userNotFound, sessionNotFound, passkeyNotFound,
         fileNotFound, uploadNotFound, invalidLink, rangeNotSatisfiable, imageRefused,
         cursorExpired,
         hookNotFound, deliveryNotFound, hookRefused, hookFailed,

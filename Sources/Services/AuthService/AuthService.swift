@@ -14,8 +14,8 @@ public struct AuthService: ServiceDefinition {
     public static let name = "auth"
     public static let defaultPort = 8201
 
-    private let postgres: PostgresClient
-    private let logger: Logger
+    let postgres: PostgresClient
+    let logger: Logger
     let credentials: CredentialStore
     let feed: KeyRingFeed
 
@@ -33,6 +33,7 @@ public struct AuthService: ServiceDefinition {
     let keys: ServerKeys
     /// Where clients reach the gateway, without a slash at its end.
     let publicURL: String
+    let passkeys: PasskeyStore
     let jobs: JobQueue
     private let worker: JobWorker
 
@@ -70,6 +71,7 @@ public struct AuthService: ServiceDefinition {
         revocations = RevocationFeed(postgres: postgres, logger: logger)
         completion = SignInCompletion(
             sessions: sessions, secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors), signIns: signIns)
+        passkeys = PasskeyStore(postgres: postgres)
         jobs = JobQueue(postgres: postgres, schema: Self.name)
         worker = JobWorker(queue: jobs, handlers: [], configuration: JobWorker.Configuration(), logger: logger)
     }
@@ -87,7 +89,7 @@ public struct AuthService: ServiceDefinition {
     }
 
     var apps: AppStore { AppStore(postgres: postgres) }
-    var passwordCheck: PasswordCheck { PasswordCheck(users: users, attempts: attempts, hasher: hasher) }
+    var passwordCheck: PasswordCheck { PasswordCheck(users: users, sessions: sessions, attempts: attempts, hasher: hasher) }
     var refreshSession: RefreshSession { RefreshSession(sessions: sessions, signIns: signIns, logger: logger) }
 }
 

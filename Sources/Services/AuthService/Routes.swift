@@ -15,6 +15,8 @@ extension AuthService {
         router.on(.post, "auth/logout", LogOut(sessions: sessions))
         router.on(.get, "auth/jwks", ReadSigningKeys(feed: feed))
 
+        addPasskeyRoutes(to: router)
+
         // One's own account
         router.on(.get, "auth/me", ReadMe(users: users))
         router.on(.patch, "auth/me", ChangeMe(check: passwordCheck))
@@ -32,6 +34,7 @@ extension AuthService {
 
         // Other users
         router.on(.get, "auth/users", ListUsers(users: users))
+        router.on(.post, "auth/users/import", ImportUsers(imports: ImportStore(postgres: postgres)))
         router.on(.get, "auth/users/:id", ReadUser(users: users))
         router.on(.patch, "auth/users/:id", ChangeUser(users: users, hasher: hasher))
         router.on(.delete, "auth/users/:id", DeleteUser(users: users))

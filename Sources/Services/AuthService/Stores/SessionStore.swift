@@ -23,6 +23,8 @@ struct SessionStore: Sendable {
     static let maximumPerUser = 50
     /// How long a token that was just replaced gets the same answer again.
     private static let graceInSeconds: Int64 = 10
+    /// How long signing in stands for what else would prove who somebody is.
+    static let recentInSeconds: Int64 = 600
 
     let postgres: PostgresClient
 
@@ -104,6 +106,16 @@ struct SessionStore: Sendable {
         guard content.number < newest else { return .refused }
         try await postgres.execute("UPDATE auth.sessions SET revoked = now() WHERE id = \(content.session) AND revoked IS NULL")
         return .reused(userID: userID)
+    }
+
+    /// Whether the user signed in just now, by this session.
+    func isRecent(_ session: UUID, of user: UUID) async throws -> Bool {
+        try await !postgres.query(
+            """
+            SELECT FROM auth.sessions WHERE id = \(session) AND user_id = \(user) AND revoked IS NULL
+                AND created > now() - \(Self.recentInSeconds) * interval '1 second'
+            """
+        ).isEmpty
     }
 
     /// JSON objects of the user's open sessions, the newest first.

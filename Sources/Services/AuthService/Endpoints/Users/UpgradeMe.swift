@@ -5,7 +5,7 @@ import MartletHTTP
 import MartletPostgres
 
 /// `POST /auth/me/upgrade` with `userName` or `email` or both, and `password`: an anonymous user gets what to sign in with, and keeps id,
-/// sessions and all data. 200 with the user; 409 for who has a password already.
+/// sessions and all data. 200 with the user; 409 for who is not anonymous.
 struct UpgradeMe: Endpoint {
     let users: UserStore
     let attempts: AttemptStore
@@ -19,10 +19,10 @@ struct UpgradeMe: Endpoint {
         let password = Secret(try fields.requiredString("password"))
         try PasswordPolicy.check(password, besides: [userName?.text, email?.text])
         guard let account = try await users.account(id, in: space) else { throw HTTPProblem(.userNotFound) }
-        guard account.passwordHash == nil else { throw HTTPProblem(.conflict, "This user is not anonymous.") }
+        guard account.isAnonymous else { throw HTTPProblem(.conflict, "This user is not anonymous.") }
         try await attempts.begin(context.nameLimits(of: request))
         change.passwordHash = try await hasher.hash(password)
-        guard let user = try await users.change(id, change, where: "password IS NULL", in: space) else {
+        guard let user = try await users.change(id, change, where: UserStore.isAnonymous, in: space) else {
             throw HTTPProblem(.conflict, "This user is not anonymous.")
         }
         return .json(user)
