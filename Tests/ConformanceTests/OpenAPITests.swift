@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Yams
 
-/// `docs/openapi.yaml`, the services' `Routes.swift` and `gateway/routes.json` say the same.
+/// `docs/openapi.yaml`, the services' `Routes*.swift` and `gateway/routes.json` say the same.
 ///
 /// Parameters are compared by place, not by name: the router knows one name for one place in a path.
 @Suite struct OpenAPITests {
@@ -47,9 +47,16 @@ private struct Operation {
 }
 
 private enum Repository {
+    private static let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
+
     static func text(_ path: String) throws -> String {
-        let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
-        return try String(contentsOf: root.appending(path: path), encoding: .utf8)
+        try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    /// The files directly in a folder whose names are wanted, one after the other.
+    static func texts(_ folder: String, _ isWanted: (String) -> Bool) throws -> String {
+        try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path).filter(isWanted).sorted()
+            .map { try text("\(folder)/\($0)") }.joined(separator: "\n")
     }
 }
 
@@ -79,7 +86,7 @@ private enum CodedRoutes {
     /// The `router.on(.method, "path", …)` lines but those between our own processes; `:name` becomes `{}`.
     static func read() throws -> [(upstream: String, method: String, path: String)] {
         try [("storage", "StorageService"), ("auth", "AuthService")].flatMap { upstream, folder in
-            let text = try Repository.text("Sources/Services/\(folder)/Routes.swift")
+            let text = try Repository.texts("Sources/Services/\(folder)") { $0.hasPrefix("Routes") }
             return text.matches(of: /router\.on\(\.([a-z]+), "([^"]+)"/).filter { !$0.2.hasPrefix("internal/") }.map { match in
                 (upstream, String(match.1).uppercased(), "/" + String(match.2).replacing(/:[A-Za-z]+|\*\*/, with: "{}"))
             }

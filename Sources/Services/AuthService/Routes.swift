@@ -21,7 +21,7 @@ extension AuthService {
         router.on(.get, "auth/me", ReadMe(users: users))
         router.on(.patch, "auth/me", ChangeMe(check: passwordCheck))
         router.on(.delete, "auth/me", DeleteMe(check: passwordCheck))
-        router.on(.post, "auth/me/upgrade", UpgradeMe(users: users, attempts: attempts, hasher: hasher))
+        router.on(.post, "auth/me/upgrade", UpgradeMe(check: passwordCheck))
         router.on(.put, "auth/me/password", ChangePassword(check: passwordCheck))
         router.on(.put, "auth/me/email", ChangeEmail(check: passwordCheck))
         router.on(.post, "auth/me/totp", AddSecondFactor(check: passwordCheck, secondFactors: secondFactors, apps: apps))

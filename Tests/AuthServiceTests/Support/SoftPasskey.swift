@@ -66,13 +66,14 @@ struct SoftPasskey: Sendable {
         Data(SHA256.hash(data: Data(rpID.utf8))) + [flags] + withUnsafeBytes(of: count.bigEndian) { Data($0) } + more + trailing
     }
 
-    /// What is registered: the credential's JSON.
+    /// What is registered: the credential's JSON; counts on.
     mutating func create(_ options: Answer) throws -> String {
         userHandle = try #require(Base64URL.decode(options.string("user.id") ?? ""))
         let id = attestedID ?? self.id
         let attested = Data(repeating: 7, count: 16) + [UInt8(id.count >> 8), UInt8(id.count & 255)] + id + (try publicKey ?? key.cose)
         let authData = authenticatorData(attested, flags: flags | 0x40)
         let clientData = clientData("webauthn.create", options)
+        count &+= 1
         var statement = statement ?? Data([0xa0])
         if format == "packed self" {
             statement = try Self.packed(try key.sign(authData + SHA256.hash(data: clientData)), by: key)
@@ -85,7 +86,12 @@ struct SoftPasskey: Sendable {
     }
 
     private static func packed(_ signature: Data, by key: Key) throws -> Data {
-        let algorithm: Int = switch key { case .es256: -7; case .edDSA: -8; case .rs256: -257 }
+        let algorithm =
+            switch key {
+            case .es256: -7
+            case .edDSA: -8
+            case .rs256: -257
+            }
         return Data([0xa2]) + CBORWriter.text("alg") + CBORWriter.int(algorithm) + CBORWriter.text("sig") + CBORWriter.bytes(signature)
     }
 

@@ -23,8 +23,8 @@ struct SessionStore: Sendable {
     static let maximumPerUser = 50
     /// How long a token that was just replaced gets the same answer again.
     private static let graceInSeconds: Int64 = 10
-    /// How long signing in stands for what else would prove who somebody is.
-    static let recentInSeconds: Int64 = 600
+    /// How long after signing in nobody is asked to do it once more.
+    static let freshForInSeconds: Int64 = 600
 
     let postgres: PostgresClient
 
@@ -108,12 +108,12 @@ struct SessionStore: Sendable {
         return .reused(userID: userID)
     }
 
-    /// Whether the user signed in just now, by this session.
-    func isRecent(_ session: UUID, of user: UUID) async throws -> Bool {
+    /// Whether the user has signed in with the session less than ten minutes ago.
+    func isFresh(_ session: UUID, of user: UUID) async throws -> Bool {
         try await !postgres.query(
             """
             SELECT FROM auth.sessions WHERE id = \(session) AND user_id = \(user) AND revoked IS NULL
-                AND created > now() - \(Self.recentInSeconds) * interval '1 second'
+                AND created > now() - \(Self.freshForInSeconds) * interval '1 second'
             """
         ).isEmpty
     }

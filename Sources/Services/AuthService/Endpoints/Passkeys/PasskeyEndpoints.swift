@@ -18,7 +18,7 @@ struct OfferPasskey: Endpoint {
         let fields = try await BodyFields(request, ["password", "code"])
         let (password, code) = (try fields.secret("password"), try fields.string("code"))
         let party = try await passkeys.requiredParty(in: space)
-        let account = try await check.confirm(password, of: user, session: try context.session, in: space)
+        let account = try await check.confirm(password, of: user, in: space, session: try context.session)
         try await secondFactor.pass(code, of: user, in: space)
         try await check.attempts.begin(context.challengeLimits(of: request))
         let existing = try await passkeys.descriptors(of: user, in: space)
@@ -80,7 +80,7 @@ struct RemovePasskey: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, user, id) = (try context.userSpace, try context.signedInUser, try context.passkeyID)
         let password = try await BodyFields(request, ["password"]).secret("password")
-        _ = try await check.confirm(password, of: user, session: try context.session, in: space)
+        _ = try await check.confirm(password, of: user, in: space, session: try context.session)
         guard try await passkeys.remove(id, of: user, in: space) else { throw HTTPProblem(.passkeyNotFound) }
         return Response(status: .noContent)
     }

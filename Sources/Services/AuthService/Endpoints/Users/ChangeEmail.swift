@@ -10,7 +10,7 @@ struct ChangeEmail: Endpoint {
         let (space, id) = (try context.userSpace, try context.signedInUser)
         let fields = try await BodyFields(request, ["email", "password"])
         let email = try EmailAddress(try fields.requiredString("email"))
-        _ = try await check.confirmPassword(try fields.secret("password"), of: id, session: try context.session, in: space)
+        _ = try await check.confirmPassword(try fields.secret("password"), of: id, in: space)
         try await check.attempts.begin(context.nameLimits(of: request))
         guard let user = try await check.users.change(id, UserChange(email: email), in: space) else { throw HTTPProblem(.userNotFound) }
         return .json(user)

@@ -4,7 +4,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `PUT /auth/me/password` with `password`, where there is one, and `newPassword`, 204. All other sessions of the user end.
+/// `PUT /auth/me/password` with `password` and `newPassword`, 204. All other sessions of the user end.
 struct ChangePassword: Endpoint {
     let check: PasswordCheck
 
@@ -13,13 +13,11 @@ struct ChangePassword: Endpoint {
         let fields = try await BodyFields(request, ["password", "newPassword"])
         let new = Secret(try fields.requiredString("newPassword"))
         try PasswordPolicy.check(new, field: "newPassword")
-        let session = try context.session
-        let account = try await check.confirmPassword(try fields.secret("password"), of: id, session: session, in: space)
+        let account = try await check.confirmPassword(try fields.secret("password"), of: id, in: space)
         let hash = try await check.hasher.hash(new)
         let isChanged =
             try await check.users.change(
-                id, UserChange(passwordHash: hash), where: "password IS NOT DISTINCT FROM \(account.passwordHash)", ending: .all(butFor: session),
-                in: space) != nil
+                id, UserChange(passwordHash: hash), where: "password = \(account.passwordHash)", ending: .all(butFor: try context.session), in: space) != nil
         guard isChanged else { throw HTTPProblem(.conflict, "The password was changed meanwhile.") }
         return Response(status: .noContent)
     }

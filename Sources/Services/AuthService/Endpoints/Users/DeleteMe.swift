@@ -2,14 +2,14 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `DELETE /auth/me` with `password`, where there is one; 204. Account, profile and sessions are gone at once.
+/// `DELETE /auth/me` with `password`, which not everybody has; 204. Account, profile and sessions are gone at once.
 struct DeleteMe: Endpoint {
     let check: PasswordCheck
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, id) = (try context.userSpace, try context.signedInUser)
         let fields = try await BodyFields(request, ["password"])
-        _ = try await check.confirm(try fields.secret("password"), of: id, session: try context.session, in: space)
+        _ = try await check.confirm(try fields.secret("password"), of: id, in: space, session: try context.session)
         guard try await check.users.delete(id, in: space) else { throw HTTPProblem(.userNotFound) }
         return Response(status: .noContent)
     }

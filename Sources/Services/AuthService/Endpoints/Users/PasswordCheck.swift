@@ -12,14 +12,17 @@ struct PasswordCheck: Sendable {
     let hasher: PasswordHasher
 
     /// - Parameters:
-    ///   - password: may be missing for a user who has none. Such a user has to have signed in just now; an anonymous one cannot, and need not.
-    ///   - session: that of the access token.
+    ///   - password: may be missing for those who have none.
+    ///   - session: the one that asks. Who has no password but something else to sign in by must have done so in it within the last ten minutes.
     /// - Returns: the account as it was found.
-    /// - Throws: `sign-in-failed`, `user-not-found`, `too-many-requests`, `invalid-body`, `recent-sign-in-required`.
-    func confirm(_ password: Secret?, of user: UUID, session: UUID?, in space: UserSpace) async throws -> UserStore.Account {
+    /// - Throws: `sign-in-failed`, `recent-sign-in-required`, `user-not-found`, `too-many-requests`, `invalid-body`.
+    func confirm(_ password: Secret?, of user: UUID, in space: UserSpace, session: UUID? = nil) async throws -> UserStore.Account {
         guard let account = try await users.account(user, in: space) else { throw HTTPProblem(.userNotFound) }
         guard let hash = account.passwordHash else {
-            if !account.isAnonymous { try await confirmRecent(session, of: user) }
+            if account.isAnonymous { return account }
+            guard let session, try await sessions.isFresh(session, of: user) else {
+                throw HTTPProblem(.recentSignInRequired)
+            }
             return account
         }
         guard let password else { throw HTTPProblem(.invalidBody, "This field is required.", field: "password") }
@@ -37,17 +40,12 @@ struct PasswordCheck: Sendable {
         return account
     }
 
-    /// The same for what asks for something to sign in by to be there.
+    /// The same for what asks for a password to be there.
     ///
-    /// - Throws: `conflict` for an anonymous user.
-    func confirmPassword(_ password: Secret?, of user: UUID, session: UUID?, in space: UserSpace) async throws -> UserStore.Account {
-        let account = try await confirm(password, of: user, session: session, in: space)
-        guard !account.isAnonymous else { throw HTTPProblem(.conflict, "An anonymous user has no password: upgrade first.") }
-        return account
-    }
-
-    private func confirmRecent(_ session: UUID?, of user: UUID) async throws {
-        if let session, try await sessions.isRecent(session, of: user) { return }
-        throw HTTPProblem(.recentSignInRequired)
+    /// - Throws: `conflict` for a user without a password.
+    func confirmPassword(_ password: Secret?, of user: UUID, in space: UserSpace) async throws -> UserStore.Account {
+        guard let account = try await users.account(user, in: space) else { throw HTTPProblem(.userNotFound) }
+        guard account.passwordHash != nil else { throw HTTPProblem(.conflict, "This user has no password: upgrade first.") }
+        return try await confirm(password, of: user, in: space)
     }
 }

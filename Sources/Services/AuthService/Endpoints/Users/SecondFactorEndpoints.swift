@@ -14,7 +14,7 @@ struct AddSecondFactor: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, user) = (try context.userSpace, try context.signedInUser)
         let fields = try await BodyFields(request, ["password"])
-        let account = try await check.confirmPassword(try fields.secret("password"), of: user, session: try context.session, in: space)
+        let account = try await check.confirmPassword(try fields.secret("password"), of: user, in: space)
         guard let secret = try await secondFactors.begin(of: user) else { throw HTTPProblem(.conflict, "A second factor is in force.") }
         let text = Base32.encode(secret)
         let uri = Self.uri(secret: text, app: try await apps.find(space.appID)?.name ?? space.appID, user: account.label ?? "")
@@ -80,7 +80,7 @@ extension PasswordCheck {
         let code = try fields.requiredString("code")
         let limit = AttemptStore.Limit.code(of: user, in: space)
         try await attempts.begin([limit])
-        _ = try await confirm(try fields.secret("password"), of: user, session: try context.session, in: space)
+        _ = try await confirm(try fields.secret("password"), of: user, in: space, session: try context.session)
         guard try await secondFactors.isAsked(of: user) else { throw HTTPProblem(.conflict, "There is no second factor.") }
         guard try await secondFactors.take(code, of: user) else { throw HTTPProblem(.signInFailed, "The code is wrong.", field: "code") }
         try await attempts.succeed(account: limit, address: nil)
