@@ -12,9 +12,7 @@ extension AuthService {
         router.on(.post, "auth/passkeys/signup/options", OfferPasskeySignUp(passkeys: passkeys, attempts: attempts))
         router.on(.post, "auth/passkeys/signup", SignUpByPasskey(passkeys: passkeys, attempts: attempts, signIns: signIns))
 
-        router.on(
-            .post, "auth/me/passkeys/options",
-            OfferPasskey(check: passwordCheck, secondFactor: completion.secondFactor, passkeys: passkeys))
+        router.on(.post, "auth/me/passkeys/options", OfferPasskey(check: passwordCheck, secondFactor: completion.secondFactor, passkeys: passkeys))
         router.on(.get, "auth/me/passkeys", ListPasskeys(passkeys: passkeys))
         router.on(.post, "auth/me/passkeys", AddPasskey(passkeys: passkeys))
         router.on(.patch, "auth/me/passkeys/:id", RenamePasskey(passkeys: passkeys))

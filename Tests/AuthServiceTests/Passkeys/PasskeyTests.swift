@@ -26,7 +26,7 @@ import Testing
 
             let added = try await client.send("POST", "me/passkeys", #"{"credential":\#(try device.create(options)),"name":"phone"}"#, as: tokens)
             #expect(added.status == 201 && added.string("name") == "phone" && added["lastUsed"] == "null", "\(added)")
-            #expect(added["transports"] == #"["hybrid", "internal"]"# && added.string("model") == "07070707-0707-0707-0707-070707070707")
+            #expect(added["transports"] == #"["hybrid","internal"]"# && added.string("model") == "07070707-0707-0707-0707-070707070707")
             let signedIn = try await client.signIn(by: &device, more: #","device":"phone""#)
             #expect(signedIn.status == 200 && signedIn.header("cache-control") == "no-store", "\(signedIn)")
             #expect(try Tokens(signedIn).userID == tokens.userID)

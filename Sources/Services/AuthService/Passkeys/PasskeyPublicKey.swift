@@ -8,7 +8,7 @@ enum PasskeyPublicKey: Sendable {
     case edDSA(Curve25519.Signing.PublicKey)
     case rs256(_RSA.Signing.PublicKey)
 
-    /// COSE numbers of the algorithms, the dearest first.
+    /// COSE numbers of the algorithms, the most wanted first.
     static let algorithms = [-7, -8, -257]
 
     /// - Throws: `PasskeyRefusal` for another algorithm, what is no key of it, and for parameters beside those of the key (WebAuthn §6.5.1).
