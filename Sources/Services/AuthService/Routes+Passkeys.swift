@@ -17,5 +17,6 @@ extension AuthService {
         router.on(.post, "auth/me/passkeys", AddPasskey(passkeys: passkeys))
         router.on(.patch, "auth/me/passkeys/:id", RenamePasskey(passkeys: passkeys))
         router.on(.delete, "auth/me/passkeys/:id", RemovePasskey(check: passwordCheck, passkeys: passkeys))
+        router.on(.delete, "auth/users/:id/passkeys", RemovePasskeys(users: users, passkeys: passkeys))
     }
 }

@@ -220,6 +220,24 @@ import Testing
         }
     }
 
+    @Test func `The app's server takes all of a user's passkeys away`() async throws {
+        try await UserClient.runWithPasskeys { client in
+            var (device, others) = (SoftPasskey(), SoftPasskey())
+            let tokens = try await client.signUp(by: &device)
+            _ = try await client.signUp("berta", by: &others)
+            #expect(try await client.send("DELETE", "users/\(tokens.userID)/passkeys", as: tokens).isProblem(.forbidden))
+            #expect(try await client.master("DELETE", "users/\(UUID())/passkeys").isProblem(.userNotFound))
+            var test = client
+            test.environment = .test
+            #expect(try await test.master("DELETE", "users/\(tokens.userID)/passkeys").isProblem(.userNotFound))
+            #expect(try await client.master("DELETE", "users/\(tokens.userID)/passkeys").status == 204)
+            #expect(try await client.signIn(by: &device).isProblem(.signInFailed))
+            #expect(try await client.signIn(by: &others).status == 200)
+            #expect(try await client.master("PATCH", "users/\(tokens.userID)", #"{"password":"correct horse"}"#).status == 200)
+            #expect(try await client.logIn().string("user.id") == tokens.userID)
+        }
+    }
+
     @Test func `A user has twenty at most, also when they come at once`() async throws {
         try await UserClient.runWithPasskeys { client in
             let tokens = try await client.signUp()

@@ -207,6 +207,10 @@ struct PasskeyStore: Sendable {
         }
     }
 
+    func removeAll(of user: UUID, in space: UserSpace) async throws {
+        try await postgres.execute("DELETE FROM auth.passkeys AS k WHERE \(Self.isOf(user, space))")
+    }
+
     // MARK: SQL
 
     private static func isOf(_ user: UUID, _ space: UserSpace) -> PostgresQuery {

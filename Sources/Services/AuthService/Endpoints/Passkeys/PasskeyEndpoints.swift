@@ -86,6 +86,20 @@ struct RemovePasskey: Endpoint {
     }
 }
 
+/// `DELETE /auth/users/{id}/passkeys`, for the app's own server, when a user's authenticator is lost or stolen; 204. Who then has nothing else to sign
+/// in by needs a password from the app's server (`ChangeUser`).
+struct RemovePasskeys: Endpoint {
+    let users: UserStore
+    let passkeys: PasskeyStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, id) = (try context.managedUserSpace, try context.userID)
+        guard try await users.account(id, in: space) != nil else { throw HTTPProblem(.userNotFound) }
+        try await passkeys.removeAll(of: id, in: space)
+        return Response(status: .noContent)
+    }
+}
+
 extension ServiceContext {
     /// The passkey in the path. What is no id is none's.
     fileprivate var passkeyID: UUID {
