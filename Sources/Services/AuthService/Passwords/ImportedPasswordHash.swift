@@ -3,7 +3,7 @@ import MartletAPI
 import MartletHTTP
 
 /// A password hash that another server made: bcrypt (`$2a$`, `$2b$`, `$2y$`; cost 4 to 14), Argon2id or Argon2i (version 19) in the PHC string
-/// format, within limits of work, so that nobody's log-in burns minutes or gigabytes. It is replaced at the first log-in.
+/// format, within limits of work, so that nobody's log-in burns minutes or gigabytes. `PasswordHash.isOutdated` ones are replaced at the first log-in.
 struct ImportedPasswordHash: Sendable {
     static let bcryptCosts = 4...14
     static let memoryInKiB: ClosedRange<UInt32> = 8...131_072
@@ -17,7 +17,9 @@ struct ImportedPasswordHash: Sendable {
     /// - Throws: `invalid-body`; never with the hash in it.
     init(_ text: String, field: String = "passwordHash") throws {
         guard Self.isBcrypt(text) || Self.isArgon2(text) else {
-            throw HTTPProblem(.invalidBody, "This is neither bcrypt of cost 4 to 14 nor Argon2id or Argon2i within the limits of API.md.", field: field)
+            throw HTTPProblem(
+                .invalidBody, "This is neither bcrypt of cost 4 to 14 nor Argon2id or Argon2i within the limits of docs/how-to/import-users.md.",
+                field: field)
         }
         self.text = text
     }

@@ -8,8 +8,8 @@ import MartletCore
 ///
 /// Hashes of `ImportedPasswordHash` are taken, too.
 enum PasswordHash {
-    static let memoryInKiB: UInt32 = 19 * 1024
-    static let passes: UInt32 = 2
+    private static let memoryInKiB: UInt32 = 19 * 1024
+    private static let passes: UInt32 = 2
     private static let lanes: UInt32 = 1
     private static let hashLength = 32
 

@@ -110,7 +110,8 @@ struct PasskeyStore: Sendable {
                 DELETE FROM auth.passkey_challenges WHERE \(Self.isChallenge(proof.challenge, for: .signIn, in: space)) RETURNING sha256
             )
             UPDATE auth.passkeys SET sign_count = \(proof.signCount), backed_up = \(proof.isBackedUp), last_used = now()
-            WHERE id = \(passkey.id) AND EXISTS (SELECT FROM taken) AND (sign_count < \(proof.signCount) OR (sign_count = 0 AND \(proof.signCount) = 0))
+            WHERE id = \(passkey.id) AND EXISTS (SELECT FROM taken)
+                AND (sign_count < \(proof.signCount) OR (sign_count = 0 AND \(proof.signCount) = 0))
             """) > 0
     }
 
@@ -145,7 +146,8 @@ struct PasskeyStore: Sendable {
                 guard count < Self.maximumPerUser else {
                     throw HTTPProblem(.conflict, "There are \(Self.maximumPerUser) passkeys already: delete one first.")
                 }
-                return try await transaction.query("\(Self.insertion(of: passkey, name: name, of: user, in: space)) RETURNING \(Self.json)")[0].decode(0)
+                return try await transaction.query(
+                    "\(Self.insertion(of: passkey, name: name, of: user, in: space)) RETURNING \(Self.json)")[0].decode(0)
             }
         }
     }
@@ -200,7 +202,8 @@ struct PasskeyStore: Sendable {
         try await postgres.withTransaction { transaction in
             // Two at once: the second waits here and sees what the first has left.
             try await transaction.execute("SELECT FROM auth.users AS u WHERE id = \(user) AND \(UserStore.isIn(space)) FOR UPDATE")
-            guard try await transaction.execute("DELETE FROM auth.passkeys AS k WHERE id = \(id) AND \(Self.isOf(user, space))") > 0 else { return false }
+            let isGone = try await transaction.execute("DELETE FROM auth.passkeys AS k WHERE id = \(id) AND \(Self.isOf(user, space))") > 0
+            guard isGone else { return false }
             let isLast: Bool = try await transaction.query("SELECT \(UserStore.isAnonymous) FROM auth.users AS u WHERE id = \(user)")[0].decode(0)
             guard !isLast else { throw HTTPProblem(.conflict, "There is nothing else to sign in by: set a password or add a passkey first.") }
             return true

@@ -66,7 +66,10 @@ struct LogInByPasskey: Endpoint {
             if !proof.isCounted(after: passkey) {
                 logger.warning(
                     "A passkey's count did not go up: there may be a copy of it. Signing in was refused.",
-                    metadata: ["app.id": "\(space.appID)", "user.id": "\(passkey.userID)", "passkey.id": "\(passkey.id)", "request.id": "\(context.requestID)"])
+                    metadata: [
+                        "app.id": "\(space.appID)", "user.id": "\(passkey.userID)", "passkey.id": "\(passkey.id)",
+                        "request.id": "\(context.requestID)",
+                    ])
                 throw PasskeyRefusal("The count did not go up.")
             }
             return (passkey, proof)

@@ -139,5 +139,6 @@ extension PasskeyCredential {
 }
 
 extension HTTPProblem {
-    static let closedChallenge = HTTPProblem(.invalidBody, "The challenge is not open: it is not yours, used up, or older than five minutes.", field: "credential")
+    static let closedChallenge = HTTPProblem(
+        .invalidBody, "The challenge is not open: it is not yours, used up, or older than five minutes.", field: "credential")
 }
