@@ -13,6 +13,7 @@ let settings: [SwiftSetting] = [
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdTesting: Target.Dependency = .product(name: "HummingbirdTesting", package: "hummingbird")
@@ -78,6 +79,7 @@ let package = Package(
         .systemLibrary(name: "CLibPQ", path: "Sources/Shared/CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(
             name: "CArgon2", path: "Sources/Shared/CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        .systemLibrary(name: "CCrypt", path: "Sources/Shared/CCrypt", pkgConfig: "libxcrypt", providers: [.apt(["libcrypt-dev"])]),
         .target(
             name: "MartletCore", dependencies: ["MartletAPI", crypto], path: "Sources/Shared/MartletCore",
             swiftSettings: settings),
@@ -109,7 +111,7 @@ let package = Package(
         service(
             "AuthService",
             dependencies: [
-                "CArgon2", "MartletFiles", "MartletJobs", asyncHTTPClient, crypto, httpTypes, nioCore, nioHTTP1,
+                "CArgon2", "CCrypt", "MartletFiles", "MartletJobs", asyncHTTPClient, crypto, cryptoExtras, httpTypes, nioCore, nioHTTP1,
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             migrations: true),
@@ -197,8 +199,9 @@ let package = Package(
             name: "AuthServiceTests",
             dependencies: [
                 "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletPostgres", "MartletTesting", crypto,
-                hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
+                cryptoExtras, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
+            exclude: ["Support/passkey_device.py"],
             swiftSettings: settings),
         .testTarget(
             name: "StorageServiceTests",

@@ -49,6 +49,7 @@ public struct ErrorCode: Sendable, Hashable {
     public static let invalidToken = ErrorCode("invalid-token", 401, "The token is missing, wrong or has expired")
     public static let signInFailed = ErrorCode("sign-in-failed", 401, "Name and password do not match an account")
     public static let secondFactorRequired = ErrorCode("second-factor-required", 401, "The password is right, and a code is needed, too")
+    public static let recentSignInRequired = ErrorCode("recent-sign-in-required", 403, "The user has to sign in again first")
     public static let userNotFound = ErrorCode("user-not-found", 404, "The user does not exist")
     public static let sessionNotFound = ErrorCode("session-not-found", 404, "The session does not exist")
     public static let clientNotFound = ErrorCode("client-not-found", 404, "The client does not exist")
@@ -62,6 +63,7 @@ public struct ErrorCode: Sendable, Hashable {
     public static let versionNotFound = ErrorCode("version-not-found", 404, "The version does not exist")
     public static let pictureNotFound = ErrorCode("picture-not-found", 404, "The picture does not exist")
     public static let keyNotFound = ErrorCode("key-not-found", 404, "The key or secret does not exist")
+    public static let passkeyNotFound = ErrorCode("passkey-not-found", 404, "The passkey does not exist")
 
     // Files
     public static let fileNotFound = ErrorCode("file-not-found", 404, "The file does not exist")
@@ -97,7 +99,8 @@ public struct ErrorCode: Sendable, Hashable {
         unavailable, upstreamTimeout, versionNotSupported,
         staffNotFound, passwordResetRequired,
         appNotFound, versionNotFound, pictureNotFound, keyNotFound,
-        invalidToken, signInFailed, secondFactorRequired, userNotFound, sessionNotFound, clientNotFound,
+        invalidToken, signInFailed, secondFactorRequired, recentSignInRequired, userNotFound, sessionNotFound, passkeyNotFound,
+        clientNotFound,
         fileNotFound, uploadNotFound, invalidLink, rangeNotSatisfiable, imageRefused,
         cursorExpired,
         hookNotFound, deliveryNotFound, hookRefused, hookFailed,

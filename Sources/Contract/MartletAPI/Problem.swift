@@ -1,9 +1,23 @@
 /// An error answer: `application/problem+json` (RFC 9457) with a registered `code`.
 ///
-/// `{"type":"urn:martlet:error:<code>","title":…,"status":…,"detail":…,"code":…,"field":…,"requestId":…}`;
-/// `detail`, `field` and `requestId` may be absent.
+/// `{"type":"urn:martlet:error:<code>","title":…,"status":…,"detail":…,"code":…,"field":…,"rows":[…],"requestId":…}`;
+/// `detail`, `field`, `rows` and `requestId` may be absent.
 public struct Problem: Codable, Sendable, Equatable {
     public static let contentType = "application/problem+json"
+
+    /// What is wrong with one of many things that came together.
+    public struct Row: Codable, Sendable, Equatable {
+        /// Its place, from 0.
+        public var row: Int
+        public var field: String?
+        public var reason: String
+
+        public init(row: Int, field: String?, reason: String) {
+            self.row = row
+            self.field = field
+            self.reason = reason
+        }
+    }
 
     public var type: String
     public var title: String
@@ -13,15 +27,18 @@ public struct Problem: Codable, Sendable, Equatable {
     public var code: String
     /// The field, parameter or path component that is at fault.
     public var field: String?
+    /// Where many things came together: each that is at fault.
+    public var rows: [Row]?
     public var requestId: String?
 
-    public init(_ code: ErrorCode, detail: String? = nil, field: String? = nil, requestId: String? = nil) {
+    public init(_ code: ErrorCode, detail: String? = nil, field: String? = nil, rows: [Row]? = nil, requestId: String? = nil) {
         self.type = "urn:martlet:error:" + code.rawValue
         self.title = code.title
         self.status = code.status
         self.detail = detail
         self.code = code.rawValue
         self.field = field
+        self.rows = rows
         self.requestId = requestId
     }
 }

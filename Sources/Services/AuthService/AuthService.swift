@@ -16,7 +16,7 @@ public struct AuthService: ServiceDefinition {
     public static let name = "auth"
     public static let defaultPort = 8201
 
-    private let postgres: PostgresClient
+    let postgres: PostgresClient
     let logger: Logger
     let credentials: CredentialStore
     let feed: KeyRingFeed
@@ -38,6 +38,7 @@ public struct AuthService: ServiceDefinition {
     /// The people who run the server.
     let staffParts: StaffParts
     let provider: Provider
+    let passkeys: PasskeyStore
     let jobs: JobQueue
     let storeLookup: StoreLookup
     /// Deletions and exports of accounts.
@@ -89,6 +90,7 @@ public struct AuthService: ServiceDefinition {
             signIns: StaffSignIns(signingKeys: signIns.signingKeys, refreshTokens: RefreshTokens(key: keys.staffRefreshTokens)))
         storeLookup = StoreLookup(settings: store)
         provider = Provider(postgres: postgres, feed: feed, keys: keys, publicURL: self.publicURL)
+        passkeys = PasskeyStore(postgres: postgres)
         jobs = JobQueue(postgres: postgres, schema: Self.name)
         userDataJobs = UserDataJobs(
             postgres: postgres, jobs: jobs, services: services, internalSecret: internalSecret, exportLimitInBytes: exportLimitInBytes)
@@ -121,7 +123,7 @@ public struct AuthService: ServiceDefinition {
     var versions: VersionStore { VersionStore(postgres: postgres) }
     var pictures: PictureStore { PictureStore(postgres: postgres) }
     var audit: AuditStore { AuditStore(postgres: postgres) }
-    var passwordCheck: PasswordCheck { PasswordCheck(users: users, attempts: attempts, hasher: hasher) }
+    var passwordCheck: PasswordCheck { PasswordCheck(users: users, sessions: sessions, attempts: attempts, hasher: hasher) }
     var refreshSession: RefreshSession { RefreshSession(sessions: sessions, signIns: signIns, logger: logger) }
 }
 

@@ -10,9 +10,10 @@ extension AuthService {
         Migration(number: 2, name: "users", sql: PackageResources._02_users_sql),
         Migration(number: 3, name: "second_factors", sql: PackageResources._03_second_factors_sql),
         JobQueue.migration(number: 4, schema: name),
+        Migration(number: 7, name: "oidc_provider", sql: PackageResources._07_oidc_provider_sql),
         Migration(number: 8, name: "staff", sql: PackageResources._08_staff_sql),
+        Migration(number: 9, name: "passkeys", sql: PackageResources._09_passkeys_sql),
         Migration(number: 10, name: "user_data", sql: PackageResources._10_user_data_sql),
         Migration(number: 11, name: "apps", sql: PackageResources._11_apps_sql),
-        Migration(number: 7, name: "oidc_provider", sql: PackageResources._07_oidc_provider_sql),
     ]
 }

@@ -17,10 +17,12 @@ extension AuthService {
 
         addProviderRoutes(to: router)
 
+        addPasskeyRoutes(to: router)
+
         // One's own account
         router.on(.get, "auth/me", ReadMe(users: users))
         router.on(.patch, "auth/me", ChangeMe(check: passwordCheck))
-        router.on(.post, "auth/me/upgrade", UpgradeMe(users: users, attempts: attempts, hasher: hasher))
+        router.on(.post, "auth/me/upgrade", UpgradeMe(check: passwordCheck))
         router.on(.put, "auth/me/password", ChangePassword(check: passwordCheck))
         router.on(.put, "auth/me/email", ChangeEmail(check: passwordCheck))
         router.on(.post, "auth/me/totp", AddSecondFactor(check: passwordCheck, secondFactors: secondFactors, apps: apps))
@@ -35,6 +37,7 @@ extension AuthService {
 
         // Other users
         router.on(.get, "auth/users", ListUsers(users: users))
+        router.on(.post, "auth/users/import", ImportUsers(imports: ImportStore(postgres: postgres)))
         router.on(.get, "auth/users/:id", ReadUser(users: users))
         router.on(.patch, "auth/users/:id", ChangeUser(users: users, hasher: hasher))
         router.on(.delete, "auth/users/:id/totp", ResetSecondFactor(users: users, secondFactors: secondFactors))

@@ -20,6 +20,19 @@ public struct BodyFields: Sendable {
             throw HTTPProblem(.invalidJSON, "\(error)")
         }
         guard case .object(let members) = object else { throw HTTPProblem(.invalidBody, "The body must be an object.") }
+        try Self.check(members, known)
+    }
+
+    /// The same of an object inside a body.
+    ///
+    /// - Throws: `invalid-body`, naming a member that is not known.
+    public init(_ object: JSONValue, _ known: Set<String>) throws {
+        guard case .object(let members) = object else { throw HTTPProblem(.invalidBody, "This must be an object.") }
+        self.object = object
+        try Self.check(members, known)
+    }
+
+    private static func check(_ members: [JSONValue.Member], _ known: Set<String>) throws {
         for member in members where !known.contains(member.name) {
             throw HTTPProblem(.invalidBody, "This field is not known here.", field: member.name)
         }
@@ -34,6 +47,19 @@ public struct BodyFields: Sendable {
         case .string(let text): text
         case nil, .null: nil
         default: throw HTTPProblem(.invalidBody, "This must be a string.", field: name)
+        }
+    }
+
+    /// Nil where there is none, or null.
+    public func strings(_ name: String) throws -> [String]? {
+        switch object[name] {
+        case .array(let elements):
+            try elements.map { element in
+                guard case .string(let text) = element else { throw HTTPProblem(.invalidBody, "This must be an array of strings.", field: name) }
+                return text
+            }
+        case nil, .null: nil
+        default: throw HTTPProblem(.invalidBody, "This must be an array of strings.", field: name)
         }
     }
 

@@ -5,27 +5,29 @@ public import MartletAPI
 
 /// An error that a client gets to see, thrown by endpoints and middleware.
 ///
-/// `detail` and `field` go to the client; `cause` goes to the log only.
+/// `detail`, `field` and `rows` go to the client; `cause` goes to the log only.
 public struct HTTPProblem: Error {
     public var code: ErrorCode
     public var detail: String?
     public var field: String?
+    public var rows: [Problem.Row]?
     public var cause: String?
     public var headers: HTTPFields
 
     public init(
-        _ code: ErrorCode, _ detail: String? = nil, field: String? = nil, cause: String? = nil, headers: HTTPFields = [:]
+        _ code: ErrorCode, _ detail: String? = nil, field: String? = nil, rows: [Problem.Row]? = nil, cause: String? = nil, headers: HTTPFields = [:]
     ) {
         self.code = code
         self.detail = detail
         self.field = field
+        self.rows = rows
         self.cause = cause
         self.headers = headers
     }
 
     /// The answer, as `application/problem+json`.
     public func response(requestID: String?) -> Response {
-        let problem = Problem(code, detail: detail, field: field, requestId: requestID)
+        let problem = Problem(code, detail: detail, field: field, rows: rows, requestId: requestID)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let body = (try? encoder.encode(problem)) ?? Data()

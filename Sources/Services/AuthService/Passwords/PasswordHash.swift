@@ -1,9 +1,12 @@
 import CArgon2
+import CCrypt
 import Crypto
 import Foundation
 import MartletCore
 
 /// Passwords as Argon2id (RFC 9106) in the PHC string format: m = 19 MiB, t = 2, p = 1, 16 bytes of salt, 32 of hash.
+///
+/// Hashes of `ImportedPasswordHash` are taken, too.
 enum PasswordHash {
     private static let memoryInKiB: UInt32 = 19 * 1024
     private static let passes: UInt32 = 2
@@ -34,7 +37,31 @@ enum PasswordHash {
 
     /// Whether `password` is the one that `encoded` was made of. Takes as long as making it, whatever the answer.
     static func verify(_ password: Secret, against encoded: String) -> Bool {
-        password.withValue { argon2id_verify(encoded, $0, $0.utf8.count) } == ARGON2_OK.rawValue
+        password.withValue { text in
+            if encoded.hasPrefix("$2") { return verifyBcrypt(text, against: encoded) }
+            let variant = encoded.hasPrefix("$argon2i$") ? Argon2_i : Argon2_id
+            return argon2_verify(encoded, text, text.utf8.count, variant) == ARGON2_OK.rawValue
+        }
+    }
+
+    /// Whether the next one who shows the password should get another hash: by another method, or with less work than today's.
+    static func isOutdated(_ encoded: String) -> Bool {
+        guard let parameters = Argon2Parameters(encoded) else { return true }
+        return parameters.variant != "argon2id" || parameters.memoryInKiB < memoryInKiB || parameters.passes < passes
+            || parameters.hashLength < hashLength
+    }
+
+    private static func verifyBcrypt(_ password: String, against encoded: String) -> Bool {
+        // bcrypt looks at no more, and at nothing behind a zero, so that others' implementations cut there, too.
+        let bytes = password.utf8.prefix(72)
+        guard !bytes.contains(0) else { return false }
+        var hash = [CChar](repeating: 0, count: 128)
+        let phrase = bytes.map { CChar(bitPattern: $0) } + [0]
+        guard martlet_crypt(phrase, encoded, &hash, hash.count) else { return false }
+        // The part behind method, cost and salt, whose spelling may differ in bits that do not count.
+        let (made, expected) = (hash.prefix { $0 != 0 }.suffix(31), encoded.utf8.suffix(31))
+        // In Swift `|` and `^` have the same precedence.
+        return made.count == expected.count && zip(made, expected).reduce(UInt8(0)) { $0 | (UInt8(bitPattern: $1.0) ^ $1.1) } == 0
     }
 }
 

@@ -54,6 +54,11 @@ struct AttemptStore: Sendable {
             Limit(["staff address", address], free: 20, secondsPerFailure: 300, longestPauseInSeconds: 300)
         }
 
+        /// Challenges asked for by people who are not signed in: each is a row for five minutes. One every two seconds in the long run.
+        static func challenges(_ address: String, in space: UserSpace) -> Limit {
+            Limit("challenges", space, address, free: 200, secondsPerFailure: 2, longestPauseInSeconds: 30)
+        }
+
         private init(
             _ kind: String, _ space: UserSpace, _ what: String, free: Int, secondsPerFailure: Int, longestPauseInSeconds: Int
         ) {
@@ -121,8 +126,8 @@ struct AttemptStore: Sendable {
     }
 
     /// The attempt was none in vain: all that were counted for the account are forgotten, of those of the address this one.
-    func succeed(account: Limit, address: Limit?) async throws {
-        try await postgres.execute("DELETE FROM auth.attempts WHERE key = \(account.key)")
+    func succeed(account: Limit?, address: Limit?) async throws {
+        if let account { try await postgres.execute("DELETE FROM auth.attempts WHERE key = \(account.key)") }
         guard let address else { return }
         try await postgres.execute("UPDATE auth.attempts SET failures = greatest(0, failures - 1) WHERE key = \(address.key)")
     }

@@ -23,6 +23,8 @@ struct NewSession: Sendable {
 struct SessionStore: Sendable {
     /// A user's further session ends the one that has been idle for the longest.
     static let maximumPerUser = 50
+    /// How long after signing in nobody is asked to do it once more.
+    static let freshForInSeconds: Int64 = 600
     let postgres: PostgresClient
 
     typealias Refresh = SessionTable.Refresh
@@ -66,6 +68,16 @@ struct SessionStore: Sendable {
     /// Replaces the refresh token `content`.
     func refresh(_ content: RefreshTokens.Content, in space: UserSpace) async throws -> Refresh {
         try await table.refresh(content, where: UserStore.isIn(space))
+    }
+
+    /// Whether the user has signed in with the session less than ten minutes ago.
+    func isFresh(_ session: UUID, of user: UUID) async throws -> Bool {
+        try await !postgres.query(
+            """
+            SELECT FROM auth.sessions WHERE id = \(session) AND user_id = \(user) AND revoked IS NULL
+                AND created > now() - \(Self.freshForInSeconds) * interval '1 second'
+            """
+        ).isEmpty
     }
 
     /// JSON objects of the user's open sessions, the newest first.

@@ -26,6 +26,7 @@ enum UserIdentity: Sendable, Equatable {
 
 /// What a new user comes with.
 struct NewUser: Sendable {
+    var id = UUID(uuidString: UUIDv7.make()) ?? UUID()
     var userName: UserName?
     var email: EmailAddress?
     var passwordHash: String?
@@ -59,11 +60,13 @@ struct UserStore: Sendable {
     /// What signing in needs to know of an account.
     struct Account: Sendable {
         var id: UUID
-        /// Argon2id in PHC string format; nil: nobody can sign in by a password.
+        /// As `PasswordHash` takes it; nil: nobody can sign in by a password.
         var passwordHash: String?
         var isDisabled: Bool
         /// What the user signs in by.
         var label: String?
+        /// Whether the user has nothing to sign in by.
+        var isAnonymous: Bool
     }
 
     struct User: Sendable {
@@ -76,23 +79,24 @@ struct UserStore: Sendable {
     ///
     /// - Throws: `conflict` when somebody else has the name or the address; `invalid-body` for a profile that is too large.
     func create(_ user: NewUser, session: NewSession, in space: UserSpace) async throws -> User {
-        let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
-        return try await Self.tellingConflicts {
-            let rows = try await postgres.query(
-                """
-                WITH made AS (
-                    INSERT INTO auth.users (id, app_id, environment, user_name, email, password, profile, private, last_sign_in)
-                    VALUES (\(id), \(space.appID), \(space.environment.rawValue), \(user.userName?.text), \(user.email?.text),
-                        \(user.passwordHash), \(user.profile)::jsonb, \(user.privateProfile)::jsonb, now())
-                    RETURNING *
-                ), session AS (
-                    INSERT INTO auth.sessions (id, user_id, device, expires)
-                    SELECT \(session.id), id, \(session.device), now() + \(NewSession.lifetimeInSeconds) * interval '1 second' FROM made
-                )
-                SELECT \(Self.ownJSON) FROM made AS u
-                """)
-            return User(id: id, json: try rows[0].decode(0))
+        try await Self.tellingConflicts {
+            User(id: user.id, json: try await postgres.query(Self.insertion(of: user, session: session, in: space))[0].decode(0))
         }
+    }
+
+    static func insertion(of user: NewUser, session: NewSession, in space: UserSpace) -> PostgresQuery {
+        """
+        WITH made AS (
+            INSERT INTO auth.users (id, app_id, environment, user_name, email, password, profile, private, last_sign_in)
+            VALUES (\(user.id), \(space.appID), \(space.environment.rawValue), \(user.userName?.text), \(user.email?.text),
+                \(user.passwordHash), \(user.profile)::jsonb, \(user.privateProfile)::jsonb, now())
+            RETURNING *
+        ), session AS (
+            INSERT INTO auth.sessions (id, user_id, device, expires)
+            SELECT \(session.id), id, \(session.device), now() + \(NewSession.lifetimeInSeconds) * interval '1 second' FROM made
+        )
+        SELECT \(ownJSON) FROM made AS u
+        """
     }
 
     func account(_ identity: UserIdentity, in space: UserSpace) async throws -> Account? {
@@ -105,8 +109,15 @@ struct UserStore: Sendable {
 
     private func account(where condition: PostgresQuery, in space: UserSpace) async throws -> Account? {
         try await postgres.query(
-            "SELECT id, password, disabled, coalesce(user_name, email) FROM auth.users AS u WHERE \(Self.isIn(space)) AND \(condition)"
-        ).first.map { Account(id: try $0.decode(0), passwordHash: try $0.decode(1), isDisabled: try $0.decode(2), label: try $0.decode(3)) }
+            """
+            SELECT id, password, disabled, coalesce(user_name, email), \(Self.isAnonymous) FROM auth.users AS u
+            WHERE \(Self.isIn(space)) AND \(condition)
+            """
+        ).first.map { row in
+            Account(
+                id: try row.decode(0), passwordHash: try row.decode(1), isDisabled: try row.decode(2), label: try row.decode(3),
+                isAnonymous: try row.decode(4))
+        }
     }
 
     /// The user as they see themselves, or as the app's server does.
@@ -154,6 +165,11 @@ struct UserStore: Sendable {
         }
     }
 
+    /// Puts another hash of the same password in the place of `former`, unless the password was changed meanwhile.
+    func renewPassword(_ hash: String, insteadOf former: String, of user: UUID) async throws {
+        try await postgres.execute("UPDATE auth.users SET password = \(hash) WHERE id = \(user) AND password = \(former)")
+    }
+
     private static func update(_ id: UUID, _ change: UserChange, where condition: PostgresQuery, in space: UserSpace) -> PostgresQuery {
         """
         UPDATE auth.users AS u SET
@@ -182,10 +198,13 @@ struct UserStore: Sendable {
         "u.app_id = \(space.appID) AND u.environment = \(space.environment.rawValue) AND NOT u.deleting"
     }
 
+    /// Of the row `u`: whether there is nothing to sign in by.
+    static let isAnonymous: PostgresQuery = "(u.password IS NULL AND NOT EXISTS (SELECT FROM auth.passkeys AS k WHERE k.user_id = u.id))"
+
     /// Of the row `u`.
     static let ownJSON: PostgresQuery = """
         jsonb_build_object(
-            'id', u.id, 'userName', u.user_name, 'email', u.email, 'emailVerified', u.email_verified, 'isAnonymous', u.password IS NULL,
+            'id', u.id, 'userName', u.user_name, 'email', u.email, 'emailVerified', u.email_verified, 'isAnonymous', \(isAnonymous),
             'secondFactor', EXISTS (SELECT FROM auth.second_factors AS f WHERE f.user_id = u.id AND f.confirmed IS NOT NULL),
             'profile', u.profile, 'private', u.private, 'disabled', u.disabled, 'created', \(time("u.created")),
             'updated', \(time("u.updated")), 'lastSignIn', \(time("u.last_sign_in")))::text
@@ -198,7 +217,7 @@ struct UserStore: Sendable {
         return query
     }
 
-    private static func tellingConflicts<Result>(_ body: () async throws -> Result) async throws -> Result {
+    static func tellingConflicts<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
         } catch let error as PostgresError where error.sqlState == "23505" {

@@ -41,10 +41,27 @@ struct PasswordSignIn: Sendable {
             try await attempts.takeBack(limits)
             throw problem
         }
-        guard let user = try await sessions.create(session, of: found) else {
+        guard let user = try await open(session, of: found, attempt.password, in: space) else {
             throw HTTPProblem(.signInFailed)
         }
         try await attempts.succeed(account: account, address: address)
+        await renewHash(of: found, attempt.password)
         return (found.id, user)
+    }
+
+    /// - Returns: the user as they see themselves; nil: disabled, or the password was changed meanwhile.
+    private func open(_ session: NewSession, of found: UserStore.Account, _ password: Secret, in space: UserSpace) async throws -> String? {
+        if let user = try await sessions.create(session, of: found) { return user }
+        // Another log-in may have renewed the hash just now.
+        guard let outdated = found.passwordHash, PasswordHash.isOutdated(outdated), let again = try await users.account(found.id, in: space),
+            again.passwordHash != outdated, try await hasher.verify(password, against: again.passwordHash)
+        else { return nil }
+        return try await sessions.create(session, of: again)
+    }
+
+    /// Only now the password is there to make a better hash of. When that fails, the next log-in does it.
+    private func renewHash(of account: UserStore.Account, _ password: Secret) async {
+        guard let former = account.passwordHash, PasswordHash.isOutdated(former), let hash = try? await hasher.hash(password) else { return }
+        try? await users.renewPassword(hash, insteadOf: former, of: account.id)
     }
 }

@@ -13,15 +13,16 @@ struct SignInCompletion: Sendable {
     ///
     /// - Parameters:
     ///   - code: of the second factor, as it came with the request.
+    ///   - hasTwoFactors: the proof was of two factors already, such as a passkey's that was opened by a fingerprint or a PIN: no code is asked for.
     ///   - consume: takes what the proof was made of, so that it counts once; called when the second factor was right or is not asked for.
     ///     False: it has been taken meanwhile.
     /// - Throws: `second-factor-required` before anything is consumed, so that the same proof may come again with a code; `sign-in-failed` also
     ///   when the user is disabled or gone.
     func signIn(
-        _ user: UUID, code: String?, session: NewSession, in space: UserSpace, status: HTTPResponse.Status = .ok,
+        _ user: UUID, code: String?, hasTwoFactors: Bool = false, session: NewSession, in space: UserSpace, status: HTTPResponse.Status = .ok,
         consume: () async throws -> Bool
     ) async throws -> Response {
-        try await secondFactor.pass(code, of: user, in: space)
+        if !hasTwoFactors { try await secondFactor.pass(code, of: user, in: space) }
         guard try await consume(), let json = try await sessions.create(session, of: user, in: space) else { throw HTTPProblem(.signInFailed) }
         return try signIns.answer(session.id, userID: user, user: json, in: space, status: status)
     }

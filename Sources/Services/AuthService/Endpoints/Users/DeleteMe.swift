@@ -4,7 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `DELETE /auth/me` with `password`, which an anonymous user has not; 202 with a receipt. Account, profile and sessions are gone at once, what
+/// `DELETE /auth/me` with `password`, which not everybody has; 202 with a receipt. Account, profile and sessions are gone at once, what
 /// other services hold of the user soon.
 struct DeleteMe: Endpoint {
     let check: PasswordCheck
@@ -13,7 +13,7 @@ struct DeleteMe: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, id) = (try context.userSpace, try context.signedInUser)
         let fields = try await BodyFields(request, ["password"])
-        _ = try await check.confirm(try fields.secret("password"), of: id, in: space)
+        _ = try await check.confirm(try fields.secret("password"), of: id, in: space, session: try context.session)
         return try .receipt(try await deletions.begin(id, in: space))
     }
 }

@@ -1,0 +1,58 @@
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+
+/// `GET /auth/passkeys/settings`, for the app's own server: what the app's passkeys are bound to; 404 when the app has none.
+struct ReadPasskeySettings: Endpoint {
+    let passkeys: PasskeyStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try .encoding(Settings(try await passkeys.requiredParty(in: try context.managedUserSpace)))
+    }
+}
+
+/// `PUT /auth/passkeys/settings` with `rpId`, `rpName` and `origins`, for the app's own server; 200 with them.
+///
+/// Passkeys are bound to `rpId`: with another one those that were made before are of no use.
+struct SetPasskeySettings: Endpoint {
+    let passkeys: PasskeyStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let space = try context.managedUserSpace
+        let party = try RelyingParty(try await BodyFields(request, ["rpId", "rpName", "origins"]))
+        try await passkeys.setRelyingParty(party, in: space)
+        return try .encoding(Settings(party))
+    }
+}
+
+/// `DELETE /auth/passkeys/settings`, for the app's own server, 204. Passkeys stay, and open nothing until there are settings again.
+struct RemovePasskeySettings: Endpoint {
+    let passkeys: PasskeyStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        guard try await passkeys.removeRelyingParty(in: try context.managedUserSpace) else { throw HTTPProblem.noPasskeys }
+        return Response(status: .noContent)
+    }
+}
+
+private struct Settings: Encodable {
+    var rpId: String
+    var rpName: String
+    var origins: [String]
+
+    init(_ party: RelyingParty) {
+        (rpId, rpName, origins) = (party.id, party.name, party.origins)
+    }
+}
+
+extension PasskeyStore {
+    /// - Throws: `not-found` where the app has no settings.
+    func requiredParty(in space: UserSpace) async throws -> RelyingParty {
+        guard let party = try await relyingParty(in: space) else { throw HTTPProblem.noPasskeys }
+        return party
+    }
+}
+
+extension HTTPProblem {
+    fileprivate static let noPasskeys = HTTPProblem(.notFound, "The app has no settings for passkeys: PUT auth/passkeys/settings.")
+}

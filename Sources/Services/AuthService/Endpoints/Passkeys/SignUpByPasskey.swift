@@ -1,0 +1,55 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `POST /auth/passkeys/signup/options` with `userName` or `email` or both: what an authenticator is asked to make,
+/// `PublicKeyCredentialCreationOptionsJSON`. Whether somebody has the name is told by `SignUpByPasskey`.
+struct OfferPasskeySignUp: Endpoint {
+    let passkeys: PasskeyStore
+    let attempts: AttemptStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let space = try context.userSpace
+        let (userName, email) = try await BodyFields(request, ["userName", "email"]).userNameOrEmail()
+        let party = try await passkeys.requiredParty(in: space)
+        try await attempts.begin(context.challengeLimits(of: request))
+        let user = NewUser().id
+        let challenge = try await passkeys.makeChallenge(for: .signUp, of: user, in: space)
+        let name = userName?.text ?? email?.text ?? party.name
+        return try Response.encoding(PasskeyCreationOptions(challenge: challenge, party: party, user: user, name: name)).notStored
+    }
+}
+
+/// `POST /auth/passkeys/signup` with `credential` as `navigator.credentials.create` returned it, `userName` or `email` or both, and if wanted
+/// `name` (of the passkey), `profile`, `private`, `device`; 201, signed in as a new user without a password.
+///
+/// After 409 for a name that somebody has, the same credential may come again with another.
+struct SignUpByPasskey: Endpoint {
+    let passkeys: PasskeyStore
+    let attempts: AttemptStore
+    let signIns: SignIns
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let space = try context.userSpace
+        let fields = try await BodyFields(request, ["credential", "userName", "email", "name", "profile", "private", "device"])
+        let (userName, email) = try fields.userNameOrEmail()
+        let credential = try PasskeyCredential(fields)
+        let name = try fields.passkeyName() ?? ""
+        var user = NewUser(userName: userName, email: email)
+        user.profile = try fields.profile() ?? "{}"
+        user.privateProfile = try fields.privateProfile() ?? "{}"
+        let session = NewSession(device: try fields.device())
+        let party = try await passkeys.requiredParty(in: space)
+        try await attempts.begin(context.nameLimits(of: request))
+
+        let (challenge, passkey) = try credential.tellingRefusal { try credential.registration(for: party) }
+        guard let id = try await passkeys.newUser(of: challenge, in: space) else { throw HTTPProblem.closedChallenge }
+        user.id = id
+        guard let json = try await passkeys.signUp(user, passkey: passkey, name: name, challenge: challenge, session: session, in: space) else {
+            throw HTTPProblem.closedChallenge
+        }
+        return try signIns.answer(session.id, userID: id, user: json, in: space, status: .created)
+    }
+}

@@ -1,0 +1,237 @@
+import Crypto
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// A passkey as signing in needs it.
+struct StoredPasskey: Sendable {
+    var id: UUID
+    var userID: UUID
+    /// COSE.
+    var publicKey: Data
+    var signCount: Int64
+}
+
+/// Passkeys of users, what they are bound to, and the challenges that are open.
+struct PasskeyStore: Sendable {
+    static let maximumPerUser = 20
+
+    let postgres: PostgresClient
+
+    // MARK: The relying party
+
+    func relyingParty(in space: UserSpace) async throws -> RelyingParty? {
+        try await postgres.query(
+            """
+            SELECT rp_id, rp_name, origins FROM auth.passkey_settings
+            WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue)
+            """
+        ).first.map { RelyingParty(id: try $0.decode(0), name: try $0.decode(1), origins: try $0.decode(2)) }
+    }
+
+    func setRelyingParty(_ party: RelyingParty, in space: UserSpace) async throws {
+        try await postgres.execute(
+            """
+            INSERT INTO auth.passkey_settings (app_id, environment, rp_id, rp_name, origins)
+            VALUES (\(space.appID), \(space.environment.rawValue), \(party.id), \(party.name), \(party.origins))
+            ON CONFLICT (app_id, environment) DO UPDATE SET
+                rp_id = excluded.rp_id, rp_name = excluded.rp_name, origins = excluded.origins, updated = now()
+            """)
+    }
+
+    /// The passkeys stay, and open nothing until there are settings again.
+    func removeRelyingParty(in space: UserSpace) async throws -> Bool {
+        try await postgres.execute(
+            "DELETE FROM auth.passkey_settings WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue)") > 0
+    }
+
+    // MARK: Challenges
+
+    /// - Parameter user: who adds a passkey, or will be when signing up; nil for signing in.
+    /// - Returns: 256 random bits.
+    func makeChallenge(for purpose: PasskeyChallenge.Purpose, of user: UUID?, in space: UserSpace) async throws -> Data {
+        let challenge = SymmetricKey(size: .init(bitCount: PasskeyChallenge.length * 8)).withUnsafeBytes { Data($0) }
+        // Each clears away a few that nobody has used.
+        try await postgres.execute(
+            """
+            WITH expired AS (
+                DELETE FROM auth.passkey_challenges WHERE sha256 IN (
+                    SELECT sha256 FROM auth.passkey_challenges WHERE expires < now() LIMIT 10 FOR UPDATE SKIP LOCKED)
+            )
+            INSERT INTO auth.passkey_challenges (sha256, app_id, environment, purpose, user_id, expires)
+            VALUES (\(Self.digest(challenge)), \(space.appID), \(space.environment.rawValue), \(purpose.rawValue), \(user),
+                now() + \(PasskeyChallenge.lifetimeInSeconds) * interval '1 second')
+            """)
+        return challenge
+    }
+
+    /// Whether a challenge for signing in is good still. It stays so until it is used.
+    func isOpen(_ challenge: Data, in space: UserSpace) async throws -> Bool {
+        try await !postgres.query("SELECT FROM auth.passkey_challenges WHERE \(Self.isChallenge(challenge, for: .signIn, in: space))").isEmpty
+    }
+
+    /// Whom a challenge for signing up was made for.
+    func newUser(of challenge: Data, in space: UserSpace) async throws -> UUID? {
+        try await postgres.query("SELECT user_id FROM auth.passkey_challenges WHERE \(Self.isChallenge(challenge, for: .signUp, in: space))")
+            .first?.decode(0)
+    }
+
+    private static func isChallenge(_ challenge: Data, for purpose: PasskeyChallenge.Purpose, in space: UserSpace) -> PostgresQuery {
+        """
+        sha256 = \(digest(challenge)) AND purpose = \(purpose.rawValue) AND app_id = \(space.appID)
+            AND environment = \(space.environment.rawValue) AND expires > now()
+        """
+    }
+
+    private static func digest(_ challenge: Data) -> Data { Data(SHA256.hash(data: challenge)) }
+
+    // MARK: Signing in
+
+    func find(_ credentialID: Data, in space: UserSpace) async throws -> StoredPasskey? {
+        try await postgres.query(
+            """
+            SELECT id, user_id, public_key, sign_count FROM auth.passkeys
+            WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND credential_id = \(credentialID)
+            """
+        ).first.map {
+            StoredPasskey(id: try $0.decode(0), userID: try $0.decode(1), publicKey: try $0.decode(2), signCount: try $0.decode(3))
+        }
+    }
+
+    /// Uses the proof's challenge up and notes its count; false: the challenge is used up already, or the count does not go up.
+    ///
+    /// An authenticator whose count does not go up has a copy somewhere (WebAuthn §6.1.1). Those that do not count say 0.
+    func use(_ proof: PasskeyCredential.Proof, by passkey: StoredPasskey, in space: UserSpace) async throws -> Bool {
+        try await postgres.execute(
+            """
+            WITH taken AS (
+                DELETE FROM auth.passkey_challenges WHERE \(Self.isChallenge(proof.challenge, for: .signIn, in: space)) RETURNING sha256
+            )
+            UPDATE auth.passkeys SET sign_count = \(proof.signCount), backed_up = \(proof.isBackedUp), last_used = now()
+            WHERE id = \(passkey.id) AND EXISTS (SELECT FROM taken)
+                AND (sign_count < \(proof.signCount) OR (sign_count = 0 AND \(proof.signCount) = 0))
+            """) > 0
+    }
+
+    // MARK: A user's passkeys
+
+    /// JSON objects, the oldest first.
+    func list(of user: UUID, in space: UserSpace) async throws -> [String] {
+        try await postgres.query("SELECT \(Self.json) FROM auth.passkeys AS k WHERE \(Self.isOf(user, space)) ORDER BY created, id")
+            .map { try $0.decode(0) }
+    }
+
+    /// Credential ids and how authenticators that have them are reached, for not making a second passkey on one.
+    func descriptors(of user: UUID, in space: UserSpace) async throws -> [(id: Data, transports: [String])] {
+        try await postgres.query("SELECT credential_id, transports FROM auth.passkeys AS k WHERE \(Self.isOf(user, space)) ORDER BY created, id")
+            .map { (id: try $0.decode(0), transports: try $0.decode(1)) }
+    }
+
+    /// Adds a passkey, using the challenge up.
+    ///
+    /// - Returns: its JSON; nil: the challenge is not one of the user's, or used up already.
+    /// - Throws: `conflict` for a passkey that is there already, anybody's, and for one too many; `user-not-found` for who is disabled.
+    func add(_ passkey: NewPasskey, name: String, challenge: Data, of user: UUID, in space: UserSpace) async throws -> String? {
+        try await Self.tellingConflicts {
+            try await postgres.withTransaction { transaction in
+                // Two at once: the second waits here and counts what the first has added.
+                let isThere = try await !transaction.query(
+                    "SELECT FROM auth.users AS u WHERE id = \(user) AND \(UserStore.isIn(space)) AND NOT disabled FOR UPDATE"
+                ).isEmpty
+                guard isThere else { throw HTTPProblem(.userNotFound) }
+                guard try await Self.take(challenge, for: .registration, of: user, in: space, transaction) else { return nil }
+                let count: Int = try await transaction.query("SELECT count(*) FROM auth.passkeys AS k WHERE \(Self.isOf(user, space))")[0].decode(0)
+                guard count < Self.maximumPerUser else {
+                    throw HTTPProblem(.conflict, "There are \(Self.maximumPerUser) passkeys already: delete one first.")
+                }
+                return try await transaction.query(
+                    "\(Self.insertion(of: passkey, name: name, of: user, in: space)) RETURNING \(Self.json)")[0].decode(0)
+            }
+        }
+    }
+
+    /// Makes a user with a first passkey and a first session, using the challenge up.
+    ///
+    /// - Returns: the user as they see themselves; nil: the challenge is not for this user, or used up already.
+    /// - Throws: `conflict` when somebody else has the name, the address or the passkey; `invalid-body` for a profile that is too large.
+    func signUp(
+        _ user: NewUser, passkey: NewPasskey, name: String, challenge: Data, session: NewSession, in space: UserSpace
+    ) async throws -> String? {
+        try await UserStore.tellingConflicts {
+            try await Self.tellingConflicts {
+                try await postgres.withTransaction { transaction in
+                    guard try await Self.take(challenge, for: .signUp, of: user.id, in: space, transaction) else { return nil }
+                    _ = try await transaction.query(UserStore.insertion(of: user, session: session, in: space))
+                    try await transaction.execute(Self.insertion(of: passkey, name: name, of: user.id, in: space))
+                    // Only now the passkey is seen.
+                    return try await transaction.query("SELECT \(UserStore.ownJSON) FROM auth.users AS u WHERE id = \(user.id)")[0].decode(0)
+                }
+            }
+        }
+    }
+
+    private static func take(
+        _ challenge: Data, for purpose: PasskeyChallenge.Purpose, of user: UUID, in space: UserSpace, _ transaction: PostgresTransaction
+    ) async throws -> Bool {
+        try await transaction.execute(
+            "DELETE FROM auth.passkey_challenges WHERE \(isChallenge(challenge, for: purpose, in: space)) AND user_id = \(user)") > 0
+    }
+
+    private static func insertion(of passkey: NewPasskey, name: String, of user: UUID, in space: UserSpace) -> PostgresQuery {
+        """
+        INSERT INTO auth.passkeys AS k (
+            id, user_id, app_id, environment, credential_id, public_key, sign_count, backed_up, model, transports, name)
+        VALUES (\(UUID(uuidString: UUIDv7.make()) ?? UUID()), \(user), \(space.appID), \(space.environment.rawValue), \(passkey.credentialID),
+            \(passkey.publicKey), \(passkey.signCount), \(passkey.isBackedUp), \(passkey.model), \(passkey.transports), \(name))
+        """
+    }
+
+    /// - Returns: its JSON; nil: the user has no such passkey.
+    func rename(_ id: UUID, to name: String, of user: UUID, in space: UserSpace) async throws -> String? {
+        try await postgres.query(
+            "UPDATE auth.passkeys AS k SET name = \(name) WHERE id = \(id) AND \(Self.isOf(user, space)) RETURNING \(Self.json)"
+        ).first?.decode(0)
+    }
+
+    /// Deletes a passkey; false: the user has no such one.
+    ///
+    /// - Throws: `conflict` when it is the last thing that the user can sign in by.
+    func remove(_ id: UUID, of user: UUID, in space: UserSpace) async throws -> Bool {
+        try await postgres.withTransaction { transaction in
+            // Two at once: the second waits here and sees what the first has left.
+            try await transaction.execute("SELECT FROM auth.users AS u WHERE id = \(user) AND \(UserStore.isIn(space)) FOR UPDATE")
+            let isGone = try await transaction.execute("DELETE FROM auth.passkeys AS k WHERE id = \(id) AND \(Self.isOf(user, space))") > 0
+            guard isGone else { return false }
+            let isLast: Bool = try await transaction.query("SELECT \(UserStore.isAnonymous) FROM auth.users AS u WHERE id = \(user)")[0].decode(0)
+            guard !isLast else { throw HTTPProblem(.conflict, "There is nothing else to sign in by: set a password or add a passkey first.") }
+            return true
+        }
+    }
+
+    func removeAll(of user: UUID, in space: UserSpace) async throws {
+        try await postgres.execute("DELETE FROM auth.passkeys AS k WHERE \(Self.isOf(user, space))")
+    }
+
+    // MARK: SQL
+
+    private static func isOf(_ user: UUID, _ space: UserSpace) -> PostgresQuery {
+        "k.user_id = \(user) AND k.app_id = \(space.appID) AND k.environment = \(space.environment.rawValue)"
+    }
+
+    /// Of the row `k`.
+    private static let json: PostgresQuery = """
+        jsonb_build_object(
+            'id', k.id, 'name', k.name, 'model', k.model, 'backedUp', k.backed_up, 'transports', to_jsonb(k.transports),
+            'created', \(UserStore.time("k.created")), 'lastUsed', \(UserStore.time("k.last_used")))::text
+        """
+
+    private static func tellingConflicts<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as PostgresError where error.isUniqueViolation && error.constraint == "passkeys_credential" {
+            throw HTTPProblem(.conflict, "This passkey is registered already.", field: "credential")
+        }
+    }
+}
