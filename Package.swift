@@ -78,6 +78,8 @@ let package = Package(
         .systemLibrary(name: "CLibPQ", path: "Sources/Shared/CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(
             name: "CArgon2", path: "Sources/Shared/CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
+        .systemLibrary(
+            name: "CCurl", path: "Sources/Shared/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(
             name: "MartletCore", dependencies: ["MartletAPI", crypto], path: "Sources/Shared/MartletCore",
             swiftSettings: settings),
@@ -105,11 +107,17 @@ let package = Package(
             name: "MartletJobs", dependencies: ["MartletCore", "MartletPostgres", logging, serviceLifecycle],
             path: "Sources/Shared/MartletJobs", resources: [.embedInCode("Migrations")], swiftSettings: settings),
 
+        // Messages and their way to an SMTP server.
+        .target(
+            name: "MartletMail",
+            dependencies: ["CCurl", "MartletCore", crypto, serviceLifecycle, .product(name: "NIOPosix", package: "swift-nio")],
+            path: "Sources/Shared/MartletMail", swiftSettings: settings),
+
         // Services
         service(
             "AuthService",
             dependencies: [
-                "CArgon2", "MartletJobs", asyncHTTPClient, crypto, httpTypes, nioCore, nioHTTP1,
+                "CArgon2", "MartletJobs", "MartletMail", asyncHTTPClient, crypto, httpTypes, nioCore, nioHTTP1,
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             migrations: true),
@@ -181,6 +189,8 @@ let package = Package(
         .testTarget(
             name: "MartletJobsTests",
             dependencies: ["MartletJobs", "MartletPostgres", "MartletTesting", logging, serviceLifecycle], swiftSettings: settings),
+        .testTarget(
+            name: "MartletMailTests", dependencies: ["MartletCore", "MartletMail", crypto, serviceLifecycle], swiftSettings: settings),
         .testTarget(name: "MartletCoreTests", dependencies: ["MartletAPI", "MartletCore", crypto], swiftSettings: settings),
         .testTarget(
             name: "MartletHTTPTests",
@@ -196,9 +206,10 @@ let package = Package(
         .testTarget(
             name: "AuthServiceTests",
             dependencies: [
-                "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", "MartletTesting", crypto, hummingbird,
-                hummingbirdTesting, logging, serviceLifecycle,
+                "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletMail", "MartletPostgres", "MartletTesting", crypto,
+                hummingbird, hummingbirdTesting, logging, serviceLifecycle,
             ],
+            exclude: ["Support/mail_server.py"],
             swiftSettings: settings),
         .testTarget(
             name: "StorageServiceTests",

@@ -9,7 +9,8 @@ public import ServiceLifecycle
 /// Apps with their keys, the feed by which gateways know them, and the end users of apps.
 ///
 /// Settings: `database.url` (secret; role `martlet_auth`), `database.connections` (4), `internal.secret` (secret), `password.concurrency`
-/// (half the cores: passwords hashed at a time, each 19 MiB), `public.url` (http://127.0.0.1:8080: where clients reach the gateway).
+/// (half the cores: passwords hashed at a time, each 19 MiB), `public.url` (http://127.0.0.1:8080: where clients reach the gateway),
+/// and those of `MailSettings`.
 public struct AuthService: ServiceDefinition {
     public static let name = "auth"
     public static let defaultPort = 8201
@@ -34,6 +35,7 @@ public struct AuthService: ServiceDefinition {
     /// Where clients reach the gateway, without a slash at its end.
     let publicURL: String
     let jobs: JobQueue
+    let mailing: Mailing
     private let worker: JobWorker
 
     public init(settings: Settings, logger: Logger) throws {
@@ -44,14 +46,14 @@ public struct AuthService: ServiceDefinition {
             postgres: PostgresClient(configuration: configuration, logger: logger),
             internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger,
             passwordConcurrency: try settings.integer("password.concurrency", default: PasswordHasher.defaultConcurrency, in: 1...64),
-            publicURL: try settings.url("public.url", default: Self.defaultPublicURL))
+            publicURL: try settings.url("public.url", default: Self.defaultPublicURL), mail: try MailSettings(settings))
     }
 
     public static let defaultPublicURL = URL(string: "http://127.0.0.1:8080")!
 
     public init(
         postgres: PostgresClient, internalSecret: Secret, logger: Logger, passwordConcurrency: Int = PasswordHasher.defaultConcurrency,
-        publicURL: URL = defaultPublicURL
+        publicURL: URL = defaultPublicURL, mail: MailSettings = MailSettings()
     ) {
         self.postgres = postgres
         self.logger = logger
@@ -68,14 +70,20 @@ public struct AuthService: ServiceDefinition {
             signingKeys: SigningKeys(store: SigningKeyStore(postgres: postgres, sealing: keys.sealing), logger: logger),
             refreshTokens: RefreshTokens(key: keys.refreshTokens))
         revocations = RevocationFeed(postgres: postgres, logger: logger)
-        completion = SignInCompletion(
-            sessions: sessions, secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors), signIns: signIns)
         jobs = JobQueue(postgres: postgres, schema: Self.name)
-        worker = JobWorker(queue: jobs, handlers: [], configuration: JobWorker.Configuration(), logger: logger)
+        mailing = Mailing(mail, postgres: postgres, keys: keys, jobs: jobs, logger: logger)
+        completion = SignInCompletion(
+            sessions: sessions, secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors), signIns: signIns,
+            notice: NewDeviceNotice(users: users, outbox: mailing.outbox))
+        let handlers: [any JobHandler] = [mailing.handler(users: users, apps: AppStore(postgres: postgres))]
+        worker = JobWorker(queue: jobs, handlers: handlers, configuration: JobWorker.Configuration(), logger: logger)
     }
 
     public var background: [any Service] {
-        [postgres, feed, revocations, signIns.signingKeys, hasher, worker, Housekeeping(sessions: sessions, logger: logger)]
+        [
+            postgres, feed, revocations, signIns.signingKeys, hasher, mailing.client, worker,
+            Housekeeping(sessions: sessions, proofs: mailing.proofs, logger: logger),
+        ]
     }
 
     public func isReady() async -> Bool {
@@ -83,7 +91,7 @@ public struct AuthService: ServiceDefinition {
     }
 
     var logIn: LogIn {
-        LogIn(users: users, sessions: sessions, attempts: attempts, hasher: hasher, secondFactor: completion.secondFactor, signIns: signIns)
+        LogIn(users: users, sessions: sessions, attempts: attempts, hasher: hasher, completion: completion, settings: mailing.settings)
     }
 
     var apps: AppStore { AppStore(postgres: postgres) }

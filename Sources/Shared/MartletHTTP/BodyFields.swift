@@ -25,6 +25,9 @@ public struct BodyFields: Sendable {
         }
     }
 
+    /// As it came; nil where there is none.
+    public subscript(name: String) -> JSONValue? { object[name] }
+
     /// Nil where there is none, or null.
     public func string(_ name: String) throws -> String? {
         switch object[name] {
@@ -46,6 +49,19 @@ public struct BodyFields: Sendable {
         case .bool(let value): value
         case nil, .null: nil
         default: throw HTTPProblem(.invalidBody, "This must be true or false.", field: name)
+        }
+    }
+
+    /// Nil where there is none, or null.
+    public func strings(_ name: String) throws -> [String]? {
+        switch object[name] {
+        case .array(let elements):
+            try elements.map { element in
+                guard case .string(let text) = element else { throw HTTPProblem(.invalidBody, "This must be an array of strings.", field: name) }
+                return text
+            }
+        case nil, .null: nil
+        default: throw HTTPProblem(.invalidBody, "This must be an array of strings.", field: name)
         }
     }
 

@@ -32,6 +32,10 @@ struct NewUser: Sendable {
     /// JSON objects.
     var profile = "{}"
     var privateProfile = "{}"
+    /// Whether the address has been proved. An invitation that was mailed to it proves it, too.
+    var isEmailVerified = false
+    /// The code of an invitation, which is used up.
+    var invitation: String?
 }
 
 /// Which of a user's sessions end.
@@ -64,6 +68,7 @@ struct UserStore: Sendable {
         var isDisabled: Bool
         /// What the user signs in by.
         var label: String?
+        var isEmailVerified: Bool
     }
 
     struct User: Sendable {
@@ -74,24 +79,36 @@ struct UserStore: Sendable {
 
     /// Makes a user with a first session.
     ///
-    /// - Throws: `conflict` when somebody else has the name or the address; `invalid-body` for a profile that is too large.
-    func create(_ user: NewUser, session: NewSession, in space: UserSpace) async throws -> User {
+    /// - Parameter needsVerifiedEmail: there is a session only when the address has been proved; else none, and `isSignedIn` is false.
+    /// - Throws: `conflict` when somebody else has the name or the address; `invalid-body` for a profile that is too large, and for an invitation
+    ///   that is not good for the address.
+    func create(
+        _ user: NewUser, session: NewSession, needsVerifiedEmail: Bool = false, in space: UserSpace
+    ) async throws -> (id: UUID, json: String, isSignedIn: Bool) {
         let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
+        let invitation = user.invitation.map { InvitationStore.consumption(of: $0, for: user.email, in: space) } ?? "SELECT NULL::text AS email"
         return try await Self.tellingConflicts {
-            let rows = try await postgres.query(
+            let row = try await postgres.query(
                 """
-                WITH made AS (
-                    INSERT INTO auth.users (id, app_id, environment, user_name, email, password, profile, private, last_sign_in)
-                    VALUES (\(id), \(space.appID), \(space.environment.rawValue), \(user.userName?.text), \(user.email?.text),
-                        \(user.passwordHash), \(user.profile)::jsonb, \(user.privateProfile)::jsonb, now())
+                WITH invitation AS (\(invitation)), made AS (
+                    INSERT INTO auth.users (
+                        id, app_id, environment, user_name, email, email_verified, password, profile, private, last_sign_in)
+                    SELECT \(id), \(space.appID), \(space.environment.rawValue), \(user.userName?.text), \(user.email?.text),
+                        \(user.isEmailVerified) OR invitation.email IS NOT NULL, \(user.passwordHash), \(user.profile)::jsonb,
+                        \(user.privateProfile)::jsonb, now()
+                    FROM invitation
                     RETURNING *
                 ), session AS (
                     INSERT INTO auth.sessions (id, user_id, device, expires)
                     SELECT \(session.id), id, \(session.device), now() + \(NewSession.lifetimeInSeconds) * interval '1 second' FROM made
+                    WHERE email_verified OR NOT \(needsVerifiedEmail)
+                    RETURNING id
                 )
-                SELECT \(Self.ownJSON) FROM made AS u
-                """)
-            return User(id: id, json: try rows[0].decode(0))
+                SELECT \(Self.ownJSON), EXISTS (SELECT FROM session) FROM made AS u
+                """
+            ).first
+            guard let row else { throw HTTPProblem(.invalidBody, "The invitation is wrong, used or has expired, or is for another address.", field: "invitation") }
+            return (id, try row.decode(0), try row.decode(1))
         }
     }
 
@@ -106,10 +123,14 @@ struct UserStore: Sendable {
     private func account(where condition: PostgresQuery, in space: UserSpace) async throws -> Account? {
         try await postgres.query(
             """
-            SELECT id, password, disabled, coalesce(user_name, email) FROM auth.users
+            SELECT id, password, disabled, coalesce(user_name, email), email_verified FROM auth.users
             WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND \(condition)
             """
-        ).first.map { Account(id: try $0.decode(0), passwordHash: try $0.decode(1), isDisabled: try $0.decode(2), label: try $0.decode(3)) }
+        ).first.map {
+            Account(
+                id: try $0.decode(0), passwordHash: try $0.decode(1), isDisabled: try $0.decode(2), label: try $0.decode(3),
+                isEmailVerified: try $0.decode(4))
+        }
     }
 
     /// The user as they see themselves, or as the app's server does.
@@ -192,7 +213,8 @@ struct UserStore: Sendable {
     /// Of the row `u`.
     static let ownJSON: PostgresQuery = """
         jsonb_build_object(
-            'id', u.id, 'userName', u.user_name, 'email', u.email, 'emailVerified', u.email_verified, 'isAnonymous', u.password IS NULL,
+            'id', u.id, 'userName', u.user_name, 'email', u.email, 'emailVerified', u.email_verified, 
+            'isAnonymous', u.password IS NULL AND u.email IS NULL,
             'secondFactor', EXISTS (SELECT FROM auth.second_factors AS f WHERE f.user_id = u.id AND f.confirmed IS NOT NULL),
             'profile', u.profile, 'private', u.private, 'disabled', u.disabled, 'created', \(time("u.created")),
             'updated', \(time("u.updated")), 'lastSignIn', \(time("u.last_sign_in")))::text
@@ -205,7 +227,7 @@ struct UserStore: Sendable {
         return query
     }
 
-    private static func tellingConflicts<Result>(_ body: () async throws -> Result) async throws -> Result {
+    static func tellingConflicts<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
         } catch let error as PostgresError where error.sqlState == "23505" {

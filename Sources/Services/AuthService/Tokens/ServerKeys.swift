@@ -11,6 +11,8 @@ struct ServerKeys: Sendable {
     let sealing: SymmetricKey
     let refreshTokens: SymmetricKey
     let recoveryCodes: SymmetricKey
+    /// Of the short codes that are mailed.
+    let mailCodes: SymmetricKey
 
     init(internalSecret: Secret) {
         let secret = internalSecret.withValue { SymmetricKey(data: Data($0.utf8)) }
@@ -20,5 +22,6 @@ struct ServerKeys: Sendable {
         sealing = derive("signing keys")
         refreshTokens = derive("refresh tokens")
         recoveryCodes = derive("recovery codes")
+        mailCodes = derive("mail codes")
     }
 }

@@ -45,7 +45,9 @@ struct ServerPlan: Sendable {
                 }
             }
             if name == "auth" {
-                for (key, value) in inherited where key.hasPrefix("MARTLET_PASSWORD_") { environment[key] = value }
+                for (key, value) in inherited where key.hasPrefix("MARTLET_PASSWORD_") || key.hasPrefix("MARTLET_MAIL_") {
+                    environment[key] = value
+                }
                 environment["MARTLET_PUBLIC_URL"] = inherited["MARTLET_PUBLIC_URL"] ?? "http://\(publicHost == "0.0.0.0" ? "127.0.0.1" : publicHost):\(publicPort)"
             }
             let socket = state.appending(path: "run/\(name).sock").path

@@ -7,15 +7,15 @@ import MartletHTTP
 /// `POST /auth/login` with `userName` or `email`, `password`, and `device` if wanted; 200, signed in.
 ///
 /// Who has a second factor also sends `code`, of the authenticator app or a recovery code; without one the answer to a right password is
-/// 401 `second-factor-required`.
+/// 401 `second-factor-required`. Where the app demands verified addresses a right password without one is 403.
 /// The refusal is the same, and takes as long, whether the account does not exist, is disabled, has no password or another one.
 struct LogIn: Endpoint {
     let users: UserStore
     let sessions: SessionStore
     let attempts: AttemptStore
     let hasher: PasswordHasher
-    let secondFactor: SecondFactorCheck
-    let signIns: SignIns
+    let completion: SignInCompletion
+    let settings: AppSettingsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.userSpace
@@ -32,8 +32,12 @@ struct LogIn: Endpoint {
         try await attempts.begin(limits)
         let (found, matches) = try await check(password, of: identity, limits, in: space)
         guard matches, let found, !found.isDisabled else { throw HTTPProblem(.signInFailed) }
+        if !found.isEmailVerified, try await settings.current(in: space).settings.requireVerifiedEmail {
+            try await attempts.takeBack(limits)
+            throw HTTPProblem(.forbidden, "The e-mail address is not verified yet.")
+        }
         do {
-            try await secondFactor.pass(code, of: found.id, in: space)
+            try await completion.secondFactor.pass(code, of: found.id, in: space)
         } catch let problem as HTTPProblem where problem.code == .secondFactorRequired {
             // The password was right, and no code was looked at.
             try await attempts.takeBack(limits)
@@ -43,7 +47,8 @@ struct LogIn: Endpoint {
             throw HTTPProblem(.signInFailed)
         }
         try await attempts.succeed(account: account, address: address)
-        return try signIns.answer(session.id, userID: found.id, user: user, in: space)
+        await completion.notice.tell(found.id, session, in: space)
+        return try completion.signIns.answer(session.id, userID: found.id, user: user, in: space)
     }
 
     private func check(

@@ -10,21 +10,26 @@ struct UpgradeMe: Endpoint {
     let users: UserStore
     let attempts: AttemptStore
     let hasher: PasswordHasher
+    let mailing: Mailing
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, id) = (try context.userSpace, try context.signedInUser)
-        let fields = try await BodyFields(request, ["userName", "email", "password"])
+        let fields = try await BodyFields(request, ["userName", "email", "password", "language"])
         let (userName, email) = try fields.userNameOrEmail()
         var change = UserChange(userName: userName, email: email)
         let password = Secret(try fields.requiredString("password"))
         try PasswordPolicy.check(password, besides: [userName?.text, email?.text])
-        guard let account = try await users.account(id, in: space) else { throw HTTPProblem(.userNotFound) }
-        guard account.passwordHash == nil else { throw HTTPProblem(.conflict, "This user is not anonymous.") }
+        let languages = try fields.languages(request)
+        let settings = try await mailing.settings.current(in: space).settings
+        try settings.check(email)
+        guard let former = try await users.mailed(id, in: space), let account = try await users.account(id, in: space) else { throw HTTPProblem(.userNotFound) }
+        guard account.passwordHash == nil, former.email == nil else { throw HTTPProblem(.conflict, "This user is not anonymous.") }
         try await attempts.begin(context.nameLimits(of: request))
         change.passwordHash = try await hasher.hash(password)
-        guard let user = try await users.change(id, change, where: "password IS NULL", in: space) else {
+        guard let user = try await users.change(id, change, where: "password IS NULL AND u.email IS NULL", in: space) else {
             throw HTTPProblem(.conflict, "This user is not anonymous.")
         }
+        await mailing.verify(email, of: id, settings, languages, in: space)
         return .json(user)
     }
 }
