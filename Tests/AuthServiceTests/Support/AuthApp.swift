@@ -20,11 +20,12 @@ struct AuthApp: Sendable {
     var apps: AppStore { AppStore(postgres: postgres) }
     var credentials: CredentialStore { CredentialStore(postgres: postgres) }
 
-    static func run(_ body: @Sendable (AuthApp) async throws -> Void) async throws {
+    static func run(mail: MailSettings = MailSettings(), _ body: @Sendable (AuthApp) async throws -> Void) async throws {
         let database = try await MigratedDatabase.make()
         let postgres = database.client(for: "auth")
         let service = AuthService(
-            postgres: postgres, internalSecret: Secret("an-internal-secret-of-the-tests-0123456789"), logger: .silent, passwordConcurrency: 2)
+            postgres: postgres, internalSecret: Secret("an-internal-secret-of-the-tests-0123456789"), logger: .silent, passwordConcurrency: 2,
+            mail: mail)
         let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
         let application = Application(router: router, services: service.background, logger: .silent)
         try await application.test(.router) { client in

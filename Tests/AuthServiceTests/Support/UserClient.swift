@@ -14,8 +14,8 @@ struct UserClient: Sendable {
     var environment = AppEnvironment.live
     var address = "0:1"
 
-    static func run(_ body: @Sendable (UserClient) async throws -> Void) async throws {
-        try await AuthApp.run { auth in
+    static func run(mail: MailSettings = MailSettings(), _ body: @Sendable (UserClient) async throws -> Void) async throws {
+        try await AuthApp.run(mail: mail) { auth in
             try await body(UserClient(auth: auth, app: try await auth.apps.create(name: "Shop")))
         }
     }

@@ -48,8 +48,8 @@ class Handler:
             "headers": {name.lower(): str(value) for name, value in message.items()},
             "headerCount": len(message.items()),
             "defects": [str(defect) for defect in message.defects],
-            "text": text.get_content() if text else None,
-            "html": html.get_content() if html else None,
+            "text": text.get_content().replace("\r\n", "\n") if text else None,
+            "html": html.get_content().replace("\r\n", "\n") if html else None,
             "longestLine": max(len(line) for line in envelope.content.split(b"\r\n")),
             "isASCII": envelope.content.isascii(),
         }

@@ -40,7 +40,7 @@ struct AttemptStore: Sendable {
             Limit("names", space, address, free: 100, secondsPerFailure: 36, longestPauseInSeconds: 60)
         }
 
-        /// Mail that anybody may ask for who names an address: six at once, then five an hour. None is taken back.
+        /// Mail that anybody may ask for who names an address: five at once, then five an hour. None is taken back.
         static func mail(to address: String, in space: UserSpace) -> Limit {
             Limit("mail", space, address, free: 5, secondsPerFailure: 720, longestPauseInSeconds: 3_600)
         }
