@@ -64,9 +64,10 @@ import Testing
         let subject = String(repeating: "Grüße aus Köln 😀 ", count: 20)
         let lines = MailHeader.text("Subject", subject).components(separatedBy: "\r\n")
         #expect(lines.count > 5 && lines.allSatisfy { $0.utf8.count <= 76 } && lines.dropFirst().allSatisfy { $0.hasPrefix(" =?UTF-8?B?") })
-        let decoded = try lines.map { line in
+        let decoded = try lines.map { (line: String) throws -> String in
             let word = line.replacing("Subject: ", with: "").trimmingCharacters(in: .whitespaces).dropFirst(10).dropLast(2)
-            return try #require(String(data: #require(Data(base64Encoded: String(word))), encoding: .utf8))
+            let bytes = try #require(Data(base64Encoded: String(word)))
+            return try #require(String(data: bytes, encoding: .utf8))
         }
         #expect(decoded.joined() == subject.trimmingCharacters(in: .whitespaces))
     }

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletPostgres
 import MartletTesting
 import Testing
 
