@@ -80,6 +80,8 @@ let package = Package(
         .systemLibrary(
             name: "CArgon2", path: "Sources/Shared/CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
         .systemLibrary(name: "CCrypt", path: "Sources/Shared/CCrypt", pkgConfig: "libxcrypt", providers: [.apt(["libcrypt-dev"])]),
+        .systemLibrary(
+            name: "CCurl", path: "Sources/Shared/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(
             name: "MartletCore", dependencies: ["MartletAPI", crypto], path: "Sources/Shared/MartletCore",
             swiftSettings: settings),
@@ -107,11 +109,17 @@ let package = Package(
             name: "MartletJobs", dependencies: ["MartletCore", "MartletPostgres", logging, nioCore, serviceLifecycle],
             path: "Sources/Shared/MartletJobs", resources: [.embedInCode("Migrations")], swiftSettings: settings),
 
+        // Messages and their way to an SMTP server.
+        .target(
+            name: "MartletMail",
+            dependencies: ["CCurl", "MartletCore", crypto, serviceLifecycle, .product(name: "NIOPosix", package: "swift-nio")],
+            path: "Sources/Shared/MartletMail", swiftSettings: settings),
+
         // Services
         service(
             "AuthService",
             dependencies: [
-                "CArgon2", "CCrypt", "MartletFiles", "MartletJobs", asyncHTTPClient, crypto, cryptoExtras, httpTypes, nioCore, nioHTTP1,
+                "CArgon2", "CCrypt", "MartletFiles", "MartletJobs", "MartletMail", asyncHTTPClient, crypto, cryptoExtras, httpTypes, nioCore, nioHTTP1,
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             migrations: true),
@@ -183,6 +191,8 @@ let package = Package(
         .testTarget(
             name: "MartletJobsTests",
             dependencies: ["MartletJobs", "MartletPostgres", "MartletTesting", logging, serviceLifecycle], swiftSettings: settings),
+        .testTarget(
+            name: "MartletMailTests", dependencies: ["MartletCore", "MartletMail", crypto, serviceLifecycle], swiftSettings: settings),
         .testTarget(name: "MartletCoreTests", dependencies: ["MartletAPI", "MartletCore", crypto], swiftSettings: settings),
         .testTarget(
             name: "MartletHTTPTests",
@@ -198,10 +208,11 @@ let package = Package(
         .testTarget(
             name: "AuthServiceTests",
             dependencies: [
-                "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletPostgres", "MartletTesting", crypto,
-                cryptoExtras, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
+                "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletMail", "MartletPostgres", "MartletTesting",
+                crypto, cryptoExtras, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
             exclude: ["Support/passkey_device.py"],
+            exclude: ["Support/mail_server.py"],
             swiftSettings: settings),
         .testTarget(
             name: "StorageServiceTests",

@@ -65,6 +65,13 @@ private enum Repository {
         try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path).filter(isWanted).sorted()
             .map { try text("\(folder)/\($0)") }.joined(separator: "\n")
     }
+
+    /// The Swift files in a folder whose names begin so.
+    static func texts(_ folder: String, named prefix: String) throws -> [String] {
+        let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
+        return try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
+            .filter { $0.hasPrefix(prefix) && $0.hasSuffix(".swift") }.sorted().map { try text(folder + "/" + $0) }
+    }
 }
 
 private struct OpenAPIDocument {

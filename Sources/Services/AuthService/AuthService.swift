@@ -11,7 +11,7 @@ public import ServiceLifecycle
 /// Settings: `database.url` (secret; role `martlet_auth`), `database.connections` (4), `internal.secret` (secret), `password.concurrency`
 /// (half the cores: passwords hashed at a time, each 19 MiB), `public.url` (http://127.0.0.1:8080: where clients reach the gateway),
 /// `services.<name>` (each other service's usual port on this machine), `export.limit.bytes` (64 MiB: what a user may have gathered),
-/// `store.lookup.url` (https://itunes.apple.com/lookup) and `store.icon.domains` (mzstatic.com): see `StoreSettings`.
+/// `store.lookup.url` (https://itunes.apple.com/lookup) and `store.icon.domains` (mzstatic.com): see `StoreSettings`; and those of `MailSettings`.
 public struct AuthService: ServiceDefinition {
     public static let name = "auth"
     public static let defaultPort = 8201
@@ -43,6 +43,7 @@ public struct AuthService: ServiceDefinition {
     let storeLookup: StoreLookup
     /// Deletions and exports of accounts.
     let userDataJobs: UserDataJobs
+    let mailing: Mailing
     private let worker: JobWorker
 
     public init(settings: Settings, logger: Logger) throws {
@@ -54,7 +55,7 @@ public struct AuthService: ServiceDefinition {
             internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger,
             passwordConcurrency: try settings.integer("password.concurrency", default: PasswordHasher.defaultConcurrency, in: 1...64),
             publicURL: try settings.url("public.url", default: Self.defaultPublicURL), store: try StoreSettings(settings),
-            services: try ServiceAddress.all(settings),
+            mail: try MailSettings(settings), services: try ServiceAddress.all(settings),
             exportLimitInBytes: try settings.integer(
                 "export.limit.bytes", default: Self.defaultExportLimitInBytes, in: 1...(1 << 40)))
     }
@@ -64,8 +65,8 @@ public struct AuthService: ServiceDefinition {
 
     public init(
         postgres: PostgresClient, internalSecret: Secret, logger: Logger, passwordConcurrency: Int = PasswordHasher.defaultConcurrency,
-        publicURL: URL = defaultPublicURL, store: StoreSettings = StoreSettings(), services: [ServiceAddress] = [],
-        exportLimitInBytes: Int = defaultExportLimitInBytes
+        publicURL: URL = defaultPublicURL, store: StoreSettings = StoreSettings(), mail: MailSettings = MailSettings(),
+        services: [ServiceAddress] = [], exportLimitInBytes: Int = defaultExportLimitInBytes
     ) {
         self.postgres = postgres
         self.logger = logger
@@ -94,13 +95,19 @@ public struct AuthService: ServiceDefinition {
         jobs = JobQueue(postgres: postgres, schema: Self.name)
         userDataJobs = UserDataJobs(
             postgres: postgres, jobs: jobs, services: services, internalSecret: internalSecret, exportLimitInBytes: exportLimitInBytes)
-        worker = JobWorker(queue: jobs, handlers: userDataJobs.handlers, configuration: JobWorker.Configuration(), logger: logger)
+        mailing = Mailing(mail, postgres: postgres, keys: keys, jobs: jobs, logger: logger)
+        completion = SignInCompletion(
+            sessions: sessions, secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors), signIns: signIns,
+            notice: NewDeviceNotice(users: users, outbox: mailing.outbox))
+        let handlers = userDataJobs.handlers + [mailing.handler(users: users, apps: AppStore(postgres: postgres))]
+        worker = JobWorker(queue: jobs, handlers: handlers, configuration: JobWorker.Configuration(), logger: logger)
     }
 
     public var background: [any Service] {
         let housekeeping = Housekeeping(
-            sessions: sessions, staffSessions: staffParts.sessions, codes: provider.codes, deletions: userDataJobs.deletions, logger: logger)
-        return [postgres, feed, revocations, signIns.signingKeys, hasher, worker, housekeeping]
+            sessions: sessions, staffSessions: staffParts.sessions, codes: provider.codes, deletions: userDataJobs.deletions,
+            proofs: mailing.proofs, logger: logger)
+        return [postgres, feed, revocations, signIns.signingKeys, hasher, mailing.client, worker, housekeeping]
     }
 
     public var userData: any UserDataHolder { userDataJobs.account }
@@ -110,7 +117,8 @@ public struct AuthService: ServiceDefinition {
     }
 
     var byPassword: PasswordSignIn {
-        PasswordSignIn(users: users, sessions: sessions, attempts: attempts, hasher: hasher, secondFactor: completion.secondFactor)
+        PasswordSignIn(
+            users: users, sessions: sessions, attempts: attempts, hasher: hasher, completion: completion, settings: mailing.settings)
     }
 
     var issueTokens: IssueTokens {

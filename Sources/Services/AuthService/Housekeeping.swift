@@ -1,7 +1,7 @@
 import Logging
 import ServiceLifecycle
 
-/// Deletes, every hour, what nobody needs any more: sessions, revocations, counted attempts, authorization codes, receipts.
+/// Deletes, every hour, what nobody needs any more: sessions, revocations, counted attempts, authorization codes, what was mailed, receipts.
 struct Housekeeping: Service {
     private static let interval: Duration = .seconds(3_600)
 
@@ -9,6 +9,7 @@ struct Housekeeping: Service {
     let staffSessions: StaffSessionStore
     let deletions: DeletionStore
     let codes: AuthorizationCodeStore
+    let proofs: MailProofStore
     let logger: Logger
 
     func run() async throws {
@@ -22,8 +23,9 @@ struct Housekeeping: Service {
                     try await staffSessions.clean()
                     try await deletions.clean()
                     try await codes.clean()
+                    try await proofs.clean()
                 } catch {
-                    logger.warning("Old sessions and receipts could not be deleted; the next attempt is in an hour.", metadata: ["error.cause": "\(error)"])
+                    logger.warning("What is old could not be deleted; the next attempt is in an hour.", metadata: ["error.cause": "\(error)"])
                 }
             }
         }

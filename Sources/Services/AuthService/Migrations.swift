@@ -10,6 +10,7 @@ extension AuthService {
         Migration(number: 2, name: "users", sql: PackageResources._02_users_sql),
         Migration(number: 3, name: "second_factors", sql: PackageResources._03_second_factors_sql),
         JobQueue.migration(number: 4, schema: name),
+        Migration(number: 5, name: "mail", sql: PackageResources._05_mail_sql),
         Migration(number: 7, name: "oidc_provider", sql: PackageResources._07_oidc_provider_sql),
         Migration(number: 8, name: "staff", sql: PackageResources._08_staff_sql),
         Migration(number: 9, name: "passkeys", sql: PackageResources._09_passkeys_sql),

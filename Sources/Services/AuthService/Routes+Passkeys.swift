@@ -10,7 +10,7 @@ extension AuthService {
         router.on(.post, "auth/passkeys/options", OfferPasskeySignIn(passkeys: passkeys, attempts: attempts))
         router.on(.post, "auth/passkeys/login", LogInByPasskey(passkeys: passkeys, attempts: attempts, completion: completion, logger: logger))
         router.on(.post, "auth/passkeys/signup/options", OfferPasskeySignUp(passkeys: passkeys, attempts: attempts))
-        router.on(.post, "auth/passkeys/signup", SignUpByPasskey(passkeys: passkeys, attempts: attempts, signIns: signIns))
+        router.on(.post, "auth/passkeys/signup", SignUpByPasskey(passkeys: passkeys, attempts: attempts, signIns: signIns, mailing: mailing))
 
         router.on(.post, "auth/me/passkeys/options", OfferPasskey(check: passwordCheck, secondFactor: completion.secondFactor, passkeys: passkeys))
         router.on(.get, "auth/me/passkeys", ListPasskeys(passkeys: passkeys))

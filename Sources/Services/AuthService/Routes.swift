@@ -8,8 +8,8 @@ extension AuthService {
         router.on(.post, "internal/credentials/used", RecordCredentialUse(credentials: credentials))
 
         // Signing in
-        router.on(.post, "auth/signup", SignUp(users: users, attempts: attempts, hasher: hasher, signIns: signIns))
-        router.on(.post, "auth/anonymous", SignInAnonymously(users: users, attempts: attempts, signIns: signIns))
+        router.on(.post, "auth/signup", SignUp(users: users, attempts: attempts, hasher: hasher, signIns: signIns, mailing: mailing))
+        router.on(.post, "auth/anonymous", SignInAnonymously(users: users, attempts: attempts, signIns: signIns, settings: mailing.settings))
         router.on(.post, "auth/login", LogIn(byPassword: byPassword, signIns: signIns))
         router.on(.post, "auth/refresh", refreshSession)
         router.on(.post, "auth/logout", LogOut(sessions: sessions))
@@ -22,9 +22,9 @@ extension AuthService {
         // One's own account
         router.on(.get, "auth/me", ReadMe(users: users))
         router.on(.patch, "auth/me", ChangeMe(check: passwordCheck))
-        router.on(.post, "auth/me/upgrade", UpgradeMe(check: passwordCheck))
-        router.on(.put, "auth/me/password", ChangePassword(check: passwordCheck))
-        router.on(.put, "auth/me/email", ChangeEmail(check: passwordCheck))
+        router.on(.post, "auth/me/upgrade", UpgradeMe(check: passwordCheck, mailing: mailing))
+        router.on(.put, "auth/me/password", ChangePassword(check: passwordCheck, outbox: mailing.outbox))
+        router.on(.put, "auth/me/email", ChangeEmail(check: passwordCheck, mailing: mailing))
         router.on(.post, "auth/me/totp", AddSecondFactor(check: passwordCheck, secondFactors: secondFactors, apps: apps))
         router.on(.delete, "auth/me/totp", RemoveSecondFactor(check: passwordCheck, secondFactors: secondFactors))
         router.on(.post, "auth/me/totp/confirm", ConfirmSecondFactor(attempts: attempts, secondFactors: secondFactors))
@@ -45,5 +45,7 @@ extension AuthService {
         addStaffRoutes(to: router)
 
         addUserDataRoutes(to: router)
+
+        addMailRoutes(to: router)
     }
 }

@@ -22,14 +22,15 @@ struct AuthApp: Sendable {
 
     /// - Parameter services: made with the database, before the service starts.
     static func run(
-        store: StoreSettings = StoreSettings(), services: @Sendable (MigratedDatabase) async throws -> [ServiceAddress] = { _ in [] },
-        exportLimitInBytes: Int = 1 << 20, _ body: @Sendable (AuthApp) async throws -> Void
+        store: StoreSettings = StoreSettings(), mail: MailSettings = MailSettings(),
+        services: @Sendable (MigratedDatabase) async throws -> [ServiceAddress] = { _ in [] }, exportLimitInBytes: Int = 1 << 20,
+        _ body: @Sendable (AuthApp) async throws -> Void
     ) async throws {
         let database = try await MigratedDatabase.make()
         let postgres = database.client(for: "auth")
         let service = AuthService(
             postgres: postgres, internalSecret: Secret("an-internal-secret-of-the-tests-0123456789"), logger: .silent, passwordConcurrency: 2,
-            store: store, services: try await services(database), exportLimitInBytes: exportLimitInBytes)
+            store: store, mail: mail, services: try await services(database), exportLimitInBytes: exportLimitInBytes)
         let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
         let application = Application(router: router, services: service.background, logger: .silent)
         try await application.test(.router) { client in

@@ -15,10 +15,10 @@ struct UserClient: Sendable {
     var address = "0:1"
 
     static func run(
-        services: @Sendable (MigratedDatabase) async throws -> [ServiceAddress] = { _ in [] }, exportLimitInBytes: Int = 1 << 20,
-        _ body: @Sendable (UserClient) async throws -> Void
+        mail: MailSettings = MailSettings(), services: @Sendable (MigratedDatabase) async throws -> [ServiceAddress] = { _ in [] },
+        exportLimitInBytes: Int = 1 << 20, _ body: @Sendable (UserClient) async throws -> Void
     ) async throws {
-        try await AuthApp.run(services: services, exportLimitInBytes: exportLimitInBytes) { auth in
+        try await AuthApp.run(mail: mail, services: services, exportLimitInBytes: exportLimitInBytes) { auth in
             try await body(UserClient(auth: auth, app: try await auth.apps.create(name: "Shop")))
         }
     }

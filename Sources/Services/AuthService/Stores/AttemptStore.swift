@@ -59,6 +59,16 @@ struct AttemptStore: Sendable {
             Limit("challenges", space, address, free: 200, secondsPerFailure: 2, longestPauseInSeconds: 30)
         }
 
+        /// Mail that anybody may ask for who names an address: five at once, then five an hour. None is taken back.
+        static func mail(to address: String, in space: UserSpace) -> Limit {
+            Limit("mail", space, address, free: 5, secondsPerFailure: 720, longestPauseInSeconds: 3_600)
+        }
+
+        /// Codes that were mailed, however many of them; some 150 guesses a day.
+        static func mailCode(of subject: String, in space: UserSpace) -> Limit {
+            Limit("mail code", space, subject, free: 10, secondsPerFailure: 600, longestPauseInSeconds: 900)
+        }
+
         private init(
             _ kind: String, _ space: UserSpace, _ what: String, free: Int, secondsPerFailure: Int, longestPauseInSeconds: Int
         ) {

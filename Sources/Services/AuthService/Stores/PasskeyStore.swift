@@ -163,7 +163,9 @@ struct PasskeyStore: Sendable {
             try await Self.tellingConflicts {
                 try await postgres.withTransaction { transaction in
                     guard try await Self.take(challenge, for: .signUp, of: user.id, in: space, transaction) else { return nil }
-                    _ = try await transaction.query(UserStore.insertion(of: user, session: session, in: space))
+                    guard try await !transaction.query(UserStore.insertion(of: user, session: session, in: space)).isEmpty else {
+                        throw UserStore.wrongInvitation
+                    }
                     try await transaction.execute(Self.insertion(of: passkey, name: name, of: user.id, in: space))
                     // Only now the passkey is seen.
                     return try await transaction.query("SELECT \(UserStore.ownJSON) FROM auth.users AS u WHERE id = \(user.id)")[0].decode(0)
@@ -204,7 +206,7 @@ struct PasskeyStore: Sendable {
             try await transaction.execute("SELECT FROM auth.users AS u WHERE id = \(user) AND \(UserStore.isIn(space)) FOR UPDATE")
             let isGone = try await transaction.execute("DELETE FROM auth.passkeys AS k WHERE id = \(id) AND \(Self.isOf(user, space))") > 0
             guard isGone else { return false }
-            let isLast: Bool = try await transaction.query("SELECT \(UserStore.isAnonymous) FROM auth.users AS u WHERE id = \(user)")[0].decode(0)
+            let isLast: Bool = try await transaction.query("SELECT \(UserStore.hasNoSignIn) FROM auth.users AS u WHERE id = \(user)")[0].decode(0)
             guard !isLast else { throw HTTPProblem(.conflict, "There is nothing else to sign in by: set a password or add a passkey first.") }
             return true
         }

@@ -33,6 +33,10 @@ struct NewUser: Sendable {
     /// JSON objects.
     var profile = "{}"
     var privateProfile = "{}"
+    /// Whether the address has been proved. An invitation that was mailed to it proves it, too.
+    var isEmailVerified = false
+    /// The code of an invitation, which is used up.
+    var invitation: String?
 }
 
 /// Which of a user's sessions end.
@@ -67,6 +71,7 @@ struct UserStore: Sendable {
         var label: String?
         /// Whether the user has nothing to sign in by.
         var isAnonymous: Bool
+        var isEmailVerified: Bool
     }
 
     struct User: Sendable {
@@ -77,26 +82,45 @@ struct UserStore: Sendable {
 
     /// Makes a user with a first session.
     ///
-    /// - Throws: `conflict` when somebody else has the name or the address; `invalid-body` for a profile that is too large.
-    func create(_ user: NewUser, session: NewSession, in space: UserSpace) async throws -> User {
+    /// - Parameter needsVerifiedEmail: there is a session only when the address has been proved; else none, and `isSignedIn` is false.
+    /// - Throws: `conflict` when somebody else has the name or the address; `invalid-body` for a profile that is too large, and for an invitation
+    ///   that is not good for the address.
+    func create(
+        _ user: NewUser, session: NewSession, needsVerifiedEmail: Bool = false, in space: UserSpace
+    ) async throws -> (id: UUID, json: String, isSignedIn: Bool) {
         try await Self.tellingConflicts {
-            User(id: user.id, json: try await postgres.query(Self.insertion(of: user, session: session, in: space))[0].decode(0))
+            let row = try await postgres.query(
+                Self.insertion(of: user, session: session, needsVerifiedEmail: needsVerifiedEmail, in: space)
+            ).first
+            guard let row else { throw Self.wrongInvitation }
+            return (user.id, try row.decode(0), try row.decode(1))
         }
     }
 
-    static func insertion(of user: NewUser, session: NewSession, in space: UserSpace) -> PostgresQuery {
-        """
-        WITH made AS (
-            INSERT INTO auth.users (id, app_id, environment, user_name, email, password, profile, private, last_sign_in)
-            VALUES (\(user.id), \(space.appID), \(space.environment.rawValue), \(user.userName?.text), \(user.email?.text),
-                \(user.passwordHash), \(user.profile)::jsonb, \(user.privateProfile)::jsonb, now())
-            RETURNING *
-        ), session AS (
-            INSERT INTO auth.sessions (id, user_id, device, expires)
-            SELECT \(session.id), id, \(session.device), now() + \(NewSession.lifetimeInSeconds) * interval '1 second' FROM made
-        )
-        SELECT \(ownJSON) FROM made AS u
-        """
+    static var wrongInvitation: HTTPProblem {
+        HTTPProblem(.invalidBody, "The invitation is wrong, used or has expired, or is for another address.", field: "invitation")
+    }
+
+    /// A row with the user's JSON and whether there is a session; none: the invitation is not good for the address.
+    static func insertion(of user: NewUser, session: NewSession, needsVerifiedEmail: Bool = false, in space: UserSpace) -> PostgresQuery {
+        let invitation = user.invitation.map { InvitationStore.consumption(of: $0, for: user.email, in: space) } ?? "SELECT NULL::text AS email"
+        return """
+            WITH invitation AS (\(invitation)), made AS (
+                INSERT INTO auth.users (
+                    id, app_id, environment, user_name, email, email_verified, password, profile, private, last_sign_in)
+                SELECT \(user.id), \(space.appID), \(space.environment.rawValue), \(user.userName?.text), \(user.email?.text),
+                    \(user.isEmailVerified) OR invitation.email IS NOT NULL, \(user.passwordHash), \(user.profile)::jsonb,
+                    \(user.privateProfile)::jsonb, now()
+                FROM invitation
+                RETURNING *
+            ), session AS (
+                INSERT INTO auth.sessions (id, user_id, device, expires)
+                SELECT \(session.id), id, \(session.device), now() + \(session.lifetimeInSeconds) * interval '1 second' FROM made
+                WHERE email_verified OR NOT \(needsVerifiedEmail)
+                RETURNING id
+            )
+            SELECT \(ownJSON), EXISTS (SELECT FROM session) FROM made AS u
+            """
     }
 
     func account(_ identity: UserIdentity, in space: UserSpace) async throws -> Account? {
@@ -110,13 +134,13 @@ struct UserStore: Sendable {
     private func account(where condition: PostgresQuery, in space: UserSpace) async throws -> Account? {
         try await postgres.query(
             """
-            SELECT id, password, disabled, coalesce(user_name, email), \(Self.isAnonymous) FROM auth.users AS u
+            SELECT id, password, disabled, coalesce(user_name, email), \(Self.isAnonymous), email_verified FROM auth.users AS u
             WHERE \(Self.isIn(space)) AND \(condition)
             """
         ).first.map { row in
             Account(
                 id: try row.decode(0), passwordHash: try row.decode(1), isDisabled: try row.decode(2), label: try row.decode(3),
-                isAnonymous: try row.decode(4))
+                isAnonymous: try row.decode(4), isEmailVerified: try row.decode(5))
         }
     }
 
@@ -199,7 +223,13 @@ struct UserStore: Sendable {
     }
 
     /// Of the row `u`: whether there is nothing to sign in by.
-    static let isAnonymous: PostgresQuery = "(u.password IS NULL AND NOT EXISTS (SELECT FROM auth.passkeys AS k WHERE k.user_id = u.id))"
+    static let isAnonymous: PostgresQuery = "(u.email IS NULL AND \(hasNoCredential))"
+
+    /// Of the row `u`: nothing is left by which the user could sign in. An address is something where it is verified: a mail can be sent to it.
+    static let hasNoSignIn: PostgresQuery = "(NOT u.email_verified AND \(hasNoCredential))"
+
+    private static let hasNoCredential: PostgresQuery =
+        "u.password IS NULL AND NOT EXISTS (SELECT FROM auth.passkeys AS k WHERE k.user_id = u.id)"
 
     /// Of the row `u`.
     static let ownJSON: PostgresQuery = """

@@ -11,7 +11,8 @@ struct PasswordSignIn: Sendable {
     let sessions: SessionStore
     let attempts: AttemptStore
     let hasher: PasswordHasher
-    let secondFactor: SecondFactorCheck
+    let completion: SignInCompletion
+    let settings: AppSettingsStore
 
     struct Attempt: Sendable {
         var identity: UserIdentity
@@ -23,7 +24,7 @@ struct PasswordSignIn: Sendable {
     }
 
     /// - Returns: the user's id and the user as they see themselves.
-    /// - Throws: `sign-in-failed`, `second-factor-required`, `too-many-requests`.
+    /// - Throws: `sign-in-failed`, `second-factor-required`, `too-many-requests`; `forbidden` where the app demands a verified address.
     func signIn(_ attempt: Attempt, session: NewSession, in space: UserSpace) async throws -> (userID: UUID, user: String) {
         let account = AttemptStore.Limit.account(attempt.identity.text, in: space)
         let address = attempt.address.map { AttemptStore.Limit.address($0, in: space) }
@@ -34,8 +35,12 @@ struct PasswordSignIn: Sendable {
             return (found, try await hasher.verify(attempt.password, against: found?.passwordHash))
         }
         guard matches, let found, !found.isDisabled else { throw HTTPProblem(.signInFailed) }
+        if !found.isEmailVerified, try await settings.current(in: space).settings.requireVerifiedEmail {
+            try await attempts.takeBack(limits)
+            throw HTTPProblem(.forbidden, "The e-mail address is not verified yet.")
+        }
         do {
-            try await secondFactor.pass(attempt.code, of: found.id, in: space)
+            try await completion.secondFactor.pass(attempt.code, of: found.id, in: space)
         } catch let problem as HTTPProblem where problem.code == .secondFactorRequired {
             // The password was right, and no code was looked at.
             try await attempts.takeBack(limits)
@@ -46,6 +51,7 @@ struct PasswordSignIn: Sendable {
         }
         try await attempts.succeed(account: account, address: address)
         await renewHash(of: found, attempt.password)
+        await completion.notice.tell(found.id, session, in: space)
         return (found.id, user)
     }
 

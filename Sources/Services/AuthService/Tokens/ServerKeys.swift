@@ -15,6 +15,8 @@ struct ServerKeys: Sendable {
     /// Of the OIDC provider: tokens of clients and browsers, and its forms.
     let providerTokens: SymmetricKey
     let providerForms: SymmetricKey
+    /// Of the short codes that are mailed.
+    let mailCodes: SymmetricKey
 
     init(internalSecret: Secret) {
         let secret = internalSecret.withValue { SymmetricKey(data: Data($0.utf8)) }
@@ -27,5 +29,6 @@ struct ServerKeys: Sendable {
         recoveryCodes = derive("recovery codes")
         providerTokens = derive("provider tokens")
         providerForms = derive("provider forms")
+        mailCodes = derive("mail codes")
     }
 }

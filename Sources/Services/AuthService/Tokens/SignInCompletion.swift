@@ -8,6 +8,7 @@ struct SignInCompletion: Sendable {
     let sessions: SessionStore
     let secondFactor: SecondFactorCheck
     let signIns: SignIns
+    let notice: NewDeviceNotice
 
     /// Signs in a user who has proved who they are.
     ///
@@ -24,7 +25,25 @@ struct SignInCompletion: Sendable {
     ) async throws -> Response {
         if !hasTwoFactors { try await secondFactor.pass(code, of: user, in: space) }
         guard try await consume(), let json = try await sessions.create(session, of: user, in: space) else { throw HTTPProblem(.signInFailed) }
+        await notice.tell(user, session, in: space)
         return try signIns.answer(session.id, userID: user, user: json, in: space, status: status)
+    }
+}
+
+/// Tells users by mail that they are signed in where they were not before.
+struct NewDeviceNotice: Sendable {
+    let users: UserStore
+    let outbox: MailOutbox
+
+    /// Never fails: who has signed in is signed in.
+    func tell(_ user: UUID, _ session: NewSession, in space: UserSpace) async {
+        guard (try? await outbox.isThere(in: space)) == true,
+            let email = try? await users.recipientOfNewDevice(session, of: user, in: space)
+        else { return }
+        var order = MailOrder(.newDevice, to: email, user: user, in: space)
+        order.values["time"] = MailOrder.now
+        if !session.device.isEmpty { order.values["device"] = session.device }
+        await outbox.tell(order)
     }
 }
 

@@ -52,6 +52,9 @@ struct ServerPlan: Sendable {
                 for (other, service) in Self.serviceNames.enumerated() where service != name {
                     environment["MARTLET_SERVICES_" + service.uppercased()] = "http://127.0.0.1:\(ports[2 * other])"
                 }
+                for (key, value) in inherited where key.hasPrefix("MARTLET_PASSWORD_") || key.hasPrefix("MARTLET_MAIL_") {
+                    environment[key] = value
+                }
                 environment["MARTLET_PUBLIC_URL"] = inherited["MARTLET_PUBLIC_URL"] ?? "http://\(publicHost == "0.0.0.0" ? "127.0.0.1" : publicHost):\(publicPort)"
                 environment["MARTLET_PUBLIC_URL"] = inherited["MARTLET_PUBLIC_URL"] ?? LocalServer.publicURL(inherited, port: publicPort)
             }

@@ -1,20 +1,9 @@
 import Dispatch
 import Glibc
+import MartletCore
 import NIOCore
 
-/// Which addresses of the network a hook may have: those of the public internet and no others, so that nobody reaches through this server
-/// what only this server can reach.
-enum PublicAddress {
-    /// - Parameter bytes: 4 of IPv4, 16 of IPv6. What is kept from: every block that IANA's registries of special-purpose addresses do not
-    ///   call globally reachable, multicast, and the ways to write IPv4 inside IPv6.
-    static func contains(_ bytes: [UInt8]) -> Bool {
-        switch bytes.count {
-        case 4: isPublic4(bytes)
-        case 16: isPublic6(bytes)
-        default: false
-        }
-    }
-
+extension PublicAddress {
     static func contains(_ address: SocketAddress?) -> Bool {
         switch address {
         case .v4(let address): contains(withUnsafeBytes(of: address.address) { Array($0[Self.place4]) })

@@ -30,17 +30,25 @@ struct SignUpByPasskey: Endpoint {
     let passkeys: PasskeyStore
     let attempts: AttemptStore
     let signIns: SignIns
+    let mailing: Mailing
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.userSpace
-        let fields = try await BodyFields(request, ["credential", "userName", "email", "name", "profile", "private", "device"])
+        let fields = try await BodyFields(request, ["credential", "userName", "email", "name", "profile", "private", "device", "invitation", "language"])
         let (userName, email) = try fields.userNameOrEmail()
         let credential = try PasskeyCredential(fields)
         let name = try fields.passkeyName() ?? ""
         var user = NewUser(userName: userName, email: email)
         user.profile = try fields.profile() ?? "{}"
         user.privateProfile = try fields.privateProfile() ?? "{}"
+        user.invitation = try fields.string("invitation")
         let session = NewSession(device: try fields.device())
+        let languages = try fields.languages(request)
+        let settings = try await mailing.settings.current(in: space).settings
+        try settings.checkSignUp(email: email, invitation: user.invitation)
+        guard !settings.requireVerifiedEmail else {
+            throw HTTPProblem(.forbidden, "The app demands verified addresses: sign up by mail, then add a passkey.")
+        }
         let party = try await passkeys.requiredParty(in: space)
         try await attempts.begin(context.nameLimits(of: request))
 
@@ -50,6 +58,7 @@ struct SignUpByPasskey: Endpoint {
         guard let json = try await passkeys.signUp(user, passkey: passkey, name: name, challenge: challenge, session: session, in: space) else {
             throw HTTPProblem.closedChallenge
         }
+        await mailing.verify(email, of: id, settings, languages, in: space)
         return try signIns.answer(session.id, userID: id, user: json, in: space, status: .created)
     }
 }

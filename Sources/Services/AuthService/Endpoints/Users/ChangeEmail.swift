@@ -2,15 +2,27 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `PUT /auth/me/email` with `email` and `password`: another address, not verified yet. 200 with the user.
+/// `PUT /auth/me/email` with `email` and `password`, and `language` and `link` if wanted: 202, and a mail to the new address, which is the user's after
+/// `ConfirmEmailChange`. Whether somebody has it already is not told. On a server that sends no mail it is the user's at once, not verified: 200 with
+/// the user.
 struct ChangeEmail: Endpoint {
     let check: PasswordCheck
+    let mailing: Mailing
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, id) = (try context.userSpace, try context.signedInUser)
-        let fields = try await BodyFields(request, ["email", "password"])
-        let email = try EmailAddress(try fields.requiredString("email"))
+        let fields = try await BodyFields(request, ["email", "password", "language", "link"])
+        let email = try fields.requiredEmail()
+        let settings = try await mailing.settings.current(in: space).settings
+        try settings.check(email)
+        var order = MailOrder(.changeEmail, to: email.text, user: id, in: space)
+        (order.languages, order.link) = (try fields.languages(request), try fields.link(settings))
         _ = try await check.confirmPassword(try fields.secret("password"), of: id, in: space)
+        if try await mailing.outbox.isThere(in: space) {
+            try await check.attempts.begin(context.mailLimits(to: email, of: request))
+            try await mailing.outbox.place(order)
+            return Response(status: .accepted)
+        }
         try await check.attempts.begin(context.nameLimits(of: request))
         guard let user = try await check.users.change(id, UserChange(email: email), in: space) else { throw HTTPProblem(.userNotFound) }
         return .json(user)

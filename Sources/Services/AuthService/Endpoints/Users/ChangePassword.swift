@@ -7,6 +7,7 @@ import MartletPostgres
 /// `PUT /auth/me/password` with `password` and `newPassword`, 204. All other sessions of the user end.
 struct ChangePassword: Endpoint {
     let check: PasswordCheck
+    let outbox: MailOutbox
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, id) = (try context.userSpace, try context.signedInUser)
@@ -19,6 +20,9 @@ struct ChangePassword: Endpoint {
             try await check.users.change(
                 id, UserChange(passwordHash: hash), where: "password = \(account.passwordHash)", ending: .all(butFor: try context.session), in: space) != nil
         guard isChanged else { throw HTTPProblem(.conflict, "The password was changed meanwhile.") }
+        if let user = try? await check.users.mailed(id, in: space), user.isEmailVerified, let email = user.email {
+            await outbox.tell(.passwordChanged(to: email, of: id, in: space))
+        }
         return Response(status: .noContent)
     }
 }

@@ -7,7 +7,7 @@ import MartletHTTP
 /// `POST /auth/login` with `userName` or `email`, `password`, and `device` if wanted; 200, signed in.
 ///
 /// Who has a second factor also sends `code`, of the authenticator app or a recovery code; without one the answer to a right password is
-/// 401 `second-factor-required`. All other refusals are one.
+/// 401 `second-factor-required`. Where the app demands verified addresses a right password without one is 403. All other refusals are one.
 struct LogIn: Endpoint {
     let byPassword: PasswordSignIn
     let signIns: SignIns

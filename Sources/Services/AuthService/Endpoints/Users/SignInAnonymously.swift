@@ -8,12 +8,14 @@ struct SignInAnonymously: Endpoint {
     let users: UserStore
     let attempts: AttemptStore
     let signIns: SignIns
+    let settings: AppSettingsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.userSpace
         let fields = try await BodyFields(request, ["device", "profile", "private"])
         let user = NewUser(profile: try fields.profile() ?? "{}", privateProfile: try fields.privateProfile() ?? "{}")
         let session = NewSession(device: try fields.device())
+        try await settings.current(in: space).settings.checkSignUpWithoutInvitation()
         try await attempts.begin(context.nameLimits(of: request))
         let made = try await users.create(user, session: session, in: space)
         return try signIns.answer(session.id, userID: made.id, user: made.json, in: space, status: .created)

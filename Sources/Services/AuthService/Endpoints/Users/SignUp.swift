@@ -3,27 +3,35 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /auth/signup` with `userName` or `email` or both, `password`, and if wanted `profile`, `private`, `device`; 201, signed in.
+/// `POST /auth/signup` with `userName` or `email` or both, `password`, and if wanted `profile`, `private`, `device`, `invitation`, `language`; 201, signed
+/// in. Where the app demands verified addresses 202 with `{"user"}`, and logging in is for after `POST /auth/email/verify/confirm`.
 struct SignUp: Endpoint {
     let users: UserStore
     let attempts: AttemptStore
     let hasher: PasswordHasher
     let signIns: SignIns
+    let mailing: Mailing
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.userSpace
-        let fields = try await BodyFields(request, ["userName", "email", "password", "profile", "private", "device"])
+        let fields = try await BodyFields(request, ["userName", "email", "password", "profile", "private", "device", "invitation", "language"])
         let (userName, email) = try fields.userNameOrEmail()
         var user = NewUser(userName: userName, email: email)
         let password = Secret(try fields.requiredString("password"))
         try PasswordPolicy.check(password, besides: [userName?.text, email?.text])
         user.profile = try fields.profile() ?? "{}"
         user.privateProfile = try fields.privateProfile() ?? "{}"
+        user.invitation = try fields.string("invitation")
         let session = NewSession(device: try fields.device())
+        let languages = try fields.languages(request)
+        let settings = try await mailing.settings.current(in: space).settings
+        try settings.checkSignUp(email: email, invitation: user.invitation)
 
         try await attempts.begin(context.nameLimits(of: request))
         user.passwordHash = try await hasher.hash(password)
-        let made = try await users.create(user, session: session, in: space)
+        let made = try await users.create(user, session: session, needsVerifiedEmail: settings.requireVerifiedEmail, in: space)
+        await mailing.verify(email, of: made.id, settings, languages, in: space)
+        guard made.isSignedIn else { return Response.json(ByteBuffer(string: #"{"user":\#(made.json)}"#), status: .accepted).notStored }
         return try signIns.answer(session.id, userID: made.id, user: made.json, in: space, status: .created)
     }
 }

@@ -8,22 +8,32 @@ import MartletPostgres
 /// id, sessions and all data. 200 with the user; 409 for who has a password already.
 struct UpgradeMe: Endpoint {
     let check: PasswordCheck
+    let mailing: Mailing
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, id) = (try context.userSpace, try context.signedInUser)
-        let fields = try await BodyFields(request, ["userName", "email", "password"])
+        let fields = try await BodyFields(request, ["userName", "email", "password", "language"])
         let (userName, email) = try fields.userNameOrEmail()
         var change = UserChange(userName: userName, email: email)
         let password = Secret(try fields.requiredString("password"))
         try PasswordPolicy.check(password, besides: [userName?.text, email?.text])
-        guard let account = try await check.users.account(id, in: space) else { throw HTTPProblem(.userNotFound) }
+        let languages = try fields.languages(request)
+        let settings = try await mailing.settings.current(in: space).settings
+        try settings.check(email)
+        guard let former = try await check.users.mailed(id, in: space), let account = try await check.users.account(id, in: space) else {
+            throw HTTPProblem(.userNotFound)
+        }
         guard account.passwordHash == nil else { throw HTTPProblem(.conflict, "This user has a password.") }
+        guard former.email == nil || email == nil || email?.text == former.email else {
+            throw HTTPProblem(.conflict, "This user has an address: change it by auth/me/email.")
+        }
         _ = try await check.confirm(nil, of: id, in: space, session: try context.session)
         try await check.attempts.begin(context.nameLimits(of: request))
         change.passwordHash = try await check.hasher.hash(password)
-        guard let user = try await check.users.change(id, change, where: "password IS NULL", in: space) else {
+        guard let user = try await check.users.change(id, change, where: "password IS NULL AND u.email IS NOT DISTINCT FROM \(former.email)", in: space) else {
             throw HTTPProblem(.conflict, "This user has a password.")
         }
+        await mailing.verify(email, of: id, settings, languages, in: space)
         return .json(user)
     }
 }

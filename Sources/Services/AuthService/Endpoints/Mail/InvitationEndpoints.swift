@@ -1,0 +1,71 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `POST /auth/invitations` by the app's server, with `days` (1 to 90, else 7); with `email`, and `language` and `link` if wanted, the code goes there by mail,
+/// without it is in the answer. 201 with `{"id","email","created","expires","used","code"}`.
+struct CreateInvitation: Endpoint {
+    let mailing: Mailing
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let space = try context.managedUserSpace
+        let fields = try await BodyFields(request, ["email", "days", "language", "link"])
+        let (email, days) = (try fields.email(), try fields.integer("days", in: 1...90) ?? 7)
+        let settings = try await mailing.settings.current(in: space).settings
+        let (languages, link) = (try fields.string("language").map { [try LanguageTag($0, field: "language").text] } ?? [], try fields.link(settings))
+        if email != nil, try await !mailing.outbox.isThere(in: space) {
+            throw HTTPProblem(.notImplemented, "This server sends no mail: ask for a code, without an address.")
+        }
+        guard let (invitation, code) = try await mailing.invitations.create(for: email, lifetimeInSeconds: Int64(days) * 86_400, in: space) else {
+            throw HTTPProblem(.limitExceeded, "There may be at most \(InvitationStore.maximumOpen) open invitations.")
+        }
+        guard let email else {
+            return Response.json(ByteBuffer(string: invitation.json.dropLast() + #","code":"\#(code ?? "")"}"#), status: .created).notStored
+        }
+        var order = MailOrder(.invitation, to: email.text, invitation: invitation.id, in: space)
+        (order.languages, order.link) = (languages, link)
+        do {
+            try await mailing.outbox.place(order)
+        } catch {
+            // What nobody is told of is no invitation.
+            _ = try await mailing.invitations.remove(invitation.id, in: space)
+            throw error
+        }
+        return .json(ByteBuffer(string: invitation.json), status: .created)
+    }
+}
+
+/// `GET /auth/invitations?before=&limit=`: the newest first, for the app's own server. `next`, where there are more, is the `before` of the next page.
+struct ListInvitations: Endpoint {
+    let invitations: InvitationStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let space = try context.managedUserSpace
+        try request.allowParameters(["before", "limit"])
+        let parameters = request.uri.queryParameters
+        guard let limit = Int(parameters["limit"] ?? "20"), (1...1000).contains(limit) else {
+            throw HTTPProblem(.invalidParameter, "It must be a whole number from 1 to 1000.", field: "limit")
+        }
+        let before = parameters["before"].map { UUID(uuidString: String($0)) }
+        if case .some(nil) = before { throw HTTPProblem(.invalidParameter, "It must be an invitation's id.", field: "before") }
+        let list = try await invitations.list(before: before ?? nil, limit: limit + 1, in: space)
+        let page = list.prefix(limit)
+        let next = list.count > limit ? page.last.map { #","next":"\#($0.id.uuidString.lowercased())""# } ?? "" : ""
+        return .json(#"{"count":\#(page.count),"data":[\#(page.map(\.json).joined(separator: ","))]\#(next)}"#)
+    }
+}
+
+/// `DELETE /auth/invitations/{id}`, for the app's own server; 204. Who signed up by it stays.
+struct DeleteInvitation: Endpoint {
+    let invitations: InvitationStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let space = try context.managedUserSpace
+        guard let id = context.parameters.get("id").flatMap({ UUID(uuidString: $0) }), try await invitations.remove(id, in: space) else {
+            throw HTTPProblem(.notFound)
+        }
+        return Response(status: .noContent)
+    }
+}

@@ -1,0 +1,80 @@
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+extension BodyFields {
+    /// What was in a mail: `token` of its link, or `mailCode` and what that goes with.
+    ///
+    /// - Throws: `invalid-body`.
+    func shownProof(of subject: @autoclosure () throws -> String) throws -> ShownProof {
+        switch (try string("token"), try string("mailCode")) {
+        case (let token?, nil): return .token(token)
+        case (nil, let code?): return .code(code, subject: try subject())
+        default: throw HTTPProblem(.invalidBody, "Either the token of the link or the code of the mail is required.", field: "token")
+        }
+    }
+
+    /// Nil where there is none, or null.
+    func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
+        guard let value = self[name], value != .null else { return nil }
+        guard case .number(let text) = value, let number = Int(text), range.contains(number) else {
+            throw HTTPProblem(.invalidBody, "This must be a whole number from \(range.lowerBound) to \(range.upperBound).", field: name)
+        }
+        return number
+    }
+
+    func requiredEmail() throws -> EmailAddress { try EmailAddress(try requiredString("email")) }
+
+    /// One of the links that the app's server allows.
+    func link(_ settings: AppSettings) throws -> String? {
+        guard let link = try string("link") else { return nil }
+        guard settings.linkURLs.contains(link) else { throw HTTPProblem(.invalidBody, "This is none of the app's linkURLs.", field: "link") }
+        return link
+    }
+
+    /// `language`, else what the request's header accepts, the best first.
+    func languages(_ request: Request) throws -> [String] {
+        if let language = try string("language") { return [try LanguageTag(language, field: "language").text] }
+        return LanguageTag.accepted(request.headers[.acceptLanguage]).map(\.text)
+    }
+}
+
+extension ServiceContext {
+    /// What a request for mail to an address counts against, whether anybody has it or not.
+    func mailLimits(to email: EmailAddress, of request: Request) throws -> [AttemptStore.Limit] {
+        try nameLimits(of: request) + [.mail(to: email.text, in: try userSpace)]
+    }
+}
+
+/// What is counted while somebody shows a proof.
+struct ProofLimits {
+    private let subject: AttemptStore.Limit?
+    private let address: AttemptStore.Limit?
+
+    init(_ shown: ShownProof, _ request: Request, _ context: ServiceContext) throws {
+        let space = try context.userSpace
+        address = try context.clientAddress(of: request).map { .address($0, in: space) }
+        // Nobody guesses tokens.
+        subject = if case .code(_, let subject) = shown { .mailCode(of: subject, in: space) } else { nil }
+    }
+
+    /// Finds a proof, counting in vain what finds none.
+    ///
+    /// - Throws: `sign-in-failed` for whatever is not good, `too-many-requests`.
+    func find(_ shown: ShownProof, _ kind: MailKind, _ proofs: MailProofStore, _ attempts: AttemptStore, in space: UserSpace) async throws -> MailProof {
+        let limits = [address, subject].compactMap(\.self)
+        try await attempts.begin(limits)
+        guard let proof = try await proofs.find(shown, kind, in: space) else {
+            throw HTTPProblem.proofRefused
+        }
+        if let subject { try await attempts.succeed(account: subject, address: address) } else { try await attempts.takeBack(limits) }
+        return proof
+    }
+}
+
+extension HTTPProblem {
+    /// The same whether there never was such a proof, or it is used up.
+    static let proofRefused = HTTPProblem(.signInFailed, "Token or code are wrong, used or have expired: ask for another mail.")
+}

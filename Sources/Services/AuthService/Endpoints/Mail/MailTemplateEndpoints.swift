@@ -1,0 +1,70 @@
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+
+/// `GET /auth/mail/templates`: the app's own templates, for the app's own server: `{"count","data":[{"kind","language","subject"}]}`.
+struct ListMailTemplates: Endpoint {
+    let templates: MailTemplateStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try .list(try await templates.list(in: try context.managedUserSpace))
+    }
+}
+
+/// `GET /auth/mail/templates/{kind}/{language}`, for the app's own server; 404 where the app has none of its own.
+struct ReadMailTemplate: Endpoint {
+    let templates: MailTemplateStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, kind, language) = (try context.managedUserSpace, try context.mailKind, try context.language)
+        guard let template = try await templates.find(kind, [language.text], isStrict: true, in: space) else { throw HTTPProblem(.notFound) }
+        return try .encoding(template)
+    }
+}
+
+/// `PUT /auth/mail/templates/{kind}/{language}` with `subject`, `text` and if wanted `html`, for the app's own server; 200 with the template.
+struct ReplaceMailTemplate: Endpoint {
+    let templates: MailTemplateStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, kind, language) = (try context.managedUserSpace, try context.mailKind, try context.language)
+        let fields = try await BodyFields(request, ["subject", "text", "html"])
+        let template = StoredTemplate(
+            kind: kind.rawValue, language: language.text, subject: try fields.requiredString("subject"), text: try fields.requiredString("text"),
+            html: try fields.string("html"))
+        _ = try MailTemplate(kind, subject: template.subject, text: template.text, html: template.html)
+        try await templates.replace(template, in: space)
+        return try .encoding(template)
+    }
+}
+
+/// `DELETE /auth/mail/templates/{kind}/{language}`, for the app's own server; 204.
+struct DeleteMailTemplate: Endpoint {
+    let templates: MailTemplateStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, kind, language) = (try context.managedUserSpace, try context.mailKind, try context.language)
+        guard try await templates.remove(kind, language, in: space) else { throw HTTPProblem(.notFound) }
+        return Response(status: .noContent)
+    }
+}
+
+extension ServiceContext {
+    fileprivate var mailKind: MailKind {
+        get throws {
+            guard let kind = parameters.get("kind").flatMap(MailKind.init) else {
+                throw HTTPProblem(.invalidName, "There are \(MailKind.allCases.map(\.rawValue).joined(separator: ", ")).", field: "kind")
+            }
+            return kind
+        }
+    }
+
+    fileprivate var language: LanguageTag {
+        get throws {
+            guard let tag = parameters.get("language").flatMap({ LanguageTag($0) }) else {
+                throw HTTPProblem(.invalidName, "This is not a language, such as en or de-AT.", field: "language")
+            }
+            return tag
+        }
+    }
+}

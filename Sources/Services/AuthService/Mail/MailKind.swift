@@ -1,0 +1,39 @@
+/// What is mailed to users. The names are those of templates.
+enum MailKind: String, Codable, Sendable, CaseIterable {
+    // With a code, and a link where the app has one
+    case verifyEmail = "verify-email"
+    case resetPassword = "reset-password"
+    case signIn = "sign-in"
+    case changeEmail = "change-email"
+    case invitation
+
+    // To tell something
+    case emailChanged = "email-changed"
+    case passwordChanged = "password-changed"
+    case newDevice = "new-device"
+
+    /// How long the proof in it is good; nil: there is none. An invitation says so itself.
+    var proofLifetimeInSeconds: Int64? {
+        switch self {
+        case .verifyEmail: 24 * 3_600
+        case .resetPassword, .changeEmail: 30 * 60
+        case .signIn: 10 * 60
+        case .invitation, .emailChanged, .passwordChanged, .newDevice: nil
+        }
+    }
+
+    var hasProof: Bool { proofLifetimeInSeconds != nil || self == .invitation }
+
+    /// What a template may name.
+    var values: Set<String> {
+        var names: Set = ["app", "email"]
+        if hasProof { names.formUnion(["code", "link", "minutes", "hours"]) }
+        switch self {
+        case .newDevice: names.formUnion(["device", "time"])
+        case .emailChanged: names.formUnion(["newEmail", "time"])
+        case .passwordChanged: names.insert("time")
+        default: break
+        }
+        return names
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import Logging
+import MartletJobs
+import MartletMail
+import MartletPostgres
+import ServiceLifecycle
+
+/// What goes by mail, and what apps say about it.
+struct Mailing: Sendable {
+    let settings: AppSettingsStore
+    let senders: MailSenderStore
+    let templates: MailTemplateStore
+    let proofs: MailProofStore
+    let invitations: InvitationStore
+    let outbox: MailOutbox
+    let client: SMTPClient
+    private let counts: MailCountStore
+    private let server: MailSettings
+
+    init(_ server: MailSettings, postgres: PostgresClient, keys: ServerKeys, jobs: JobQueue, logger: Logger) {
+        settings = AppSettingsStore(postgres: postgres)
+        senders = MailSenderStore(postgres: postgres, sealing: keys.sealing, logger: logger)
+        templates = MailTemplateStore(postgres: postgres)
+        proofs = MailProofStore(postgres: postgres, codeKey: keys.mailCodes)
+        invitations = InvitationStore(postgres: postgres)
+        counts = MailCountStore(postgres: postgres)
+        outbox = MailOutbox(jobs: jobs, settings: settings, counts: counts, hasMailServer: server.server != nil, logger: logger)
+        client = SMTPClient()
+        self.server = server
+    }
+
+    /// Mails a code to the address of a new user, if the app wants it verified.
+    func verify(_ email: EmailAddress?, of user: UUID, _ settings: AppSettings, _ languages: [String], in space: UserSpace) async {
+        guard let email, settings.verifyOnSignUp || settings.requireVerifiedEmail else { return }
+        var order = MailOrder(.verifyEmail, to: email.text, user: user, in: space)
+        order.languages = languages
+        await outbox.tell(order)
+    }
+
+    /// Writes and sends what was ordered.
+    func handler(users: UserStore, apps: AppStore) -> SendMail {
+        SendMail(
+            users: users, apps: apps, settings: settings, senders: senders, templates: templates, proofs: proofs, invitations: invitations,
+            counts: counts, server: server, client: client)
+    }
+}

@@ -1,0 +1,30 @@
+import MartletAPI
+import MartletHTTP
+
+extension AppSettings {
+    /// Whether somebody may get an account with this name and address, as far as the app's settings say.
+    ///
+    /// - Throws: `invalid-body` naming the field.
+    func checkSignUp(email: EmailAddress?, invitation: String?) throws {
+        if requireVerifiedEmail, email == nil { throw HTTPProblem(.invalidBody, "An e-mail address is required.", field: "email") }
+        try check(email)
+        if inviteOnly, invitation == nil { throw HTTPProblem(.invalidBody, "Signing up needs an invitation.", field: "invitation") }
+    }
+
+    /// - Throws: `forbidden` where signing up needs an invitation, and this way has none.
+    func checkSignUpWithoutInvitation() throws {
+        if inviteOnly { throw HTTPProblem(.forbidden, "Signing up needs an invitation.") }
+    }
+
+    /// - Throws: `invalid-body` for an address that the app does not take.
+    func check(_ email: EmailAddress?) throws {
+        if refuseDisposable, let email, DisposableAddresses.contains(email.text) {
+            throw HTTPProblem(.invalidBody, "Addresses of this provider are not accepted.", field: "email")
+        }
+    }
+
+    /// Whether whoever reads an unknown address may get an account by that alone.
+    func allowsSignUpByMail(_ email: String) -> Bool {
+        signUpByMail && !inviteOnly && !(refuseDisposable && DisposableAddresses.contains(email))
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import MartletAPI
+import MartletPostgres
+import Synchronization
+
+/// The settings of apps, remembered for a few seconds: another copy's change is seen after `lifetime` at the latest.
+final class AppSettingsStore: Sendable {
+    static let lifetime: Duration = .seconds(5)
+    private static let maximumRemembered = 1_000
+
+    /// What is asked for at nearly every sign-in, in one query.
+    struct Current: Sendable {
+        var settings: AppSettings
+        /// Whether the app has a mail server of its own.
+        var hasMailServer: Bool
+    }
+
+    private struct Key: Hashable {
+        var appID: String
+        var environment: String
+    }
+
+    private let postgres: PostgresClient
+    private let remembered = Mutex<[Key: (current: Current, until: ContinuousClock.Instant)]>([:])
+
+    init(postgres: PostgresClient) {
+        self.postgres = postgres
+    }
+
+    func current(in space: UserSpace) async throws -> Current {
+        let (key, now) = (Self.key(space), ContinuousClock.now)
+        if let known = remembered.withLock({ $0[key] }), known.until > now { return known.current }
+        let current = try await read(in: space)
+        remembered.withLock { remembered in
+            if remembered.count >= Self.maximumRemembered { remembered.removeAll() }
+            remembered[key] = (current, now + Self.lifetime)
+        }
+        return current
+    }
+
+    private func read(in space: UserSpace) async throws -> Current {
+        let row = try await postgres.query(
+            """
+            SELECT (SELECT settings FROM auth.settings WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue)),
+                EXISTS (
+                    SELECT FROM auth.mail_senders
+                    WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND sealed_server IS NOT NULL)
+            """)[0]
+        let json: PostgresJSON? = try row.decode(0)
+        let settings = try json.map { try JSONDecoder().decode(AppSettings.self, from: Data($0.bytes)) }
+        return Current(settings: settings ?? AppSettings(), hasMailServer: try row.decode(1))
+    }
+
+    func replace(_ settings: AppSettings, in space: UserSpace) async throws {
+        let json = PostgresJSON(Array(try JSONEncoder().encode(settings)))
+        try await postgres.execute(
+            """
+            INSERT INTO auth.settings (app_id, environment, settings) VALUES (\(space.appID), \(space.environment.rawValue), \(json))
+            ON CONFLICT (app_id, environment) DO UPDATE SET settings = excluded.settings, updated = now()
+            """)
+        forget(space)
+    }
+
+    /// Something was changed: the next look is into the database.
+    func forget(_ space: UserSpace) {
+        _ = remembered.withLock { $0.removeValue(forKey: Self.key(space)) }
+    }
+
+    private static func key(_ space: UserSpace) -> Key { Key(appID: space.appID, environment: space.environment.rawValue) }
+}

@@ -1,0 +1,18 @@
+import Crypto
+import Foundation
+import MartletPostgres
+
+/// How much is mailed in an hour, shared by all copies of the service.
+struct MailCountStore: Sendable {
+    let postgres: PostgresClient
+
+    /// Counts one more, unless there have been `limit` in this hour.
+    func take(_ what: [String], limit: Int) async throws -> Bool {
+        let key = Data(SHA256.hash(data: Data(what.joined(separator: "\u{0}").utf8)))
+        return try await postgres.execute(
+            """
+            INSERT INTO auth.mail_counts AS c (key, hour, count) VALUES (\(key), date_trunc('hour', now()), 1)
+            ON CONFLICT (key, hour) DO UPDATE SET count = c.count + 1 WHERE c.count < \(limit)
+            """) > 0
+    }
+}

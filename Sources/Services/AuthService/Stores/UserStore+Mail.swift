@@ -1,0 +1,123 @@
+import Foundation
+import MartletAPI
+import MartletPostgres
+
+/// What is known of a user who is written to.
+struct MailedUser: Sendable {
+    var id: UUID
+    var email: String?
+    var isEmailVerified: Bool
+    var isDisabled: Bool
+    /// `language` of the private or the public profile.
+    var language: String?
+}
+
+extension UserStore {
+    func mailed(_ email: String, in space: UserSpace) async throws -> MailedUser? { try await mailed(where: "u.email = \(email)", in: space) }
+
+    func mailed(_ id: UUID, in space: UserSpace) async throws -> MailedUser? { try await mailed(where: "u.id = \(id)", in: space) }
+
+    private func mailed(where condition: PostgresQuery, in space: UserSpace) async throws -> MailedUser? {
+        try await postgres.query(
+            """
+            SELECT u.id, u.email, u.email_verified, u.disabled, coalesce(u.private ->> 'language', u.profile ->> 'language')
+            FROM auth.users AS u WHERE \(condition) AND \(Self.isIn(space))
+            """
+        ).first.map {
+            MailedUser(
+                id: try $0.decode(0), email: try $0.decode(1), isEmailVerified: try $0.decode(2), isDisabled: try $0.decode(3), language: try $0.decode(4))
+        }
+    }
+
+    /// Whom to tell that a session is on a device where the user has not been: nil when it is the first of all, or the address is not verified.
+    func recipientOfNewDevice(_ session: NewSession, of user: UUID, in space: UserSpace) async throws -> String? {
+        try await postgres.query(
+            """
+            SELECT u.email FROM auth.users AS u
+            WHERE u.id = \(user) AND \(Self.isIn(space)) AND u.email_verified
+                AND EXISTS (SELECT FROM auth.sessions AS s WHERE s.user_id = u.id AND s.id < \(session.id))
+                AND NOT EXISTS (SELECT FROM auth.sessions AS s WHERE s.user_id = u.id AND s.id < \(session.id) AND s.device = \(session.device))
+            """
+        ).first?.decode(0)
+    }
+
+    /// Marks the address as verified that the proof is of, while it is still the user's.
+    ///
+    /// - Returns: false: the proof is used up, or the user has another address.
+    func verifyEmail(by proof: MailProof) async throws -> Bool {
+        try await postgres.execute(
+            """
+            WITH proof AS (\(MailProofStore.consumption(of: proof)))
+            UPDATE auth.users AS u SET email_verified = TRUE, updated = now() FROM proof WHERE u.id = proof.user_id AND u.email = proof.email
+            """) > 0
+    }
+
+    /// Puts the address that the proof is of in place of the user's.
+    ///
+    /// - Returns: whose it is, and the former address; nil: the proof is used up.
+    /// - Throws: `conflict` when somebody else has the address now.
+    func changeEmail(by proof: MailProof) async throws -> (user: UUID, former: String?)? {
+        try await Self.tellingConflicts {
+            try await postgres.query(
+                """
+                WITH proof AS (\(MailProofStore.consumption(of: proof))),
+                    former AS (SELECT id, email FROM auth.users WHERE id = (SELECT user_id FROM proof) FOR UPDATE)
+                UPDATE auth.users AS u SET email = proof.email, email_verified = TRUE, updated = now()
+                FROM proof, former WHERE u.id = former.id AND NOT u.disabled
+                RETURNING u.id, former.email
+                """
+            ).first.map { (try $0.decode(0), try $0.decode(1)) }
+        }
+    }
+
+    /// Gives the user a new password who has proved to read the address. All sessions and all other proofs end with it.
+    ///
+    /// - Returns: whose it is; nil: the proof is used up, or the user has another address or is disabled.
+    func resetPassword(to hash: String, by proof: MailProof) async throws -> UUID? {
+        try await postgres.withTransaction { transaction in
+            let row = try await transaction.query(
+                """
+                WITH proof AS (\(MailProofStore.consumption(of: proof)))
+                SELECT u.id, u.email_verified FROM auth.users AS u, proof
+                WHERE u.id = proof.user_id AND u.email = proof.email AND NOT u.disabled FOR UPDATE OF u
+                """
+            ).first
+            guard let row else { return nil }
+            let user: UUID = try row.decode(0)
+            if try !row.decode(1) { try await Self.handOver(user, transaction) } else { try await Self.endAll(of: user, transaction) }
+            try await transaction.execute("UPDATE auth.users SET password = \(hash), email_verified = TRUE, updated = now() WHERE id = \(user)")
+            return user
+        }
+    }
+
+    /// Uses up the proof by which a user signs in. Who made the account with an address that was not verified may be somebody else: what they
+    /// could come in by goes, password and sessions.
+    ///
+    /// - Returns: false: the proof is used up, or the user has another address.
+    func signIn(_ user: UUID, by proof: MailProof) async throws -> Bool {
+        try await postgres.withTransaction { transaction in
+            guard try await !transaction.query(MailProofStore.consumption(of: proof)).isEmpty else { return false }
+            let wasVerified: Bool? = try await transaction.query(
+                "SELECT email_verified FROM auth.users WHERE id = \(user) AND email = \(proof.email) FOR UPDATE"
+            ).first?.decode(0)
+            guard let wasVerified else { return false }
+            guard !wasVerified else { return true }
+            try await Self.handOver(user, transaction)
+            return true
+        }
+    }
+
+    /// Gives an account whose address was not verified to whoever has proved to read it: all that its maker could come in by goes, and what they allowed.
+    static func handOver(_ user: UUID, _ transaction: PostgresTransaction) async throws {
+        try await transaction.execute("UPDATE auth.users SET email_verified = TRUE, password = NULL, updated = now() WHERE id = \(user)")
+        try await transaction.execute("DELETE FROM auth.passkeys WHERE user_id = \(user)")
+        try await transaction.execute("DELETE FROM auth.second_factors WHERE user_id = \(user)")
+        try await transaction.execute("DELETE FROM auth.grants WHERE user_id = \(user)")
+        try await endAll(of: user, transaction)
+    }
+
+    private static func endAll(of user: UUID, _ transaction: PostgresTransaction) async throws {
+        try await transaction.execute("UPDATE auth.sessions SET revoked = now() WHERE user_id = \(user) AND revoked IS NULL")
+        try await transaction.execute("DELETE FROM auth.mail_proofs WHERE user_id = \(user)")
+    }
+}

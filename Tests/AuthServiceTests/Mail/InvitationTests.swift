@@ -1,0 +1,94 @@
+import Foundation
+import MartletAPI
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import AuthService
+
+@Suite struct InvitationTests {
+    private func signUp(_ client: UserClient, _ name: String, _ code: String?) async throws -> Answer {
+        let invitation = code.map { #","invitation":"\#($0)""# } ?? ""
+        return try await client.send("POST", "signup", #"{"userName":"\#(name)","password":"correct horse"\#(invitation)}"#)
+    }
+
+    @Test func `Where one is needed nobody signs up without, and each lets one in`() async throws {
+        try await UserClient.run { client in
+            try await client.set(#""inviteOnly":true"#)
+            #expect(try await signUp(client, "ada", nil).isProblem(.invalidBody, field: "invitation"))
+            #expect(try await signUp(client, "ada", "0000-0000-0000-0000").isProblem(.invalidBody, field: "invitation"))
+            #expect(try await client.send("POST", "anonymous").isProblem(.forbidden))
+            let made = try await client.master("POST", "invitations", #"{"days":1}"#)
+            let code = try #require(made.string("code"))
+            #expect(made.status == 201 && code.count == 19 && made["email"] == "null" && made.header("cache-control") == "no-store", "\(made)")
+            // Not in the other environment.
+            var test = client
+            test.environment = .test
+            #expect(try await signUp(test, "ada", code).isProblem(.invalidBody, field: "invitation"))
+            let typed = code.uppercased().replacing("-", with: " ")
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 0..<4 { group.addTask { try await signUp(client, "ada\(number)", typed).status } }
+                return try await group.reduce(into: [Int]()) { $0.append($1) }
+            }
+            #expect(statuses.sorted() == [201, 400, 400, 400])
+            #expect(try await client.count("SELECT count(*) FROM auth.users") == 1)
+            let list = try await client.master("GET", "invitations")
+            #expect(list["count"] == "1" && list["data.0.used"] != "null" && !list.text.contains(code), "\(list)")
+        }
+    }
+
+    @Test func `A name that is taken uses up no invitation; one that has expired or is taken back is none`() async throws {
+        try await UserClient.run { client in
+            _ = try await client.signUp("ada")
+            try await client.set(#""inviteOnly":true"#)
+            let made = try await client.master("POST", "invitations")
+            let code = try #require(made.string("code"))
+            #expect(try await signUp(client, "ada", code).isProblem(.conflict, field: "userName"))
+            _ = try await client.auth.postgres.execute("UPDATE auth.invitations SET expires = now() - interval '1 second'")
+            #expect(try await signUp(client, "bob", code).isProblem(.invalidBody, field: "invitation"))
+            _ = try await client.auth.postgres.execute("UPDATE auth.invitations SET expires = now() + interval '1 day'")
+            let id = try #require(made.string("id"))
+            #expect(try await client.master("DELETE", "invitations/\(id)").status == 204)
+            #expect(try await signUp(client, "bob", code).isProblem(.invalidBody, field: "invitation"))
+            #expect(try await client.master("DELETE", "invitations/\(UUID())").isProblem(.notFound))
+            #expect(try await client.send("POST", "invitations").isProblem(.forbidden))
+            #expect(try await client.send("GET", "invitations").isProblem(.forbidden))
+            #expect(try await client.master("POST", "invitations", #"{"email":"ada@example.org"}"#).isProblem(.notImplemented))
+            #expect(try await client.master("POST", "invitations", #"{"days":91}"#).isProblem(.invalidBody, field: "days"))
+            #expect(try await client.master("GET", "invitations?before=x").isProblem(.invalidParameter, field: "before"))
+        }
+    }
+
+    @Test(.enabled(if: MailServer.isThere)) func `An invitation by mail is for its address, and verifies it`() async throws {
+        try await UserClient.runWithMail(#""inviteOnly":true,"requireVerifiedEmail":true"#) { client in
+            let address = UserClient.address()
+            let made = try await client.master("POST", "invitations", #"{"email":"\#(address)","language":"de"}"#)
+            #expect(made.status == 201 && made["code"] == nil && made.string("email") == address, "\(made)")
+            let mail = try await MailServer.shared.mail(to: address)
+            let code = try #require(mail.text.firstMatch(of: /[0-9a-z]{4}(-[0-9a-z]{4}){3}/).map { String($0.0) })
+            #expect(mail.subject == "Einladung zu Shop" && mail.text.contains("shop://auth?kind=invitation&token=\(code)"), "\(mail)")
+            func signUp(_ email: String) async throws -> Answer {
+                try await client.send("POST", "signup", #"{"email":"\#(email)","password":"correct horse","invitation":"\#(code)"}"#)
+            }
+            #expect(try await signUp(UserClient.address("eve")).isProblem(.invalidBody, field: "invitation"))
+            let answer = try await signUp(address)
+            #expect(answer.status == 201 && answer["user.emailVerified"] == "true", "\(answer)")
+        }
+    }
+
+    @Test func `Addresses that everybody reads are refused where the app wants that`() async throws {
+        try await UserClient.run { client in
+            let body = #"{"email":"ada@x.mailinator.com","password":"correct horse"}"#
+            try await client.set(#""refuseDisposable":true"#)
+            let refused = try await client.send("POST", "signup", body)
+            #expect(refused.isProblem(.invalidBody, field: "email"), "\(refused)")
+            let nobody = try Tokens(try await client.send("POST", "anonymous"))
+            #expect(try await client.send("POST", "me/upgrade", body, as: nobody).isProblem(.invalidBody, field: "email"))
+            let ada = try await client.signUp("ada")
+            let change = try await client.send("PUT", "me/email", body, as: ada)
+            #expect(change.isProblem(.invalidBody, field: "email"), "\(change)")
+            try await client.set(#""refuseDisposable":false"#)
+            #expect(try await client.send("POST", "signup", body).status == 201)
+        }
+    }
+}

@@ -1,0 +1,266 @@
+import Crypto
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import AuthService
+
+extension UserClient {
+    /// With a mail server, and links that lead to the app.
+    static func runWithMail(_ settings: String = "", _ body: @Sendable (UserClient) async throws -> Void) async throws {
+        try await run(mail: try await MailServer.shared.settings()) { client in
+            try await client.set(#""linkURLs":["shop://auth?kind={kind}&token={token}"]"# + (settings.isEmpty ? "" : "," + settings))
+            try await body(client)
+        }
+    }
+
+    func set(_ settings: String) async throws {
+        let answer = try await master("PUT", "settings", "{\(settings)}")
+        try #require(answer.status == 200, "\(answer)")
+    }
+
+    /// One that no other test writes to.
+    static func address(_ name: String = "ada") -> String { "\(name)-\(UInt64.random(in: 0 ... .max))@example.org" }
+
+    /// Signs up with an address and a password, and reads the code that comes.
+    func signUpByAddress(_ address: String, more: String = "") async throws -> Tokens {
+        let answer = try await send("POST", "signup", #"{"email":"\#(address)","password":"correct horse"\#(more)}"#)
+        try #require(answer.status == 201, "\(answer)")
+        return try Tokens(answer)
+    }
+
+    /// The same, with the address verified.
+    func signUpVerified(_ address: String, more: String = "") async throws -> Tokens {
+        let tokens = try await signUpByAddress(address, more: more)
+        let mail = try await MailServer.shared.mail(to: address)
+        let answer = try await send("POST", "email/verify/confirm", #"{"token":"\#(mail.token)"}"#)
+        try #require(answer.status == 204, "\(answer)")
+        return tokens
+    }
+
+    func logIn(address: String, password: String = "correct horse") async throws -> Answer {
+        try await send("POST", "login", #"{"email":"\#(address)","password":"\#(password)"}"#)
+    }
+
+    /// Every job of the queue has come to its end.
+    func waitForJobs() async throws {
+        for _ in 0..<1_200 where try await count("SELECT count(*) FROM auth.jobs WHERE finished IS NULL") > 0 {
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        #expect(try await count("SELECT count(*) FROM auth.jobs WHERE finished IS NULL") == 0)
+    }
+}
+
+@Suite(.enabled(if: MailServer.isThere)) struct MailSignInTests {
+    private func confirm(_ client: UserClient, _ body: String) async throws -> Answer {
+        try await client.send("POST", "login/mail/confirm", "{\(body)}")
+    }
+
+    @Test func `The code or the link of a mail signs in, once`() async throws {
+        try await UserClient.runWithMail { client in
+            let address = UserClient.address()
+            let tokens = try await client.signUpVerified(address)
+            let asked = try await client.send("POST", "login/mail", #"{"email":"\#(address.uppercased())","language":"de-AT"}"#)
+            #expect(asked.status == 202 && asked.text.isEmpty, "\(asked)")
+            let mail = try await MailServer.shared.mail(to: address, number: 2)
+            let code = try mail.code
+            #expect(mail.subject == "Shop: dein Code ist \(code)" && mail.headers["from"]?.hasPrefix("Shop") == true, "\(mail)")
+            #expect(mail.text.contains("shop://auth?kind=sign-in&token=") && mail.html?.contains("shop://auth?kind=sign-in&amp;token=") == true, "\(mail)")
+
+            let answer = try await confirm(client, #""email":"\#(address)","mailCode":"\#(mail.code)","device":"phone""#)
+            #expect(answer.status == 200 && answer.string("user.id") == tokens.userID && answer.header("cache-control") == "no-store", "\(answer)")
+            // Neither of both is good any more.
+            #expect(try await confirm(client, #""email":"\#(address)","mailCode":"\#(mail.code)""#).isProblem(.signInFailed))
+            #expect(try await confirm(client, #""token":"\#(mail.token)""#).isProblem(.signInFailed))
+            // The password, and the session from before, stay: the address had been verified.
+            #expect(try await client.logIn(address: address).status == 200)
+        }
+    }
+
+    /// Drill: enumeration by content, and by what is done.
+    @Test func `Whether somebody has an address is not told, nor known while the answer is made`() async throws {
+        try await UserClient.runWithMail { client in
+            let known = UserClient.address(), unknown = UserClient.address("nobody")
+            _ = try await client.signUpVerified(known)
+            try await client.waitForJobs()
+            for path in ["login/mail", "password/reset"] {
+                let answers = try await [known, unknown].asyncMap { try await client.send("POST", path, #"{"email":"\#($0)"}"#) }
+                #expect(answers.allSatisfy { $0.status == 202 && $0.text.isEmpty })
+            }
+            // The same was written for both: an order, and a count.
+            for address in [known, unknown] {
+                let orders = try await client.count(
+                    "SELECT count(*) FROM auth.jobs WHERE parameters ->> 'email' = \(address) AND parameters ->> 'kind' IN ('sign-in', 'reset-password')")
+                #expect(orders == 2)
+            }
+            try await client.waitForJobs()
+            #expect(try await MailServer.shared.mails(to: unknown).isEmpty)
+            #expect(try await MailServer.shared.mails(to: known).count == 3)
+            // Wrong codes are refused alike.
+            let answers = try await [known, unknown].asyncMap { try await confirm(client, #""email":"\#($0)","mailCode":"00000000""#) }
+            #expect(answers.allSatisfy { $0.isProblem(.signInFailed) } && answers[0].text == answers[1].text)
+            // And so are too many requests.
+            for address in [known, unknown] {
+                var statuses: [Int] = []
+                for _ in 0..<7 { statuses.append(try await client.send("POST", "password/reset", #"{"email":"\#(address)"}"#).status) }
+                #expect(statuses.prefix(3).allSatisfy { $0 == 202 } && statuses.contains(429), "\(statuses)")
+            }
+        }
+    }
+
+    /// Drill: a code used twice in parallel.
+    @Test func `What comes many times at once signs in once`() async throws {
+        try await UserClient.runWithMail { client in
+            let address = UserClient.address()
+            _ = try await client.signUpVerified(address)
+            for number in [2, 3] {
+                _ = try await client.send("POST", "login/mail", #"{"email":"\#(address)"}"#)
+                let mail = try await MailServer.shared.mail(to: address, number: number)
+                let (code, token) = (try mail.code, try mail.token)
+                let proof = number == 2 ? #""email":"\#(address)","mailCode":"\#(code)""# : #""token":"\#(token)""#
+                let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                    for _ in 0..<4 { group.addTask { try await confirm(client, proof).status } }
+                    return try await group.reduce(into: [Int]()) { $0.append($1) }
+                }
+                #expect(statuses.count { $0 == 200 } == 1, "\(statuses)")
+            }
+        }
+    }
+
+    /// Drill: a code guessed.
+    @Test func `After five tries a code is dead, and the right one, too`() async throws {
+        try await UserClient.runWithMail { client in
+            let address = UserClient.address()
+            _ = try await client.signUpVerified(address)
+            _ = try await client.send("POST", "login/mail", #"{"email":"\#(address)"}"#)
+            let mail = try await MailServer.shared.mail(to: address, number: 2)
+            let code = try mail.code, wrong = code == "12345678" ? "12345679" : "12345678"
+            for _ in 0..<5 { #expect(try await confirm(client, #""email":"\#(address)","mailCode":"\#(wrong)""#).isProblem(.signInFailed)) }
+            #expect(try await confirm(client, #""email":"\#(address)","mailCode":"\#(code)""#).isProblem(.signInFailed))
+            // A new mail has a new code, and only that is good; guesses go on being counted for the address.
+            _ = try await client.send("POST", "login/mail", #"{"email":"\#(address)"}"#)
+            let next = try await MailServer.shared.mail(to: address, number: 3)
+            #expect(try await confirm(client, #""token":"\#(mail.token)""#).isProblem(.signInFailed))
+            var statuses: [Int] = []
+            for _ in 0..<9 { statuses.append(try await confirm(client, #""email":"\#(address)","mailCode":"\#(wrong)""#).status) }
+            #expect(statuses.contains(429), "\(statuses)")
+            // The link is not guessed, and waits for nobody.
+            #expect(try await confirm(client, #""token":"\#(next.token)""#).status == 200)
+        }
+    }
+
+    /// Drill: a token of live used in test, and of one thing used for another.
+    @Test func `A proof is good for its app, environment and purpose`() async throws {
+        try await UserClient.runWithMail { client in
+            let address = UserClient.address()
+            _ = try await client.signUpVerified(address)
+            _ = try await client.send("POST", "login/mail", #"{"email":"\#(address)"}"#)
+            let mail = try await MailServer.shared.mail(to: address, number: 2)
+            var test = client
+            test.environment = .test
+            let other = UserClient(auth: client.auth, app: try await client.auth.apps.create(name: "Other"))
+            let (code, token) = (try mail.code, try mail.token)
+            for proof in [#""token":"\#(token)""#, #""email":"\#(address)","mailCode":"\#(code)""#] {
+                for stranger in [test, other] { #expect(try await confirm(stranger, proof).isProblem(.signInFailed)) }
+                let reset = try await client.send("POST", "password/reset/confirm", #"{\#(proof),"newPassword":"another horse"}"#)
+                #expect(reset.isProblem(.signInFailed), "\(reset)")
+                #expect(try await client.send("POST", "email/verify/confirm", "{\(proof)}").isProblem(.signInFailed))
+            }
+            // Time is moved, not waited for.
+            _ = try await client.auth.postgres.execute("UPDATE auth.mail_proofs SET expires = now() - interval '1 second'")
+            #expect(try await confirm(client, #""token":"\#(mail.token)""#).isProblem(.signInFailed))
+        }
+    }
+
+    @Test func `The second factor is asked for, and the proof waits for it`() async throws {
+        try await UserClient.runWithMail { client in
+            let address = UserClient.address()
+            let tokens = try await client.signUpVerified(address)
+            let secret = try await client.addFactor(tokens)
+            _ = try await client.send("POST", "login/mail", #"{"email":"\#(address)"}"#)
+            let token = try await MailServer.shared.mail(to: address, number: 2).token
+            let proof = #""token":"\#(token)""#
+            #expect(try await confirm(client, proof).isProblem(.secondFactorRequired))
+            #expect(try await confirm(client, proof + #","code":"000000""#).isProblem(.signInFailed))
+            let answer = try await confirm(client, proof + #","code":"\#(UserClient.code(secret, 1))""#)
+            #expect(answer.status == 200, "\(answer)")
+            #expect(try await confirm(client, proof + #","code":"\#(UserClient.code(secret, 1))""#).status == 401)
+        }
+    }
+
+    @Test func `Who is new gets an account where the app allows it`() async throws {
+        try await UserClient.runWithMail(#""signUpByMail":true,"refuseDisposable":true"#) { client in
+            let address = UserClient.address(), disposable = "ada\(UInt32.random(in: 0 ... .max))@mailinator.com"
+            for address in [address, disposable] { #expect(try await client.send("POST", "login/mail", #"{"email":"\#(address)"}"#).status == 202) }
+            let mail = try await MailServer.shared.mail(to: address)
+            let answer = try await confirm(client, #""token":"\#(mail.token)""#)
+            #expect(answer.status == 201 && answer["user.emailVerified"] == "true" && answer["user.isAnonymous"] == "false", "\(answer)")
+            try await client.waitForJobs()
+            #expect(try await MailServer.shared.mails(to: disposable).isEmpty)
+            // A password comes by reset, not by an access token alone.
+            let upgrade = try await client.send("POST", "me/upgrade", #"{"userName":"eve","password":"correct horse"}"#, as: Tokens(answer))
+            #expect(upgrade.isProblem(.conflict), "\(upgrade)")
+            try await client.set(#""signUpByMail":false"#)
+            let other = UserClient.address()
+            _ = try await client.send("POST", "login/mail", #"{"email":"\#(other)"}"#)
+            try await client.waitForJobs()
+            #expect(try await MailServer.shared.mails(to: other).isEmpty)
+        }
+    }
+
+    /// Drill: an account made beforehand with somebody else's address.
+    @Test func `Who signs in by an address that was not verified leaves nothing to whoever made the account`() async throws {
+        try await UserClient.runWithMail(#""verifyOnSignUp":false"#) { client in
+            let address = UserClient.address()
+            let eve = try await client.signUpByAddress(address)
+            _ = try await client.send("POST", "login/mail", #"{"email":"\#(address)"}"#)
+            let answer = try await confirm(client, #""token":"\#(MailServer.shared.mail(to: address).token)""#)
+            #expect(answer.status == 200 && answer["user.emailVerified"] == "true" && answer.string("user.id") == eve.userID, "\(answer)")
+            #expect(try await client.logIn(address: address).isProblem(.signInFailed))
+            #expect(try await client.refresh(eve.refresh).isProblem(.invalidToken))
+            #expect(try await client.refresh(Tokens(answer).refresh).status == 200)
+        }
+    }
+
+    @Test(arguments: [
+        ("login/mail", #"{}"#, "email"), ("login/mail", #"{"email":"nobody"}"#, "email"), ("login/mail", #"{"email":"a@example.org","link":"https://evil.example/{token}"}"#, "link"),
+        ("login/mail", #"{"email":"a@example.org","language":"../en"}"#, "language"), ("login/mail", #"{"email":"a@example.org","userName":"x"}"#, "userName"),
+        ("password/reset", #"{"email":"a@example.org\r\nBcc: b@example.org"}"#, "email"), ("login/mail/confirm", #"{}"#, "token"),
+        ("login/mail/confirm", #"{"token":"x","mailCode":"y","email":"a@example.org"}"#, "token"), ("login/mail/confirm", #"{"mailCode":"12345678"}"#, "email"),
+        ("password/reset/confirm", #"{"token":"x"}"#, "newPassword"), ("password/reset/confirm", #"{"token":"x","newPassword":"short"}"#, "newPassword"),
+    ])
+    func `What is refused sends nothing`(path: String, body: String, field: String) async throws {
+        try await UserClient.runWithMail { client in
+            let answer = try await client.send("POST", path, body)
+            #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")
+            #expect(try await client.count("SELECT count(*) FROM auth.jobs") == 0)
+        }
+    }
+}
+
+extension UserClient {
+    /// Gives a user an authenticator; its secret. The present code is used up.
+    func addFactor(_ tokens: Tokens) async throws -> Data {
+        let user = try #require(UUID(uuidString: tokens.userID))
+        let store = SecondFactorStore(
+            postgres: auth.postgres, keys: ServerKeys(internalSecret: Secret("an-internal-secret-of-the-tests-0123456789")), logger: .silent)
+        let secret = Data(try #require(try await store.begin(of: user)))
+        _ = try #require(try await store.confirm(Self.code(secret, 0), of: user))
+        return secret
+    }
+
+    static func code(_ secret: Data, _ steps: Int64) -> String {
+        OneTimePassword.code(secret: secret, counter: Int64(Date().timeIntervalSince1970) / 30 + steps)
+    }
+}
+
+extension Sequence {
+    fileprivate func asyncMap<Result>(_ body: (Element) async throws -> Result) async throws -> [Result] {
+        var results: [Result] = []
+        for element in self { results.append(try await body(element)) }
+        return results
+    }
+}
