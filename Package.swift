@@ -67,6 +67,8 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         // File paths, as swift-configuration wants them.
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+        // Id tokens of identity providers: RSA, ECDSA and EdDSA signatures and JSON Web Keys.
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
         // Start, signals and graceful shutdown of long-lived things.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
@@ -110,6 +112,7 @@ let package = Package(
             "AuthService",
             dependencies: [
                 "CArgon2", "MartletJobs", asyncHTTPClient, crypto, httpTypes, nioCore, nioHTTP1,
+                .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             migrations: true),

@@ -9,13 +9,14 @@ public import ServiceLifecycle
 /// Apps with their keys, the feed by which gateways know them, and the end users of apps.
 ///
 /// Settings: `database.url` (secret; role `martlet_auth`), `database.connections` (4), `internal.secret` (secret), `password.concurrency`
-/// (half the cores: passwords hashed at a time, each 19 MiB), `public.url` (http://127.0.0.1:8080: where clients reach the gateway).
+/// (half the cores: passwords hashed at a time, each 19 MiB), `public.url` (http://127.0.0.1:8080: where clients reach the gateway),
+/// `identity.private.allowed` (false: identity providers may be at private addresses).
 public struct AuthService: ServiceDefinition {
     public static let name = "auth"
     public static let defaultPort = 8201
 
     private let postgres: PostgresClient
-    private let logger: Logger
+    let logger: Logger
     let credentials: CredentialStore
     let feed: KeyRingFeed
 
@@ -34,6 +35,8 @@ public struct AuthService: ServiceDefinition {
     /// Where clients reach the gateway, without a slash at its end.
     let publicURL: String
     let jobs: JobQueue
+    /// Signing in by identity providers.
+    let federation: Federation
     private let worker: JobWorker
 
     public init(settings: Settings, logger: Logger) throws {
@@ -44,14 +47,15 @@ public struct AuthService: ServiceDefinition {
             postgres: PostgresClient(configuration: configuration, logger: logger),
             internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger,
             passwordConcurrency: try settings.integer("password.concurrency", default: PasswordHasher.defaultConcurrency, in: 1...64),
-            publicURL: try settings.url("public.url", default: Self.defaultPublicURL))
+            publicURL: try settings.url("public.url", default: Self.defaultPublicURL),
+            arePrivateProvidersAllowed: try settings.flag("identity.private.allowed", default: false))
     }
 
     public static let defaultPublicURL = URL(string: "http://127.0.0.1:8080")!
 
     public init(
         postgres: PostgresClient, internalSecret: Secret, logger: Logger, passwordConcurrency: Int = PasswordHasher.defaultConcurrency,
-        publicURL: URL = defaultPublicURL
+        publicURL: URL = defaultPublicURL, arePrivateProvidersAllowed: Bool = false
     ) {
         self.postgres = postgres
         self.logger = logger
@@ -71,11 +75,13 @@ public struct AuthService: ServiceDefinition {
         completion = SignInCompletion(
             sessions: sessions, secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors), signIns: signIns)
         jobs = JobQueue(postgres: postgres, schema: Self.name)
-        worker = JobWorker(queue: jobs, handlers: [], configuration: JobWorker.Configuration(), logger: logger)
+        federation = Federation(
+            postgres: postgres, keys: keys, publicURL: self.publicURL, jobs: jobs, arePrivateAddressesAllowed: arePrivateProvidersAllowed, logger: logger)
+        worker = JobWorker(queue: jobs, handlers: [federation.revokeToken], configuration: JobWorker.Configuration(), logger: logger)
     }
 
     public var background: [any Service] {
-        [postgres, feed, revocations, signIns.signingKeys, hasher, worker, Housekeeping(sessions: sessions, logger: logger)]
+        [postgres, feed, revocations, signIns.signingKeys, hasher, worker, Housekeeping(sessions: sessions, flows: federation.flows, logger: logger)]
     }
 
     public func isReady() async -> Bool {
@@ -87,7 +93,7 @@ public struct AuthService: ServiceDefinition {
     }
 
     var apps: AppStore { AppStore(postgres: postgres) }
-    var passwordCheck: PasswordCheck { PasswordCheck(users: users, attempts: attempts, hasher: hasher) }
+    var passwordCheck: PasswordCheck { PasswordCheck(users: users, sessions: sessions, attempts: attempts, hasher: hasher) }
     var refreshSession: RefreshSession { RefreshSession(sessions: sessions, signIns: signIns, logger: logger) }
 }
 

@@ -1,11 +1,12 @@
 import Logging
 import ServiceLifecycle
 
-/// Deletes, every hour, what nobody needs any more: sessions, revocations, counted attempts.
+/// Deletes, every hour, what nobody needs any more: sessions, revocations, counted attempts, ways to providers.
 struct Housekeeping: Service {
     private static let interval: Duration = .seconds(3_600)
 
     let sessions: SessionStore
+    let flows: OAuthFlowStore
     let logger: Logger
 
     func run() async throws {
@@ -16,8 +17,9 @@ struct Housekeeping: Service {
                 if Task.isCancelled { return }
                 do {
                     try await sessions.clean()
+                    try await flows.clean()
                 } catch {
-                    logger.warning("Old sessions could not be deleted; the next attempt is in an hour.", metadata: ["error.cause": "\(error)"])
+                    logger.warning("What is old could not be deleted; the next attempt is in an hour.", metadata: ["error.cause": "\(error)"])
                 }
             }
         }

@@ -10,5 +10,6 @@ extension AuthService {
         Migration(number: 2, name: "users", sql: PackageResources._02_users_sql),
         Migration(number: 3, name: "second_factors", sql: PackageResources._03_second_factors_sql),
         JobQueue.migration(number: 4, schema: name),
+        Migration(number: 6, name: "identities", sql: PackageResources._06_identities_sql),
     ]
 }

@@ -18,8 +18,8 @@ extension AuthService {
         // One's own account
         router.on(.get, "auth/me", ReadMe(users: users))
         router.on(.patch, "auth/me", ChangeMe(check: passwordCheck))
-        router.on(.delete, "auth/me", DeleteMe(check: passwordCheck))
-        router.on(.post, "auth/me/upgrade", UpgradeMe(users: users, attempts: attempts, hasher: hasher))
+        router.on(.delete, "auth/me", DeleteMe(check: passwordCheck, revocation: federation.revocation))
+        router.on(.post, "auth/me/upgrade", UpgradeMe(check: passwordCheck))
         router.on(.put, "auth/me/password", ChangePassword(check: passwordCheck))
         router.on(.put, "auth/me/email", ChangeEmail(check: passwordCheck))
         router.on(.post, "auth/me/totp", AddSecondFactor(check: passwordCheck, secondFactors: secondFactors, apps: apps))
@@ -34,7 +34,9 @@ extension AuthService {
         router.on(.get, "auth/users", ListUsers(users: users))
         router.on(.get, "auth/users/:id", ReadUser(users: users))
         router.on(.patch, "auth/users/:id", ChangeUser(users: users, hasher: hasher))
-        router.on(.delete, "auth/users/:id", DeleteUser(users: users))
+        router.on(.delete, "auth/users/:id", DeleteUser(users: users, revocation: federation.revocation))
         router.on(.delete, "auth/users/:id/totp", ResetSecondFactor(users: users, secondFactors: secondFactors))
+
+        addFederationRoutes(to: router)
     }
 }

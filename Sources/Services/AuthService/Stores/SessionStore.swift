@@ -23,6 +23,8 @@ struct SessionStore: Sendable {
     static let maximumPerUser = 50
     /// How long a token that was just replaced gets the same answer again.
     private static let graceInSeconds: Int64 = 10
+    /// How long after signing in nobody is asked to do it once more.
+    static let freshForInSeconds: Int64 = 600
 
     let postgres: PostgresClient
 
@@ -70,6 +72,16 @@ struct SessionStore: Sendable {
         ).first?.decode(0)
         try await endIdlest(of: user)
         return json
+    }
+
+    /// Whether the user has signed in with the session less than ten minutes ago.
+    func isFresh(_ session: UUID, of user: UUID) async throws -> Bool {
+        try await !postgres.query(
+            """
+            SELECT FROM auth.sessions WHERE id = \(session) AND user_id = \(user) AND revoked IS NULL
+                AND created > now() - \(Self.freshForInSeconds) * interval '1 second'
+            """
+        ).isEmpty
     }
 
     /// Replaces the refresh token `content`.

@@ -28,10 +28,13 @@ enum UserIdentity: Sendable, Equatable {
 struct NewUser: Sendable {
     var userName: UserName?
     var email: EmailAddress?
+    var isEmailVerified = false
     var passwordHash: String?
     /// JSON objects.
     var profile = "{}"
     var privateProfile = "{}"
+    /// By which they signed in elsewhere.
+    var identity: ProvenIdentity?
 }
 
 /// Which of a user's sessions end.
@@ -62,6 +65,8 @@ struct UserStore: Sendable {
         /// Argon2id in PHC string format; nil: nobody can sign in by a password.
         var passwordHash: String?
         var isDisabled: Bool
+        /// Whether there is nothing to sign in by but the session's own tokens.
+        var isAnonymous: Bool
         /// What the user signs in by.
         var label: String?
     }
@@ -74,22 +79,23 @@ struct UserStore: Sendable {
 
     /// Makes a user with a first session.
     ///
-    /// - Throws: `conflict` when somebody else has the name or the address; `invalid-body` for a profile that is too large.
+    /// - Throws: `conflict` when somebody else has the name, the address or the identity; `invalid-body` for a profile that is too large.
     func create(_ user: NewUser, session: NewSession, in space: UserSpace) async throws -> User {
         let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
+        let identity = user.identity.map { identity -> PostgresQuery in ", identity AS (\(IdentityStore.insertion(identity, "FROM made AS u", in: space)))" }
         return try await Self.tellingConflicts {
             let rows = try await postgres.query(
                 """
                 WITH made AS (
-                    INSERT INTO auth.users (id, app_id, environment, user_name, email, password, profile, private, last_sign_in)
-                    VALUES (\(id), \(space.appID), \(space.environment.rawValue), \(user.userName?.text), \(user.email?.text),
+                    INSERT INTO auth.users (id, app_id, environment, user_name, email, email_verified, password, profile, private, last_sign_in)
+                    VALUES (\(id), \(space.appID), \(space.environment.rawValue), \(user.userName?.text), \(user.email?.text), \(user.isEmailVerified),
                         \(user.passwordHash), \(user.profile)::jsonb, \(user.privateProfile)::jsonb, now())
                     RETURNING *
                 ), session AS (
                     INSERT INTO auth.sessions (id, user_id, device, expires)
                     SELECT \(session.id), id, \(session.device), now() + \(NewSession.lifetimeInSeconds) * interval '1 second' FROM made
-                )
-                SELECT \(Self.ownJSON) FROM made AS u
+                )\(identity ?? "")
+                SELECT \(Self.ownJSON(hasIdentity: user.identity != nil)) FROM made AS u
                 """)
             return User(id: id, json: try rows[0].decode(0))
         }
@@ -106,10 +112,14 @@ struct UserStore: Sendable {
     private func account(where condition: PostgresQuery, in space: UserSpace) async throws -> Account? {
         try await postgres.query(
             """
-            SELECT id, password, disabled, coalesce(user_name, email) FROM auth.users
-            WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND \(condition)
+            SELECT id, password, disabled, \(Self.isAnonymous), coalesce(user_name, email) FROM auth.users AS u
+            WHERE \(Self.isIn(space)) AND \(condition)
             """
-        ).first.map { Account(id: try $0.decode(0), passwordHash: try $0.decode(1), isDisabled: try $0.decode(2), label: try $0.decode(3)) }
+        ).first.map {
+            Account(
+                id: try $0.decode(0), passwordHash: try $0.decode(1), isDisabled: try $0.decode(2), isAnonymous: try $0.decode(3),
+                label: try $0.decode(4))
+        }
     }
 
     /// The user as they see themselves, or as the app's server does.
@@ -172,8 +182,15 @@ struct UserStore: Sendable {
     }
 
     /// Deletes a user with all sessions.
-    func delete(_ id: UUID, in space: UserSpace) async throws -> Bool {
-        try await postgres.execute("DELETE FROM auth.users AS u WHERE id = \(id) AND \(Self.isIn(space))") > 0
+    ///
+    /// - Parameter accompanying: done in the same transaction, before.
+    func delete(_ id: UUID, in space: UserSpace, with accompanying: (PostgresTransaction) async throws -> Void = { _ in }) async throws -> Bool {
+        try await postgres.withTransaction { transaction in
+            // Of another app or environment: nobody's business here.
+            guard try await !transaction.query("SELECT FROM auth.users AS u WHERE id = \(id) AND \(Self.isIn(space)) FOR UPDATE").isEmpty else { return false }
+            try await accompanying(transaction)
+            return try await transaction.execute("DELETE FROM auth.users WHERE id = \(id)") > 0
+        }
     }
 
     // MARK: SQL
@@ -189,14 +206,26 @@ struct UserStore: Sendable {
         "u.app_id = \(space.appID) AND u.environment = \(space.environment.rawValue)"
     }
 
+    /// Whether the row `u` has nothing to sign in by.
+    private static let isAnonymous: PostgresQuery = "(u.password IS NULL AND NOT EXISTS (SELECT FROM auth.identities AS i WHERE i.user_id = u.id))"
+
     /// Of the row `u`.
-    static let ownJSON: PostgresQuery = """
+    static let ownJSON = ownJSON(isAnonymous: isAnonymous)
+
+    /// Of a row that the same statement makes: what it makes elsewhere cannot be seen yet.
+    private static func ownJSON(hasIdentity: Bool) -> PostgresQuery {
+        ownJSON(isAnonymous: hasIdentity ? "FALSE" : "(u.password IS NULL)")
+    }
+
+    private static func ownJSON(isAnonymous: PostgresQuery) -> PostgresQuery {
+        """
         jsonb_build_object(
-            'id', u.id, 'userName', u.user_name, 'email', u.email, 'emailVerified', u.email_verified, 'isAnonymous', u.password IS NULL,
+            'id', u.id, 'userName', u.user_name, 'email', u.email, 'emailVerified', u.email_verified, 'isAnonymous', \(isAnonymous),
             'secondFactor', EXISTS (SELECT FROM auth.second_factors AS f WHERE f.user_id = u.id AND f.confirmed IS NOT NULL),
             'profile', u.profile, 'private', u.private, 'disabled', u.disabled, 'created', \(time("u.created")),
             'updated', \(time("u.updated")), 'lastSignIn', \(time("u.last_sign_in")))::text
         """
+    }
 
     static func time(_ column: StaticString) -> PostgresQuery {
         var query: PostgresQuery = "to_char("
@@ -212,6 +241,7 @@ struct UserStore: Sendable {
             switch error.constraint {
             case "users_user_name": throw HTTPProblem(.conflict, "Somebody else has this already.", field: "userName")
             case "users_email": throw HTTPProblem(.conflict, "Somebody else has this already.", field: "email")
+            case "identities_pkey": throw HTTPProblem(.conflict, "Somebody else has this identity.")
             default: throw error
             }
         } catch let error as PostgresError where error.constraint == "users_profile_size" {

@@ -13,7 +13,7 @@ struct ChangeMe: Endpoint {
         let change = UserChange(userName: try fields.userName(), profile: try fields.profile(), privateProfile: try fields.privateProfile())
         if change.userName != nil {
             // By the name they sign in, and who has the access token alone must not take it away.
-            _ = try await check.confirm(try fields.secret("password"), of: id, in: space)
+            _ = try await check.confirm(try fields.secret("password"), of: id, in: space, session: try context.session)
             try await check.attempts.begin(context.nameLimits(of: request))
         }
         guard let user = try await check.users.change(id, change, in: space) else { throw HTTPProblem(.userNotFound) }

@@ -7,15 +7,24 @@ import MartletHTTP
 /// Asks for the password once more before what a stolen access token must not do.
 struct PasswordCheck: Sendable {
     let users: UserStore
+    let sessions: SessionStore
     let attempts: AttemptStore
     let hasher: PasswordHasher
 
-    /// - Parameter password: may be missing for an anonymous user only.
+    /// - Parameters:
+    ///   - password: may be missing for those who have none.
+    ///   - session: the one that asks. Who has no password but signs in elsewhere must have done so in it within the last ten minutes.
     /// - Returns: the account as it was found.
     /// - Throws: `sign-in-failed`, `user-not-found`, `too-many-requests`, `invalid-body`.
-    func confirm(_ password: Secret?, of user: UUID, in space: UserSpace) async throws -> UserStore.Account {
+    func confirm(_ password: Secret?, of user: UUID, in space: UserSpace, session: UUID? = nil) async throws -> UserStore.Account {
         guard let account = try await users.account(user, in: space) else { throw HTTPProblem(.userNotFound) }
-        guard let hash = account.passwordHash else { return account }
+        guard let hash = account.passwordHash else {
+            if account.isAnonymous { return account }
+            guard let session, try await sessions.isFresh(session, of: user) else {
+                throw HTTPProblem(.signInFailed, "Sign in once more: this takes a sign-in within the last ten minutes.")
+            }
+            return account
+        }
         guard let password else { throw HTTPProblem(.invalidBody, "This field is required.", field: "password") }
         let limit = AttemptStore.Limit.account("id " + user.uuidString, in: space)
         try await attempts.begin([limit])
@@ -33,10 +42,10 @@ struct PasswordCheck: Sendable {
 
     /// The same for what asks for a password to be there.
     ///
-    /// - Throws: `conflict` for an anonymous user.
+    /// - Throws: `conflict` for a user without a password.
     func confirmPassword(_ password: Secret?, of user: UUID, in space: UserSpace) async throws -> UserStore.Account {
-        let account = try await confirm(password, of: user, in: space)
-        guard account.passwordHash != nil else { throw HTTPProblem(.conflict, "An anonymous user has no password: upgrade first.") }
-        return account
+        guard let account = try await users.account(user, in: space) else { throw HTTPProblem(.userNotFound) }
+        guard account.passwordHash != nil else { throw HTTPProblem(.conflict, "This user has no password: upgrade first.") }
+        return try await confirm(password, of: user, in: space)
     }
 }

@@ -80,7 +80,7 @@ extension PasswordCheck {
         let code = try fields.requiredString("code")
         let limit = AttemptStore.Limit.code(of: user, in: space)
         try await attempts.begin([limit])
-        _ = try await confirm(try fields.secret("password"), of: user, in: space)
+        _ = try await confirm(try fields.secret("password"), of: user, in: space, session: try context.session)
         guard try await secondFactors.isAsked(of: user) else { throw HTTPProblem(.conflict, "There is no second factor.") }
         guard try await secondFactors.take(code, of: user) else { throw HTTPProblem(.signInFailed, "The code is wrong.", field: "code") }
         try await attempts.succeed(account: limit, address: nil)

@@ -1,13 +1,13 @@
 import Dispatch
 import Glibc
-import NIOCore
+public import NIOCore
 
-/// Which addresses of the network a hook may have: those of the public internet and no others, so that nobody reaches through this server
-/// what only this server can reach.
-enum PublicAddress {
+/// Which addresses of the network others may have us call: those of the public internet and no others, so that nobody reaches through this
+/// server what only this server can reach.
+public enum PublicAddress {
     /// - Parameter bytes: 4 of IPv4, 16 of IPv6. What is kept from: every block that IANA's registries of special-purpose addresses do not
     ///   call globally reachable, multicast, and the ways to write IPv4 inside IPv6.
-    static func contains(_ bytes: [UInt8]) -> Bool {
+    public static func contains(_ bytes: [UInt8]) -> Bool {
         switch bytes.count {
         case 4: isPublic4(bytes)
         case 16: isPublic6(bytes)
@@ -15,13 +15,17 @@ enum PublicAddress {
         }
     }
 
-    static func contains(_ address: SocketAddress?) -> Bool {
+    public static func contains(_ address: SocketAddress?) -> Bool {
         switch address {
-        case .v4(let address): contains(withUnsafeBytes(of: address.address.sin_addr) { Array($0) })
-        case .v6(let address): contains(withUnsafeBytes(of: address.address.sin6_addr) { Array($0) })
+        case .v4(let address): contains(withUnsafeBytes(of: address.address) { Array($0[Self.place4]) })
+        case .v6(let address): contains(withUnsafeBytes(of: address.address) { Array($0[Self.place6]) })
         default: false
         }
     }
+
+    /// Where `sockaddr_in` and `sockaddr_in6` have the address (ip(7), ipv6(7)): behind family and port, and behind the flow's label.
+    fileprivate static let place4 = 4..<8
+    fileprivate static let place6 = 8..<24
 
     private static func isPublic4(_ bytes: [UInt8]) -> Bool {
         switch (bytes[0], bytes[1], bytes[2]) {
@@ -42,11 +46,11 @@ enum PublicAddress {
 }
 
 /// Asks what a name stands for. `getaddrinfo` blocks, so it is done on threads of its own and its answer may come too late.
-enum NameLookup {
-    private static let queue = DispatchQueue(label: "martlet.hooks.names", attributes: .concurrent)
+public enum NameLookup {
+    private static let queue = DispatchQueue(label: "martlet.names", attributes: .concurrent)
 
     /// The addresses as bytes; empty: there are none, or the task was cancelled first.
-    static func addresses(of host: String) async -> [[UInt8]] {
+    public static func addresses(of host: String) async -> [[UInt8]] {
         let (stream, continuation) = AsyncStream.makeStream(of: [[UInt8]].self)
         queue.async {
             continuation.yield(look(host))
@@ -67,13 +71,9 @@ enum NameLookup {
         while let entry = next?.pointee {
             switch (entry.ai_family, entry.ai_addr) {
             case (AF_INET, let address?):
-                address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
-                    found.append(withUnsafeBytes(of: address.pointee.sin_addr) { Array($0) })
-                }
+                found.append(Array(UnsafeRawBufferPointer(start: address, count: Int(entry.ai_addrlen))[PublicAddress.place4]))
             case (AF_INET6, let address?):
-                address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
-                    found.append(withUnsafeBytes(of: address.pointee.sin6_addr) { Array($0) })
-                }
+                found.append(Array(UnsafeRawBufferPointer(start: address, count: Int(entry.ai_addrlen))[PublicAddress.place6]))
             default: break
             }
             next = entry.ai_next
