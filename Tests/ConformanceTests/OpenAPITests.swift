@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Yams
 
-/// `docs/openapi.yaml`, the services' `Routes.swift` and `gateway/routes.json` say the same.
+/// `docs/openapi.yaml`, the services' `Routes*.swift` and `gateway/routes.json` say the same.
 ///
 /// Parameters are compared by place, not by name: the router knows one name for one place in a path.
 @Suite struct OpenAPITests {
@@ -51,6 +51,13 @@ private enum Repository {
         let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
         return try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
+
+    /// The Swift files of a folder whose names begin with `prefix`, one behind the other.
+    static func texts(_ folder: String, prefix: String) throws -> String {
+        let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
+        let names = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
+        return try names.filter { $0.hasPrefix(prefix) && $0.hasSuffix(".swift") }.sorted().map { try text("\(folder)/\($0)") }.joined(separator: "\n")
+    }
 }
 
 private struct OpenAPIDocument {
@@ -79,7 +86,7 @@ private enum CodedRoutes {
     /// The `router.on(.method, "path", …)` lines but those between our own processes; `:name` becomes `{}`.
     static func read() throws -> [(upstream: String, method: String, path: String)] {
         try [("storage", "StorageService"), ("auth", "AuthService")].flatMap { upstream, folder in
-            let text = try Repository.text("Sources/Services/\(folder)/Routes.swift")
+            let text = try Repository.texts("Sources/Services/\(folder)", prefix: "Routes")
             return text.matches(of: /router\.on\(\.([a-z]+), "([^"]+)"/).filter { !$0.2.hasPrefix("internal/") }.map { match in
                 (upstream, String(match.1).uppercased(), "/" + String(match.2).replacing(/:[A-Za-z]+|\*\*/, with: "{}"))
             }

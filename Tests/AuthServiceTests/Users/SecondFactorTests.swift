@@ -83,7 +83,7 @@ import Testing
 
     private struct Trouble: Error {}
 
-    private static func decodeBase32(_ text: String) -> Data {
+    static func decodeBase32(_ text: String) -> Data {
         let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
         var bits = text.flatMap { character in (0..<5).reversed().map { (digits.firstIndex(of: character) ?? 0) >> $0 & 1 } }[...]
         var bytes = Data()
@@ -95,7 +95,7 @@ import Testing
     }
 
     /// Of `steps` after this moment's.
-    private static func code(_ secret: Data, _ steps: Int64) -> String {
+    static func code(_ secret: Data, _ steps: Int64) -> String {
         OneTimePassword.code(secret: secret, counter: Int64(Date().timeIntervalSince1970) / 30 + steps)
     }
 

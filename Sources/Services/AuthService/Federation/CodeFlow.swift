@@ -25,6 +25,8 @@ struct CodeFlow: Sendable {
         let settings = provider.settings
         let addresses = try await directory.addresses(of: settings)
         guard let address = addresses.authorization else { throw ProviderFailure.missing("authorization endpoint") }
+        // Whatever an issuer publishes, the app opens nothing but a web page.
+        try client.host(of: address)
         guard let callback = callbackURL(of: settings) else { throw ProviderFailure.missing("appKey") }
         var fields = [
             ("response_type", "code"), ("client_id", settings.clientIDs[0]), ("redirect_uri", callback),

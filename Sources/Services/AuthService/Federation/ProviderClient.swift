@@ -112,15 +112,24 @@ final class ProviderClient: Sendable {
     ///
     /// - Throws: `ProviderFailure.invalidURL`, `.privateAddress`. A name that is not known passes: it may become known.
     func check(_ url: String) async throws {
+        let host = try host(of: url)
+        guard !arePrivateAddressesAllowed else { return }
+        let addresses = await NameLookup.addresses(of: host.trimmingCharacters(in: ["[", "]"]))
+        try Task.checkCancellation()
+        guard addresses.allSatisfy(PublicAddress.contains) else { throw ProviderFailure.privateAddress }
+    }
+
+    /// The host in an address of a form that may be asked, or shown to users.
+    ///
+    /// - Throws: `ProviderFailure.invalidURL`.
+    @discardableResult
+    func host(of url: String) throws -> String {
         guard url.utf8.count <= Self.maximumURLLength, url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), let parts = URLComponents(string: url),
             let host = parts.host, !host.isEmpty, parts.user == nil, parts.password == nil, parts.fragment == nil,
             parts.port.map({ (1...65_535).contains($0) }) ?? true,
             parts.scheme == "https" || (parts.scheme == "http" && arePrivateAddressesAllowed && Loopback.contains(host))
         else { throw ProviderFailure.invalidURL }
-        guard !arePrivateAddressesAllowed else { return }
-        let addresses = await NameLookup.addresses(of: host.trimmingCharacters(in: ["[", "]"]))
-        try Task.checkCancellation()
-        guard addresses.allSatisfy(PublicAddress.contains) else { throw ProviderFailure.privateAddress }
+        return host
     }
 }
 

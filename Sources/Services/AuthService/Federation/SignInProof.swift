@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import Logging
 import MartletAPI
@@ -24,7 +25,9 @@ extension Federation {
     func proof(ofCode fields: BodyFields, in space: UserSpace) async throws -> SignInProof {
         let (code, verifier) = (try fields.requiredString("code"), try fields.requiredString("codeVerifier"))
         guard let found = try await flows.look(at: code, in: space) else { throw HTTPProblem(.invalidToken, "The code is wrong, used up or too old.") }
-        guard (43...128).contains(verifier.utf8.count), Self.isEqual(CodeFlow.challenge(of: verifier), found.codeChallenge) else {
+        guard (43...128).contains(verifier.utf8.count), let challenge = Base64URL.decode(found.codeChallenge),
+            SHA256.hash(data: Data(verifier.utf8)) == challenge
+        else {
             // Whoever has the code and not the verifier has it from somewhere else.
             _ = try await flows.take(code: code)
             throw HTTPProblem(.invalidToken, "The code was asked for with another code challenge.", field: "codeVerifier")
@@ -34,11 +37,6 @@ extension Federation {
             finish: {
                 if let token = found.identity.refreshToken { try await identities.keep(token, of: found.identity, in: space) }
             })
-    }
-
-    private static func isEqual(_ one: String, _ other: String) -> Bool {
-        let (one, other) = (Array(one.utf8), Array(other.utf8))
-        return one.count == other.count && zip(one, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
     /// The id token that an app got on the device.
