@@ -13,7 +13,7 @@ import Testing
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let (url, state) = try await client.begin()
-            let query = try #require(FormBody.decode(try #require(url.split(separator: "?").last)))
+            let query = try fields(inQueryOf: url)
             #expect(url.hasPrefix(provider.url + "/authorize?") && query["state"] == state && query["response_type"] == "code")
             #expect(query["client_id"] == "ios.app" && query["scope"] == "openid email profile" && query["code_challenge_method"] == "S256")
             #expect(query["code_challenge"]?.utf8.count == 43 && query["nonce"]?.utf8.count == 43 && query["response_mode"] == nil)

@@ -121,7 +121,7 @@ final class FakeProvider: Sendable {
     ///
     /// - Returns: the code with which they are sent back.
     func approve(_ url: String, _ claims: [String: String] = [:]) throws -> String {
-        let query = try #require(FormBody.decode(try #require(url.split(separator: "?").last)))
+        let query = try fields(inQueryOf: url)
         let code = "code-\(UUID())"
         state.withLock { $0.grants[code] = Grant(query: query, claims: claims) }
         return code
@@ -158,7 +158,8 @@ final class FakeProvider: Sendable {
     }
 
     private func tokens(_ request: Request) async throws -> Response {
-        var form = try #require(FormBody.decode(String(buffer: try await request.body.collect(upTo: 65_536))))
+        let text = String(buffer: try await request.body.collect(upTo: 65_536))
+        var form = try #require(FormBody.decode(text))
         form["authorization"] = request.headers[.authorization]
         let (complete, code) = (form, form["code"] ?? "")
         let grant = state.withLock { state in
@@ -176,7 +177,8 @@ final class FakeProvider: Sendable {
     }
 
     private func revoke(_ request: Request) async throws -> Response {
-        let form = try #require(FormBody.decode(String(buffer: try await request.body.collect(upTo: 65_536))))
+        let text = String(buffer: try await request.body.collect(upTo: 65_536))
+        let form = try #require(FormBody.decode(text))
         let isRefused = state.withLock { state in
             if state.refusedRevocations > 0 {
                 state.refusedRevocations -= 1
@@ -260,12 +262,18 @@ extension UserClient {
     }
 }
 
+/// The query of an address, as a form.
+func fields(inQueryOf url: String) throws -> [String: String] {
+    let query = try #require(url.split(separator: "?").last)
+    return try #require(FormBody.decode(query))
+}
+
 extension Answer {
     /// The parameters with which the app is called.
     func appCall() throws -> [String: String] {
         let location = try #require(header("location"))
         #expect(location.hasPrefix("com.example.shop:/signed-in?"), "\(location)")
         #expect(header("cache-control") == "no-store" && header("referrer-policy") == "no-referrer")
-        return try #require(FormBody.decode(try #require(location.split(separator: "?").last)))
+        return try fields(inQueryOf: location)
     }
 }
