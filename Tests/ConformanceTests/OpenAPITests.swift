@@ -72,6 +72,13 @@ private enum Repository {
         return try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
             .filter { $0.hasPrefix(prefix) && $0.hasSuffix(".swift") }.sorted().map { try text(folder + "/" + $0) }
     }
+
+    /// The Swift files of a folder whose names begin with `prefix`, one behind the other.
+    static func texts(_ folder: String, prefix: String) throws -> String {
+        let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
+        let names = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
+        return try names.filter { $0.hasPrefix(prefix) && $0.hasSuffix(".swift") }.sorted().map { try text("\(folder)/\($0)") }.joined(separator: "\n")
+    }
 }
 
 private struct OpenAPIDocument {

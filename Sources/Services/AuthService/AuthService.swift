@@ -11,7 +11,8 @@ public import ServiceLifecycle
 /// Settings: `database.url` (secret; role `martlet_auth`), `database.connections` (4), `internal.secret` (secret), `password.concurrency`
 /// (half the cores: passwords hashed at a time, each 19 MiB), `public.url` (http://127.0.0.1:8080: where clients reach the gateway),
 /// `services.<name>` (each other service's usual port on this machine), `export.limit.bytes` (64 MiB: what a user may have gathered),
-/// `store.lookup.url` (https://itunes.apple.com/lookup) and `store.icon.domains` (mzstatic.com): see `StoreSettings`; and those of `MailSettings`.
+/// `identity.private.allowed` (false: identity providers may be at private addresses), `store.lookup.url` (https://itunes.apple.com/lookup) and
+/// `store.icon.domains` (mzstatic.com): see `StoreSettings`; and those of `MailSettings`.
 public struct AuthService: ServiceDefinition {
     public static let name = "auth"
     public static let defaultPort = 8201
@@ -44,6 +45,8 @@ public struct AuthService: ServiceDefinition {
     /// Deletions and exports of accounts.
     let userDataJobs: UserDataJobs
     let mailing: Mailing
+    /// Signing in by identity providers.
+    let federation: Federation
     private let worker: JobWorker
 
     public init(settings: Settings, logger: Logger) throws {
@@ -57,7 +60,8 @@ public struct AuthService: ServiceDefinition {
             publicURL: try settings.url("public.url", default: Self.defaultPublicURL), store: try StoreSettings(settings),
             mail: try MailSettings(settings), services: try ServiceAddress.all(settings),
             exportLimitInBytes: try settings.integer(
-                "export.limit.bytes", default: Self.defaultExportLimitInBytes, in: 1...(1 << 40)))
+                "export.limit.bytes", default: Self.defaultExportLimitInBytes, in: 1...(1 << 40)),
+            arePrivateProvidersAllowed: try settings.flag("identity.private.allowed", default: false))
     }
 
     public static let defaultPublicURL = URL(string: "http://127.0.0.1:8080")!
@@ -66,7 +70,7 @@ public struct AuthService: ServiceDefinition {
     public init(
         postgres: PostgresClient, internalSecret: Secret, logger: Logger, passwordConcurrency: Int = PasswordHasher.defaultConcurrency,
         publicURL: URL = defaultPublicURL, store: StoreSettings = StoreSettings(), mail: MailSettings = MailSettings(),
-        services: [ServiceAddress] = [], exportLimitInBytes: Int = defaultExportLimitInBytes
+        services: [ServiceAddress] = [], exportLimitInBytes: Int = defaultExportLimitInBytes, arePrivateProvidersAllowed: Bool = false
     ) {
         self.postgres = postgres
         self.logger = logger
@@ -93,20 +97,23 @@ public struct AuthService: ServiceDefinition {
         provider = Provider(postgres: postgres, feed: feed, keys: keys, publicURL: self.publicURL)
         passkeys = PasskeyStore(postgres: postgres)
         jobs = JobQueue(postgres: postgres, schema: Self.name)
+        federation = Federation(
+            postgres: postgres, keys: keys, publicURL: self.publicURL, jobs: jobs, arePrivateAddressesAllowed: arePrivateProvidersAllowed, logger: logger)
         userDataJobs = UserDataJobs(
-            postgres: postgres, jobs: jobs, services: services, internalSecret: internalSecret, exportLimitInBytes: exportLimitInBytes)
+            postgres: postgres, jobs: jobs, revocation: federation.revocation, services: services, internalSecret: internalSecret,
+            exportLimitInBytes: exportLimitInBytes)
         mailing = Mailing(mail, postgres: postgres, keys: keys, jobs: jobs, logger: logger)
         completion = SignInCompletion(
             sessions: sessions, secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors), signIns: signIns,
             notice: NewDeviceNotice(users: users, outbox: mailing.outbox))
-        let handlers = userDataJobs.handlers + [mailing.handler(users: users, apps: AppStore(postgres: postgres))]
+        let handlers = userDataJobs.handlers + [mailing.handler(users: users, apps: AppStore(postgres: postgres)), federation.revokeToken]
         worker = JobWorker(queue: jobs, handlers: handlers, configuration: JobWorker.Configuration(), logger: logger)
     }
 
     public var background: [any Service] {
         let housekeeping = Housekeeping(
             sessions: sessions, staffSessions: staffParts.sessions, codes: provider.codes, deletions: userDataJobs.deletions,
-            proofs: mailing.proofs, logger: logger)
+            proofs: mailing.proofs, flows: federation.flows, logger: logger)
         return [postgres, feed, revocations, signIns.signingKeys, hasher, mailing.client, worker, housekeeping]
     }
 

@@ -1,7 +1,8 @@
 import Logging
 import ServiceLifecycle
 
-/// Deletes, every hour, what nobody needs any more: sessions, revocations, counted attempts, authorization codes, what was mailed, receipts.
+/// Deletes, every hour, what nobody needs any more: sessions, revocations, counted attempts, authorization codes, ways to providers, what was
+/// mailed, receipts.
 struct Housekeeping: Service {
     private static let interval: Duration = .seconds(3_600)
 
@@ -10,6 +11,7 @@ struct Housekeeping: Service {
     let deletions: DeletionStore
     let codes: AuthorizationCodeStore
     let proofs: MailProofStore
+    let flows: OAuthFlowStore
     let logger: Logger
 
     func run() async throws {
@@ -24,6 +26,7 @@ struct Housekeeping: Service {
                     try await deletions.clean()
                     try await codes.clean()
                     try await proofs.clean()
+                    try await flows.clean()
                 } catch {
                     logger.warning("What is old could not be deleted; the next attempt is in an hour.", metadata: ["error.cause": "\(error)"])
                 }

@@ -11,6 +11,7 @@ extension AuthService {
         Migration(number: 3, name: "second_factors", sql: PackageResources._03_second_factors_sql),
         JobQueue.migration(number: 4, schema: name),
         Migration(number: 5, name: "mail", sql: PackageResources._05_mail_sql),
+        Migration(number: 6, name: "identities", sql: PackageResources._06_identities_sql),
         Migration(number: 7, name: "oidc_provider", sql: PackageResources._07_oidc_provider_sql),
         Migration(number: 8, name: "staff", sql: PackageResources._08_staff_sql),
         Migration(number: 9, name: "passkeys", sql: PackageResources._09_passkeys_sql),

@@ -47,5 +47,7 @@ extension AuthService {
         addUserDataRoutes(to: router)
 
         addMailRoutes(to: router)
+
+        addFederationRoutes(to: router)
     }
 }

@@ -91,6 +91,31 @@ public struct BodyFields: Sendable {
         }
     }
 
+    /// A list of strings, none longer than 2,048 bytes.
+    public func strings(_ name: String, upTo limit: Int) throws -> [String]? {
+        guard let value = object[name], value != .null else { return nil }
+        guard case .array(let elements) = value, elements.count <= limit else {
+            throw HTTPProblem(.invalidBody, "This must be a list of at most \(limit) strings.", field: name)
+        }
+        return try elements.map {
+            guard case .string(let text) = $0, text.utf8.count <= 2_048 else { throw HTTPProblem(.invalidBody, "This must be a list of strings.", field: name) }
+            return text
+        }
+    }
+
+    /// The members of an object that are known there, each a string or missing.
+    public func strings(in name: String, _ known: Set<String>) throws -> [String: String] {
+        guard let value = object[name], value != .null else { return [:] }
+        guard case .object(let members) = value else { throw HTTPProblem(.invalidBody, "This must be an object.", field: name) }
+        var strings: [String: String] = [:]
+        for member in members {
+            guard known.contains(member.name) else { throw HTTPProblem(.invalidBody, "This field is not known here.", field: "\(name).\(member.name)") }
+            guard case .string(let text) = member.value else { throw HTTPProblem(.invalidBody, "This must be a string.", field: "\(name).\(member.name)") }
+            strings[member.name] = text
+        }
+        return strings
+    }
+
     /// The text of a JSON object.
     public func object(_ name: String, upTo limitInBytes: Int) throws -> String? {
         guard let value = object[name], value != .null else { return nil }

@@ -30,7 +30,8 @@ struct AuthApp: Sendable {
         let postgres = database.client(for: "auth")
         let service = AuthService(
             postgres: postgres, internalSecret: Secret("an-internal-secret-of-the-tests-0123456789"), logger: .silent, passwordConcurrency: 2,
-            store: store, mail: mail, services: try await services(database), exportLimitInBytes: exportLimitInBytes)
+            store: store, mail: mail, services: try await services(database), exportLimitInBytes: exportLimitInBytes,
+            arePrivateProvidersAllowed: true)
         let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
         let application = Application(router: router, services: service.background, logger: .silent)
         try await application.test(.router) { client in

@@ -95,7 +95,7 @@ import Testing
     }
 
     /// Of `steps` after this moment's.
-    private static func code(_ secret: Data, _ steps: Int64) -> String {
+    static func code(_ secret: Data, _ steps: Int64) -> String {
         OneTimePassword.code(secret: secret, counter: Int64(Date().timeIntervalSince1970) / 30 + steps)
     }
 

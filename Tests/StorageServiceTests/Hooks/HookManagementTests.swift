@@ -1,5 +1,6 @@
 import MartletAPI
 import MartletCore
+import MartletHTTP
 import MartletTesting
 import NIOCore
 import Testing

@@ -69,6 +69,11 @@ struct AttemptStore: Sendable {
             Limit("mail code", space, subject, free: 10, secondsPerFailure: 600, longestPauseInSeconds: 900)
         }
 
+        /// Ways to providers that were begun; those who come back take theirs back.
+        static func flows(_ address: String, in space: UserSpace) -> Limit {
+            Limit("flows", space, address, free: 100, secondsPerFailure: 36, longestPauseInSeconds: 60)
+        }
+
         private init(
             _ kind: String, _ space: UserSpace, _ what: String, free: Int, secondsPerFailure: Int, longestPauseInSeconds: Int
         ) {

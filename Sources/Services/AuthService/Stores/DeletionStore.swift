@@ -13,6 +13,8 @@ struct DeletionStore: Sendable {
 
     let postgres: PostgresClient
     let jobs: JobQueue
+    /// Tells Apple.
+    let revocation: TokenRevocation
 
     /// Opens what became of a deletion. The token is handed out once.
     struct Receipt: Sendable {
@@ -37,6 +39,11 @@ struct DeletionStore: Sendable {
             // Statements of their own: they see the sessions of log-ins that the first has waited for; later ones see the change.
             let sessions = try await transaction.execute("DELETE FROM auth.sessions WHERE user_id = \(user)")
             try await transaction.execute("DELETE FROM auth.second_factors WHERE user_id = \(user)")
+            try await transaction.execute("DELETE FROM auth.passkeys WHERE user_id = \(user)")
+            try await transaction.execute("DELETE FROM auth.mail_proofs WHERE user_id = \(user)")
+            try await transaction.execute("DELETE FROM auth.grants WHERE user_id = \(user)")
+            try await revocation.begin(of: user, in: space, transaction)
+            try await transaction.execute("DELETE FROM auth.identities WHERE user_id = \(user)")
             try await transaction.execute("DELETE FROM auth.jobs WHERE id = (SELECT job FROM auth.exports WHERE user_id = \(user))")
             try await transaction.execute(
                 """

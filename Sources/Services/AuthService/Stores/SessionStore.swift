@@ -65,11 +65,6 @@ struct SessionStore: Sendable {
         return json
     }
 
-    /// Replaces the refresh token `content`.
-    func refresh(_ content: RefreshTokens.Content, in space: UserSpace) async throws -> Refresh {
-        try await table.refresh(content, where: UserStore.isIn(space))
-    }
-
     /// Whether the user has signed in with the session less than ten minutes ago.
     func isFresh(_ session: UUID, of user: UUID) async throws -> Bool {
         try await !postgres.query(
@@ -78,6 +73,11 @@ struct SessionStore: Sendable {
                 AND created > now() - \(Self.freshForInSeconds) * interval '1 second'
             """
         ).isEmpty
+    }
+
+    /// Replaces the refresh token `content`.
+    func refresh(_ content: RefreshTokens.Content, in space: UserSpace) async throws -> Refresh {
+        try await table.refresh(content, where: UserStore.isIn(space))
     }
 
     /// JSON objects of the user's open sessions, the newest first.

@@ -73,7 +73,7 @@ extension UserStore {
     /// Gives the user a new password who has proved to read the address. All sessions and all other proofs end with it.
     ///
     /// - Returns: whose it is; nil: the proof is used up, or the user has another address or is disabled.
-    func resetPassword(to hash: String, by proof: MailProof) async throws -> UUID? {
+    func resetPassword(to hash: String, by proof: MailProof, in space: UserSpace) async throws -> UUID? {
         try await postgres.withTransaction { transaction in
             let row = try await transaction.query(
                 """
@@ -84,7 +84,11 @@ extension UserStore {
             ).first
             guard let row else { return nil }
             let user: UUID = try row.decode(0)
-            if try !row.decode(1) { try await Self.handOver(user, transaction) } else { try await Self.endAll(of: user, transaction) }
+            if try !row.decode(1) {
+                _ = try await Self.handOver(user, toOwnerOf: proof.email, in: space, transaction)
+            } else {
+                try await Self.endAll(of: user, transaction)
+            }
             try await transaction.execute("UPDATE auth.users SET password = \(hash), email_verified = TRUE, updated = now() WHERE id = \(user)")
             return user
         }
@@ -94,7 +98,7 @@ extension UserStore {
     /// could come in by goes, password and sessions.
     ///
     /// - Returns: false: the proof is used up, or the user has another address.
-    func signIn(_ user: UUID, by proof: MailProof) async throws -> Bool {
+    func signIn(_ user: UUID, by proof: MailProof, in space: UserSpace) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             guard try await !transaction.query(MailProofStore.consumption(of: proof)).isEmpty else { return false }
             let wasVerified: Bool? = try await transaction.query(
@@ -102,18 +106,8 @@ extension UserStore {
             ).first?.decode(0)
             guard let wasVerified else { return false }
             guard !wasVerified else { return true }
-            try await Self.handOver(user, transaction)
-            return true
+            return try await Self.handOver(user, toOwnerOf: proof.email, in: space, transaction)
         }
-    }
-
-    /// Gives an account whose address was not verified to whoever has proved to read it: all that its maker could come in by goes, and what they allowed.
-    static func handOver(_ user: UUID, _ transaction: PostgresTransaction) async throws {
-        try await transaction.execute("UPDATE auth.users SET email_verified = TRUE, password = NULL, updated = now() WHERE id = \(user)")
-        try await transaction.execute("DELETE FROM auth.passkeys WHERE user_id = \(user)")
-        try await transaction.execute("DELETE FROM auth.second_factors WHERE user_id = \(user)")
-        try await transaction.execute("DELETE FROM auth.grants WHERE user_id = \(user)")
-        try await endAll(of: user, transaction)
     }
 
     private static func endAll(of user: UUID, _ transaction: PostgresTransaction) async throws {

@@ -37,6 +37,8 @@ struct NewUser: Sendable {
     var isEmailVerified = false
     /// The code of an invitation, which is used up.
     var invitation: String?
+    /// By which they signed in elsewhere.
+    var identity: ProvenIdentity?
 }
 
 /// Which of a user's sessions end.
@@ -83,8 +85,8 @@ struct UserStore: Sendable {
     /// Makes a user with a first session.
     ///
     /// - Parameter needsVerifiedEmail: there is a session only when the address has been proved; else none, and `isSignedIn` is false.
-    /// - Throws: `conflict` when somebody else has the name or the address; `invalid-body` for a profile that is too large, and for an invitation
-    ///   that is not good for the address.
+    /// - Throws: `conflict` when somebody else has the name, the address or the identity; `invalid-body` for a profile that is too large, and for an
+    ///   invitation that is not good for the address.
     func create(
         _ user: NewUser, session: NewSession, needsVerifiedEmail: Bool = false, in space: UserSpace
     ) async throws -> (id: UUID, json: String, isSignedIn: Bool) {
@@ -103,6 +105,7 @@ struct UserStore: Sendable {
 
     /// A row with the user's JSON and whether there is a session; none: the invitation is not good for the address.
     static func insertion(of user: NewUser, session: NewSession, needsVerifiedEmail: Bool = false, in space: UserSpace) -> PostgresQuery {
+        let identity = user.identity.map { identity -> PostgresQuery in ", identity AS (\(IdentityStore.insertion(identity, "FROM made AS u", in: space)))" }
         let invitation = user.invitation.map { InvitationStore.consumption(of: $0, for: user.email, in: space) } ?? "SELECT NULL::text AS email"
         return """
             WITH invitation AS (\(invitation)), made AS (
@@ -118,8 +121,8 @@ struct UserStore: Sendable {
                 SELECT \(session.id), id, \(session.device), now() + \(session.lifetimeInSeconds) * interval '1 second' FROM made
                 WHERE email_verified OR NOT \(needsVerifiedEmail)
                 RETURNING id
-            )
-            SELECT \(ownJSON), EXISTS (SELECT FROM session) FROM made AS u
+            )\(identity ?? "")
+            SELECT \(ownJSON(hasIdentity: user.identity != nil)), EXISTS (SELECT FROM session) FROM made AS u
             """
     }
 
@@ -208,6 +211,33 @@ struct UserStore: Sendable {
         """
     }
 
+    /// Makes an account whose address nobody had verified the account of whoever has proved the address to be theirs.
+    ///
+    /// Whoever made it may have been somebody else. So its row is deleted and made anew under the same id, and everything by which one could still
+    /// get in goes with it, whatever it is: password, sessions, second factor, passkeys, identities, what was allowed to others. Name, profile and
+    /// what apps store under the id stay.
+    ///
+    /// - Returns: whether the account was still so.
+    static func handOver(_ user: UUID, toOwnerOf email: String, in space: UserSpace, _ transaction: PostgresTransaction) async throws -> Bool {
+        let row = try await transaction.query(
+            """
+            DELETE FROM auth.users AS u
+            WHERE id = \(user) AND \(isIn(space)) AND email = \(email) AND NOT email_verified AND NOT disabled
+            RETURNING user_name, profile::text, private::text, created
+            """
+        ).first
+        guard let row else { return false }
+        let (name, profile, own, created): (String?, String, String, Date) = (
+            try row.decode(0), try row.decode(1), try row.decode(2), try row.decode(3)
+        )
+        try await transaction.execute(
+            """
+            INSERT INTO auth.users (id, app_id, environment, user_name, email, email_verified, profile, private, created)
+            VALUES (\(user), \(space.appID), \(space.environment.rawValue), \(name), \(email), TRUE, \(profile)::jsonb, \(own)::jsonb, \(created))
+            """)
+        return true
+    }
+
     // MARK: SQL
 
     private static func isOf(_ identity: UserIdentity) -> PostgresQuery {
@@ -228,17 +258,28 @@ struct UserStore: Sendable {
     /// Of the row `u`: nothing is left by which the user could sign in. An address is something where it is verified: a mail can be sent to it.
     static let hasNoSignIn: PostgresQuery = "(NOT u.email_verified AND \(hasNoCredential))"
 
-    private static let hasNoCredential: PostgresQuery =
-        "u.password IS NULL AND NOT EXISTS (SELECT FROM auth.passkeys AS k WHERE k.user_id = u.id)"
+    private static let hasNoCredential: PostgresQuery = """
+        u.password IS NULL AND NOT EXISTS (SELECT FROM auth.passkeys AS k WHERE k.user_id = u.id)
+        AND NOT EXISTS (SELECT FROM auth.identities AS i WHERE i.user_id = u.id)
+        """
 
     /// Of the row `u`.
-    static let ownJSON: PostgresQuery = """
+    static let ownJSON = ownJSON(isAnonymous: isAnonymous)
+
+    /// Of a row that the same statement makes: what it makes elsewhere cannot be seen yet.
+    private static func ownJSON(hasIdentity: Bool) -> PostgresQuery {
+        ownJSON(isAnonymous: hasIdentity ? "FALSE" : "(u.email IS NULL AND u.password IS NULL)")
+    }
+
+    private static func ownJSON(isAnonymous: PostgresQuery) -> PostgresQuery {
+        """
         jsonb_build_object(
             'id', u.id, 'userName', u.user_name, 'email', u.email, 'emailVerified', u.email_verified, 'isAnonymous', \(isAnonymous),
             'secondFactor', EXISTS (SELECT FROM auth.second_factors AS f WHERE f.user_id = u.id AND f.confirmed IS NOT NULL),
             'profile', u.profile, 'private', u.private, 'disabled', u.disabled, 'created', \(time("u.created")),
             'updated', \(time("u.updated")), 'lastSignIn', \(time("u.last_sign_in")))::text
         """
+    }
 
     static func time(_ column: StaticString) -> PostgresQuery {
         var query: PostgresQuery = "to_char("
@@ -254,6 +295,7 @@ struct UserStore: Sendable {
             switch error.constraint {
             case "users_user_name": throw HTTPProblem(.conflict, "Somebody else has this already.", field: "userName")
             case "users_email": throw HTTPProblem(.conflict, "Somebody else has this already.", field: "email")
+            case "identities_pkey": throw HTTPProblem(.conflict, "Somebody else has this identity.")
             default: throw error
             }
         } catch let error as PostgresError where error.constraint == "users_profile_size" {

@@ -5,7 +5,7 @@ import MartletCore
 /// Keys that every process of the service makes from the internal secret (HKDF, RFC 5869): none is stored.
 ///
 /// With another internal secret all sessions end, new signing keys are made, and second factors take no code any more: who has one cannot sign
-/// in until the operator or the app's server has taken it away.
+/// in until the operator or the app's server has taken it away. Identity providers need their client secrets again.
 struct ServerKeys: Sendable {
     /// Seals the private halves of signing keys and the secrets of authenticator apps.
     let sealing: SymmetricKey
@@ -17,6 +17,10 @@ struct ServerKeys: Sendable {
     let providerForms: SymmetricKey
     /// Of the short codes that are mailed.
     let mailCodes: SymmetricKey
+    /// Seals what identity providers gave us: client secrets, tokens, who somebody is.
+    let identities: SymmetricKey
+    /// Makes, of a state, what else is secret of a way to a provider.
+    let oauthFlows: SymmetricKey
 
     init(internalSecret: Secret) {
         let secret = internalSecret.withValue { SymmetricKey(data: Data($0.utf8)) }
@@ -30,5 +34,7 @@ struct ServerKeys: Sendable {
         providerTokens = derive("provider tokens")
         providerForms = derive("provider forms")
         mailCodes = derive("mail codes")
+        identities = derive("identities")
+        oauthFlows = derive("oauth flows")
     }
 }

@@ -13,9 +13,12 @@ struct UserDataJobs: Sendable {
     let exports: ExportStore
     let handlers: [any JobHandler]
 
-    init(postgres: PostgresClient, jobs: JobQueue, services: [ServiceAddress], internalSecret: Secret, exportLimitInBytes: Int) {
+    init(
+        postgres: PostgresClient, jobs: JobQueue, revocation: TokenRevocation, services: [ServiceAddress], internalSecret: Secret,
+        exportLimitInBytes: Int
+    ) {
         account = AccountData(postgres: postgres)
-        deletions = DeletionStore(postgres: postgres, jobs: jobs)
+        deletions = DeletionStore(postgres: postgres, jobs: jobs, revocation: revocation)
         exports = ExportStore(postgres: postgres, jobs: jobs)
         let calls = ServiceCalls(internalSecret: internalSecret)
         let others = services.map { UserDataPart(name: $0.name, holder: RemoteUserData(service: $0, calls: calls)) }

@@ -35,7 +35,7 @@ struct ConfirmMailSignIn: Endpoint {
         // Whoever has the address by now, if the mail was not for somebody else.
         guard proof.userID == nil || proof.userID == user?.id else { throw HTTPProblem.proofRefused }
         guard let user else { return try await signUp(by: proof, session, in: space) }
-        return try await completion.signIn(user.id, code: code, session: session, in: space) { try await users.signIn(user.id, by: proof) }
+        return try await completion.signIn(user.id, code: code, session: session, in: space) { try await users.signIn(user.id, by: proof, in: space) }
     }
 
     private func signUp(by proof: MailProof, _ session: NewSession, in space: UserSpace) async throws -> Response {

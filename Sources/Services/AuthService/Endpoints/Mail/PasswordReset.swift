@@ -32,7 +32,7 @@ struct ConfirmPasswordReset: Endpoint {
         try PasswordPolicy.check(password, field: "newPassword")
         let proof = try await ProofLimits(shown, request, context).find(shown, .resetPassword, mailing.proofs, attempts, in: space)
         let hash = try await hasher.hash(password)
-        guard let user = try await users.resetPassword(to: hash, by: proof) else { throw HTTPProblem.proofRefused }
+        guard let user = try await users.resetPassword(to: hash, by: proof, in: space) else { throw HTTPProblem.proofRefused }
         await mailing.outbox.tell(.passwordChanged(to: proof.email, of: user, in: space))
         return Response(status: .noContent)
     }

@@ -5,10 +5,11 @@ import MartletCore
 import MartletHTTP
 
 /// `DELETE /auth/me` with `password`, which not everybody has; 202 with a receipt. Account, profile and sessions are gone at once, what
-/// other services hold of the user soon.
+/// other services hold of the user soon, and Apple is told.
 struct DeleteMe: Endpoint {
     let check: PasswordCheck
     let deletions: DeletionStore
+    let revocation: TokenRevocation
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, id) = (try context.userSpace, try context.signedInUser)

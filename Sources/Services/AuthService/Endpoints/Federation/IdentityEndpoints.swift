@@ -1,0 +1,59 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `GET /auth/me/identities`: where the user can sign in from.
+struct ListIdentities: Endpoint {
+    let federation: Federation
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let list = try await federation.identities.list(of: try context.signedInUser, in: try context.userSpace)
+        return .json(#"{"count":\#(list.count),"data":[\#(list.joined(separator: ","))]}"#)
+    }
+}
+
+/// `POST /auth/me/identities` with an id token (`provider`, `idToken`, `nonce`, `authorizationCode`) or a finished code flow (`code`, `codeVerifier`),
+/// and `password` where there is one: another way to sign in. 200 with the user.
+///
+/// An anonymous user is none any more, and keeps id, sessions and all data. Whoever has no address gets the provider's, when it is verified and free.
+struct LinkIdentity: Endpoint {
+    let federation: Federation
+    let check: PasswordCheck
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, id) = (try context.userSpace, try context.signedInUser)
+        let fields = try await BodyFields(request, Federation.codeFields.union(Federation.idTokenFields).union(["password"]))
+        // An access token alone must not open another door.
+        _ = try await check.confirm(try fields.secret("password"), of: id, in: space, session: try context.session)
+        let proof = try await fields.string("code") == nil
+            ? federation.proof(ofIDToken: fields, context, in: space) : federation.proof(ofCode: fields, in: space)
+        guard try await proof.take() else { throw HTTPProblem(.signInFailed) }
+        try await federation.identities.link(proof.identity, to: id, in: space)
+        try await federation.identities.adoptEmail(of: proof.identity, for: id, in: space)
+        try await proof.finish()
+        guard let user = try await check.users.find(id, in: space) else { throw HTTPProblem(.userNotFound) }
+        return .json(user)
+    }
+}
+
+/// `DELETE /auth/me/identities/{provider}` with `password` where there is one, 204. 409 for the only way to sign in.
+struct UnlinkIdentity: Endpoint {
+    let federation: Federation
+    let check: PasswordCheck
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, id) = (try context.userSpace, try context.signedInUser)
+        let provider = context.parameters.get("name") ?? ""
+        let fields = try await BodyFields(request, ["password"])
+        _ = try await check.confirm(try fields.secret("password"), of: id, in: space, session: try context.session)
+        let result = try await federation.identities.unlink(provider: provider, of: id, in: space) {
+            try await federation.revocation.begin(of: id, provider: provider, in: space, $0)
+        }
+        switch result {
+        case .unlinked: return Response(status: .noContent)
+        case .notFound: throw HTTPProblem(.notFound, "The user has no identity of this provider.")
+        case .lastWayIn: throw HTTPProblem(.conflict, "This is the only way to sign in: set a password or link another one first.")
+        }
+    }
+}

@@ -1,0 +1,191 @@
+import Crypto
+import Foundation
+import MartletCore
+
+/// The authorization code flow with a provider (RFC 6749 §4.1, with PKCE of RFC 7636 and a nonce of OpenID Connect Core 1.0 §3.1.2.1).
+struct CodeFlow: Sendable {
+    let directory: ProviderDirectory
+    let verifier: IDTokenVerifier
+    let client: ProviderClient
+    /// Makes nonce and code verifier of the state, so that neither is stored.
+    let key: SymmetricKey
+    /// Where clients reach the gateway.
+    let publicURL: String
+    let now: @Sendable () -> Date
+
+    /// What the provider has to know and calls back; nil: the app's server has not said by which app key.
+    func callbackURL(of provider: IdentityProvider) -> String? {
+        provider.appKey.map { "\(publicURL)/api/\($0)/auth/oauth/callback" }
+    }
+
+    /// Where to send the user.
+    ///
+    /// - Throws: `ProviderFailure`.
+    func authorizationURL(of provider: RegisteredProvider, state: String) async throws -> String {
+        let settings = provider.settings
+        let addresses = try await directory.addresses(of: settings)
+        guard let address = addresses.authorization else { throw ProviderFailure.missing("authorization endpoint") }
+        // Whatever an issuer publishes, the app opens nothing but a web page.
+        try client.host(of: address)
+        guard let callback = callbackURL(of: settings) else { throw ProviderFailure.missing("appKey") }
+        var fields = [
+            ("response_type", "code"), ("client_id", settings.clientIDs[0]), ("redirect_uri", callback),
+            ("scope", settings.scopes.joined(separator: " ")), ("state", state),
+            ("code_challenge", Self.challenge(of: codeVerifier(state))), ("code_challenge_method", "S256"),
+        ]
+        if settings.kind.givesIDTokenForCode { fields.append(("nonce", nonce(state))) }
+        // Apple gives name and address no other way.
+        if settings.kind == .apple, !settings.scopes.isEmpty { fields.append(("response_mode", "form_post")) }
+        return address + (address.contains("?") ? "&" : "?") + FormBody.encode(fields)
+    }
+
+    /// Who came back, after the provider was asked.
+    ///
+    /// - Parameter answer: the provider's parameters.
+    /// - Throws: `ProviderFailure`, `IDTokenRefusal`.
+    func identity(from answer: [String: String], state: String, of provider: RegisteredProvider) async throws -> ProvenIdentity {
+        let settings = provider.settings
+        let addresses = try await directory.addresses(of: settings)
+        // RFC 9207: who says that they are another one is not who was asked.
+        if let issuer = answer["iss"], issuer != addresses.issuer { throw ProviderFailure.refused("iss") }
+        guard let code = answer["code"], let callback = callbackURL(of: settings) else { throw ProviderFailure.notUnderstood }
+        let tokens = try await tokens(
+            for: [
+                ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", callback), ("code_verifier", codeVerifier(state)),
+            ], clientID: settings.clientIDs[0], provider, addresses)
+        switch settings.kind {
+        case .github: return try await gitHubIdentity(tokens, provider, addresses)
+        case .facebook: return try await facebookIdentity(tokens, provider, addresses)
+        case .google, .apple, .oidc:
+            guard let text = tokens.string("id_token") else { throw ProviderFailure.notUnderstood }
+            let token = try await verifier.verify(text, of: addresses, for: [settings.clientIDs[0]], nonce: nonce(state))
+            var identity = ProvenIdentity(
+                provider: provider, issuer: addresses.issuer, subject: token.subject, email: token.email, isEmailVerified: token.isEmailVerified,
+                name: token.name ?? Self.appleName(answer["user"]))
+            if token.email == nil { try await addUserInfo(tokens, to: &identity, provider, addresses) }
+            identity.refreshToken = settings.kind == .apple ? tokens.string("refresh_token").map { RevocableToken(token: $0, clientID: token.clientID) } : nil
+            return identity
+        }
+    }
+
+    /// Apple's token for the code that an app on a device got along with the id token.
+    ///
+    /// - Throws: `ProviderFailure`, `IDTokenRefusal`.
+    func refreshToken(forAppCode code: String, clientID: String, subject: String, _ provider: RegisteredProvider) async throws -> RevocableToken? {
+        let addresses = try await directory.addresses(of: provider.settings)
+        let tokens = try await tokens(for: [("grant_type", "authorization_code"), ("code", code)], clientID: clientID, provider, addresses)
+        guard let text = tokens.string("id_token"),
+            try await verifier.verify(text, of: addresses, for: [clientID], nonce: nil).subject == subject
+        else { throw ProviderFailure.notUnderstood }
+        return tokens.string("refresh_token").map { RevocableToken(token: $0, clientID: clientID) }
+    }
+
+    /// RFC 7009, as Apple has it.
+    ///
+    /// - Throws: `ProviderFailure`.
+    func revoke(_ token: RevocableToken, at provider: RegisteredProvider) async throws {
+        let addresses = try await directory.addresses(of: provider.settings)
+        guard let address = addresses.revocation else { throw ProviderFailure.missing("revocation endpoint") }
+        let form = [("token", token.token), ("token_type_hint", "refresh_token")]
+        let answer = try await post(address, form, clientID: token.clientID, provider, addresses)
+        guard answer.status == 200 else {
+            throw answer.json?.string("error").map { ProviderFailure.refused($0) } ?? ProviderFailure.status(answer.status)
+        }
+    }
+
+    // MARK: What is made of the state
+
+    private func nonce(_ state: String) -> String { derive("nonce", state) }
+
+    /// 43 characters (RFC 7636 §4.1).
+    private func codeVerifier(_ state: String) -> String { derive("code verifier", state) }
+
+    private func derive(_ purpose: String, _ state: String) -> String {
+        Base64URL.encode(HMAC<SHA256>.authenticationCode(for: Data("\(purpose) \(state)".utf8), using: key))
+    }
+
+    /// S256 (RFC 7636 §4.2).
+    static func challenge(of verifier: String) -> String { Base64URL.encode(SHA256.hash(data: Data(verifier.utf8))) }
+
+    // MARK: Asking the provider
+
+    private func tokens(
+        for form: [(String, String)], clientID: String, _ provider: RegisteredProvider, _ addresses: ProviderAddresses
+    ) async throws -> JSONValue {
+        guard let address = addresses.token else { throw ProviderFailure.missing("token endpoint") }
+        let answer = try await post(address, form, clientID: clientID, provider, addresses)
+        // GitHub says with 200 that it refused.
+        if let code = answer.json?.string("error") { throw ProviderFailure.refused(code) }
+        guard answer.status == 200 else { throw ProviderFailure.status(answer.status) }
+        guard let tokens = answer.json else { throw ProviderFailure.notUnderstood }
+        return tokens
+    }
+
+    private func post(
+        _ address: String, _ form: [(String, String)], clientID: String, _ provider: RegisteredProvider, _ addresses: ProviderAddresses
+    ) async throws -> ProviderClient.Answer {
+        guard let secret = try await clientSecret(clientID, provider, addresses) else {
+            return try await client.post(address, form: form + [("client_id", clientID)])
+        }
+        if addresses.usesBasicAuthorization { return try await client.post(address, form: form, basic: (clientID, secret)) }
+        return try await client.post(address, form: form + [("client_id", clientID), ("client_secret", secret.withValue { $0 })])
+    }
+
+    /// Nil: a public client, which PKCE alone protects.
+    private func clientSecret(_ clientID: String, _ provider: RegisteredProvider, _ addresses: ProviderAddresses) async throws -> Secret? {
+        guard provider.settings.kind == .apple else { return provider.secret }
+        guard let key = provider.secret, let teamID = provider.settings.teamID, let keyID = provider.settings.keyID else {
+            throw ProviderFailure.missing("private key")
+        }
+        return try await AppleClientSecret.make(
+            clientID: clientID, teamID: teamID, keyID: keyID, privateKey: key, audience: addresses.issuer, at: now())
+    }
+
+    // MARK: Who it is
+
+    /// Where the id token says no address, the user info does (OpenID Connect Core 1.0 §5.3).
+    private func addUserInfo(
+        _ tokens: JSONValue, to identity: inout ProvenIdentity, _ provider: RegisteredProvider, _ addresses: ProviderAddresses
+    ) async throws {
+        guard provider.settings.scopes.contains("email"), let address = addresses.userInfo, let token = tokens.string("access_token") else { return }
+        let info = try await client.get(address, token: token)
+        guard info.string("sub") == identity.subject else { throw ProviderFailure.notUnderstood }
+        identity = ProvenIdentity(
+            provider: provider, issuer: identity.issuer, subject: identity.subject, email: info.string("email"),
+            isEmailVerified: info["email_verified"] == .bool(true) || info["email_verified"] == .string("true"), name: identity.name ?? info.string("name"))
+    }
+
+    /// The number says who it is: names change hands. Of the addresses, the primary one counts when it is verified.
+    private func gitHubIdentity(_ tokens: JSONValue, _ provider: RegisteredProvider, _ addresses: ProviderAddresses) async throws -> ProvenIdentity {
+        guard let token = tokens.string("access_token"), let address = addresses.userInfo else { throw ProviderFailure.notUnderstood }
+        let user = try await client.get(address, token: token)
+        guard case .number(let id) = user["id"] else { throw ProviderFailure.notUnderstood }
+        var email: String?
+        if provider.settings.scopes.contains("user:email"), let address = addresses.emails, case .array(let list) = try await client.get(address, token: token) {
+            email = list.first { $0["primary"] == .bool(true) && $0["verified"] == .bool(true) }?.string("email")
+        }
+        return ProvenIdentity(
+            provider: provider, issuer: addresses.issuer, subject: id, email: email, isEmailVerified: email != nil, name: user.string("name"))
+    }
+
+    /// Facebook does not say whether it has verified an address, so it has not.
+    private func facebookIdentity(_ tokens: JSONValue, _ provider: RegisteredProvider, _ addresses: ProviderAddresses) async throws -> ProvenIdentity {
+        guard let token = tokens.string("access_token"), let address = addresses.userInfo, let secret = provider.secret else {
+            throw ProviderFailure.notUnderstood
+        }
+        // https://developers.facebook.com/docs/graph-api/guides/secure-requests: a token that was stolen elsewhere is of no use here.
+        let proof = secret.withValue { HMAC<SHA256>.authenticationCode(for: Data(token.utf8), using: SymmetricKey(data: Data($0.utf8))) }
+            .map { String(format: "%02x", $0) }.joined()
+        let user = try await client.get(address + "?" + FormBody.encode([("fields", "id,name,email"), ("appsecret_proof", proof)]), token: token)
+        guard let id = user.string("id") else { throw ProviderFailure.notUnderstood }
+        return ProvenIdentity(
+            provider: provider, issuer: addresses.issuer, subject: id, email: user.string("email"), isEmailVerified: false, name: user.string("name"))
+    }
+
+    /// Of the form that Apple posts the first time: `{"name":{"firstName":"…","lastName":"…"}}`. Said by the browser, so it proves nothing.
+    private static func appleName(_ text: String?) -> String? {
+        guard let text, let name = (try? JSONValue(parsing: text.utf8))?["name"] else { return nil }
+        let full = [name.string("firstName"), name.string("lastName")].compactMap(\.self).joined(separator: " ")
+        return full.isEmpty ? nil : full
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import MartletCore
+
+/// What issuers publish, kept: discovery documents and key sets.
+///
+/// A copy is good for an hour. After that it goes on to be used for a day while the issuer cannot be reached. Whoever misses something in a copy may
+/// have it fetched anew, at most once a minute; so is what could not be fetched.
+actor DocumentCache {
+    static let maximumCount = 500
+    private static let freshFor: TimeInterval = 3_600
+    private static let usableFor: TimeInterval = 86_400
+    private static let pauseBetweenFetches: TimeInterval = 60
+    /// There is no copy to go on with.
+    private static let pauseAfterFailure: TimeInterval = 5
+
+    private struct Entry {
+        var document: JSONValue?
+        var fetched = Date.distantPast
+        var tried = Date.distantPast
+        var failure = ProviderFailure.notUnderstood
+        var underWay: Task<JSONValue, any Error>?
+        var used = Date.distantPast
+    }
+
+    private let fetch: @Sendable (String) async throws -> JSONValue
+    private let now: @Sendable () -> Date
+    private var entries: [String: Entry] = [:]
+
+    init(now: @escaping @Sendable () -> Date, fetch: @escaping @Sendable (String) async throws -> JSONValue) {
+        self.now = now
+        self.fetch = fetch
+    }
+
+    /// - Parameter isSufficient: whether a copy has what is looked for. What comes back may still not.
+    /// - Throws: `ProviderFailure` when there is no copy and none to be had.
+    func document(at url: String, isSufficient: @Sendable (JSONValue) -> Bool = { _ in true }) async throws -> JSONValue {
+        let time = now()
+        let entry = entries[url, default: Entry()]
+        if let document = entry.document, time < entry.fetched + Self.freshFor, isSufficient(document) {
+            entries[url]?.used = time
+            return document
+        }
+        let usable = time < entry.fetched + Self.usableFor ? entry.document : nil
+        let pause = usable == nil ? Self.pauseAfterFailure : Self.pauseBetweenFetches
+        if entry.underWay == nil, time < entry.tried + pause {
+            guard let usable else { throw entry.failure }
+            return usable
+        }
+        do {
+            return try await refresh(url, at: time)
+        } catch {
+            try Task.checkCancellation()
+            guard let usable else { throw error }
+            return usable
+        }
+    }
+
+    /// Those who ask meanwhile wait for the same answer.
+    private func refresh(_ url: String, at time: Date) async throws -> JSONValue {
+        if let underWay = entries[url]?.underWay { return try await underWay.value }
+        makeRoom()
+        let task = Task { [fetch] in try await fetch(url) }
+        entries[url, default: Entry()].underWay = task
+        entries[url]?.tried = time
+        entries[url]?.used = time
+        do {
+            let document = try await task.value
+            entries[url]?.document = document
+            entries[url]?.fetched = time
+            entries[url]?.underWay = nil
+            return document
+        } catch {
+            entries[url]?.failure = error as? ProviderFailure ?? .unreachable("\(error)")
+            entries[url]?.underWay = nil
+            throw error
+        }
+    }
+
+    private func makeRoom() {
+        guard entries.count >= Self.maximumCount else { return }
+        let idlest = entries.filter { $0.value.underWay == nil }.min { $0.value.used < $1.value.used }
+        if let idlest { entries[idlest.key] = nil }
+    }
+}

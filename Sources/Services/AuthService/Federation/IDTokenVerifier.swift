@@ -1,0 +1,167 @@
+import Crypto
+import Foundation
+import JWTKit
+import MartletCore
+
+/// An id token that was verified.
+struct IDToken: Sendable {
+    var subject: String
+    /// Which of the client ids it is for.
+    var clientID: String
+    var email: String?
+    var isEmailVerified: Bool
+    var name: String?
+    /// When it stops to count.
+    var expires: Date
+}
+
+/// Why an id token was refused, in words for the app's developer.
+struct IDTokenRefusal: Error, Equatable {
+    let sentence: String
+
+    init(_ sentence: String) { self.sentence = sentence }
+}
+
+/// Checks id tokens (OpenID Connect Core 1.0 §3.1.3.7).
+///
+/// The algorithm is one of `keyTypes` and fits the key, the key one of the issuer's by its id: a token has no say in either.
+struct IDTokenVerifier: Sendable {
+    static let maximumLengthInBytes = 16 << 10
+    /// What clocks may differ by.
+    private static let leeway: TimeInterval = 60
+    /// However long the issuer lets it live: so long has to be remembered that it was used.
+    private static let maximumAge: TimeInterval = 86_400
+    /// Algorithms, and the type and curve of their keys (RFC 7518 §6, RFC 8037 §2).
+    private static let keyTypes: [String: (type: String, curve: String?)] = [
+        "RS256": ("RSA", nil), "ES256": ("EC", "P-256"), "EdDSA": ("OKP", "Ed25519"),
+    ]
+
+    let documents: DocumentCache
+    let now: @Sendable () -> Date
+
+    /// - Parameter nonce: what the token must have been made for, as such or as its SHA-256 in hexadecimal digits, which is what apps give to Apple;
+    ///   nil: the token was not asked for with one, or it is not known.
+    /// - Throws: `IDTokenRefusal`; `ProviderFailure` when the issuer's keys are not to be had.
+    func verify(_ text: String, of addresses: ProviderAddresses, for clientIDs: [String], nonce: String?) async throws -> IDToken {
+        guard text.utf8.count <= Self.maximumLengthInBytes else { throw IDTokenRefusal("The id token is longer than 16 KiB.") }
+        let claims = try await claims(of: text, addresses)
+        guard Self.isIssuer(claims.issuer, addresses.issuer) else { throw IDTokenRefusal("The id token is of another issuer.") }
+        guard let clientID = claims.audience.value.first(where: clientIDs.contains) else {
+            throw IDTokenRefusal("The id token is for none of the provider's client ids.")
+        }
+        if claims.audience.value.count > 1 || claims.authorizedParty != nil {
+            guard let party = claims.authorizedParty, clientIDs.contains(party) else {
+                throw IDTokenRefusal("The id token's azp is none of the provider's client ids.")
+            }
+        }
+        let time = now().timeIntervalSince1970
+        guard claims.expires > time - Self.leeway, claims.issued > time - Self.maximumAge else { throw IDTokenRefusal("The id token has expired.") }
+        guard claims.issued < time + Self.leeway, claims.notBefore ?? 0 < time + Self.leeway else {
+            throw IDTokenRefusal("The id token is not valid yet.")
+        }
+        if let nonce {
+            let hash = SHA256.hash(data: Data(nonce.utf8)).map { String(format: "%02x", $0) }.joined()
+            guard let own = claims.nonce, own == nonce || own.lowercased() == hash else { throw IDTokenRefusal("The id token has another nonce.") }
+        }
+        // ASCII, says OpenID Connect Core 1.0 §2.
+        guard (1...255).contains(claims.subject.utf8.count), claims.subject.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else {
+            throw IDTokenRefusal("The id token has no subject.")
+        }
+        return IDToken(
+            subject: claims.subject, clientID: clientID, email: claims.email, isEmailVerified: claims.isEmailVerified?.value ?? false,
+            name: claims.name, expires: Date(timeIntervalSince1970: min(claims.expires, claims.issued + Self.maximumAge) + Self.leeway))
+    }
+
+    /// Google's tokens name it with and without `https://`.
+    private static func isIssuer(_ claimed: String, _ issuer: String) -> Bool {
+        claimed == issuer || (issuer == "https://accounts.google.com" && claimed == "accounts.google.com")
+    }
+
+    // MARK: Signature
+
+    private func claims(of text: String, _ addresses: ProviderAddresses) async throws -> Claims {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let bytes = Base64URL.decode(parts[0]), let header = try? JSONValue(parsing: bytes) else {
+            throw IDTokenRefusal("This is not an id token.")
+        }
+        guard let algorithm = header.string("alg"), let (type, curve) = Self.keyTypes[algorithm], header["crit"] == nil else {
+            throw IDTokenRefusal("The id token is not signed with RS256, ES256 or EdDSA.")
+        }
+        guard let address = addresses.keys else { throw ProviderFailure.missing("key set") }
+        let keyID = header.string("kid")
+        @Sendable func fitting(_ set: JSONValue) -> JSONValue? {
+            let keys = set.list("keys").filter { key in
+                key.string("kty") == type && (curve == nil || key.string("crv") == curve) && key.string("use") ?? "sig" == "sig"
+                    && key.string("alg") ?? algorithm == algorithm && (keyID == nil || key.string("kid") == keyID)
+            }
+            // Without an id, there must be no choice.
+            return keyID == nil && keys.count > 1 ? nil : keys.first
+        }
+        guard let key = fitting(try await documents.document(at: address) { fitting($0) != nil }) else {
+            throw IDTokenRefusal("The id token is signed with a key that the issuer does not publish.")
+        }
+        do {
+            var jwk = try JWK(json: key.text)
+            jwk.algorithm = JWK.Algorithm(rawValue: algorithm)
+            jwk.privateExponent = nil
+            jwk.keyIdentifier = JWKIdentifier(string: keyID ?? "key")
+            // A collection of the one key that was chosen.
+            let keys = JWTKeyCollection()
+            try await keys.add(jwk: jwk)
+            return try await keys.verify(text, as: Claims.self)
+        } catch {
+            throw IDTokenRefusal("The id token's signature is wrong, or a claim is missing.")
+        }
+    }
+
+    private struct Claims: JWTPayload {
+        var issuer: String
+        var subject: String
+        var audience: AudienceClaim
+        var authorizedParty: String?
+        /// Seconds since 1970.
+        var expires: Double
+        var issued: Double
+        var notBefore: Double?
+        var nonce: String?
+        var email: String?
+        /// Apple writes it as a string.
+        var isEmailVerified: BoolClaim?
+        var name: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case issuer = "iss", subject = "sub", audience = "aud", authorizedParty = "azp", expires = "exp", issued = "iat", notBefore = "nbf"
+            case nonce, email, name, isEmailVerified = "email_verified"
+        }
+
+        /// What the claims say is the verifier's to judge.
+        func verify(using algorithm: some JWTAlgorithm) {}
+    }
+}
+
+/// What Apple takes for a client secret: a token of five minutes, signed with the developer's key
+/// (https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret).
+enum AppleClientSecret {
+    private static let lifetime: TimeInterval = 300
+
+    private struct Claims: JWTPayload {
+        var iss: String
+        var iat: Int
+        var exp: Int
+        var aud: String
+        var sub: String
+
+        func verify(using algorithm: some JWTAlgorithm) {}
+    }
+
+    /// Whether the text is a private key of P-256 in PEM, as Apple's `.p8` files are.
+    static func isKey(_ text: Secret) -> Bool { text.withValue { (try? ES256PrivateKey(pem: $0)) != nil } }
+
+    static func make(clientID: String, teamID: String, keyID: String, privateKey: Secret, audience: String, at time: Date) async throws -> Secret {
+        let keys = JWTKeyCollection()
+        await keys.add(ecdsa: try privateKey.withValue { try ES256PrivateKey(pem: $0) }, kid: JWKIdentifier(string: keyID))
+        let issued = Int(time.timeIntervalSince1970)
+        let claims = Claims(iss: teamID, iat: issued, exp: issued + Int(lifetime), aud: audience, sub: clientID)
+        return Secret(try await keys.sign(claims, kid: JWKIdentifier(string: keyID)))
+    }
+}

@@ -1,0 +1,59 @@
+import MartletCore
+
+/// Where a provider is asked for what.
+struct ProviderAddresses: Sendable {
+    var issuer: String
+    var authorization: String?
+    var token: String?
+    var userInfo: String?
+    var emails: String?
+    var keys: String?
+    var revocation: String?
+    /// Whether the client shows its secret as Basic authorization instead of in the form (RFC 6749 §2.3.1).
+    var usesBasicAuthorization = false
+}
+
+/// Finds out where providers are asked for what: as the app's server says, as the issuer publishes, as is known.
+struct ProviderDirectory: Sendable {
+    let documents: DocumentCache
+
+    /// - Throws: `ProviderFailure`.
+    func addresses(of provider: IdentityProvider) async throws -> ProviderAddresses {
+        guard let issuer = provider.issuer ?? provider.kind.defaultIssuer else { throw ProviderFailure.missing("issuer") }
+        var addresses = ProviderAddresses(issuer: issuer)
+        addresses.take(provider.kind.fixedEndpoints)
+        if provider.kind.isDiscovered { try addresses.take(discovered: await document(of: issuer), kind: provider.kind) }
+        addresses.take(provider.endpoints)
+        return addresses
+    }
+
+    /// OpenID Connect Discovery 1.0 §4.
+    private func document(of issuer: String) async throws -> JSONValue {
+        let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
+        let document = try await documents.document(at: base + "/.well-known/openid-configuration")
+        // §4.3: who publishes for somebody else is not believed.
+        guard document.string("issuer") == issuer else { throw ProviderFailure.notUnderstood }
+        return document
+    }
+}
+
+extension ProviderAddresses {
+    fileprivate mutating func take(_ endpoints: IdentityProvider.Endpoints) {
+        authorization = endpoints.authorization ?? authorization
+        token = endpoints.token ?? token
+        userInfo = endpoints.userInfo ?? userInfo
+        emails = endpoints.emails ?? emails
+        keys = endpoints.keys ?? keys
+        revocation = endpoints.revocation ?? revocation
+    }
+
+    fileprivate mutating func take(discovered document: JSONValue, kind: IdentityProvider.Kind) {
+        take(
+            IdentityProvider.Endpoints(
+                authorization: document.string("authorization_endpoint"), token: document.string("token_endpoint"),
+                userInfo: document.string("userinfo_endpoint"), keys: document.string("jwks_uri"),
+                revocation: document.string("revocation_endpoint")))
+        // What an issuer says nothing of is Basic (§3).
+        usesBasicAuthorization = kind == .oidc && !document.list("token_endpoint_auth_methods_supported").contains(.string("client_secret_post"))
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletJobs
+import MartletPostgres
+
+/// Tells providers that an account has gone, as the App Store demands of apps with Sign in with Apple (guideline 5.1.1 v). Apple wants its token
+/// revoked (https://developer.apple.com/documentation/signinwithapplerestapi/revoke-tokens); the others want nothing.
+struct TokenRevocation: Sendable {
+    let identities: IdentityStore
+    let jobs: JobQueue
+
+    /// Begins it as part of the transaction that deletes the user or the identity, before the deletion.
+    ///
+    /// - Parameter provider: nil: of all.
+    func begin(of user: UUID, provider: String? = nil, in space: UserSpace, _ transaction: PostgresTransaction) async throws {
+        for token in try await identities.tokens(of: user, provider: provider, in: transaction) {
+            let parameters = RevokeToken.Parameters(
+                appID: space.appID, environment: space.environment, provider: token.provider, sealedToken: token.sealed)
+            try await jobs.enqueue(RevokeToken.self, parameters, in: transaction)
+        }
+    }
+}
+
+/// Revokes one token. Harmless to repeat: to revoke what is revoked is no error (RFC 7009 §2.2).
+struct RevokeToken: JobHandler {
+    static let kind = "identity.revoke"
+    static let retries = JobRetries(maximumAttempts: 15, firstDelay: .seconds(10), maximumDelay: .seconds(6 * 3_600))
+    static let timeLimit: Duration = .seconds(60)
+
+    struct Parameters: Codable, Sendable {
+        var appID: String
+        var environment: AppEnvironment
+        var provider: String
+        var sealedToken: Data
+    }
+
+    let providers: IdentityProviderStore
+    let identities: IdentityStore
+    let codeFlow: CodeFlow
+
+    func run(_ parameters: Parameters, _ job: RunningJob) async throws -> JobNoResult {
+        let space = UserSpace(appID: parameters.appID, environment: parameters.environment)
+        guard let token = identities.open(parameters.sealedToken) else {
+            throw JobFailure(code: "unreadable", detail: "The token was sealed under another internal secret.")
+        }
+        guard let provider = try await providers.find(parameters.provider, in: space) else {
+            throw JobFailure(code: "no-provider", detail: "The provider is not set up any more.")
+        }
+        do {
+            try await codeFlow.revoke(token, at: provider)
+        } catch let failure as ProviderFailure {
+            throw JobFailure(code: "provider-failed", detail: failure.sentence, isFinal: false)
+        }
+        return JobNoResult()
+    }
+}

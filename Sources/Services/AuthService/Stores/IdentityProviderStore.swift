@@ -1,0 +1,91 @@
+import Crypto
+import Foundation
+import Logging
+import MartletAPI
+import MartletCore
+import MartletPostgres
+
+/// A provider under the name that an app has for it, with its secret.
+struct RegisteredProvider: Sendable {
+    var name: String
+    var settings: IdentityProvider
+    /// The client secret, or Apple's private key.
+    var secret: Secret?
+}
+
+/// Where users of apps sign in from elsewhere.
+struct IdentityProviderStore: Sendable {
+    static let maximumPerSpace = 20
+
+    let postgres: PostgresClient
+    let key: SymmetricKey
+    let logger: Logger
+
+    /// In the order of their names.
+    func list(in space: UserSpace) async throws -> [RegisteredProvider] {
+        try await postgres.query(
+            "SELECT name, configuration, sealed_secret FROM auth.identity_providers WHERE \(Self.isIn(space)) ORDER BY name LIMIT \(Self.maximumPerSpace)"
+        ).map { try provider($0, in: space) }
+    }
+
+    func find(_ name: String, in space: UserSpace) async throws -> RegisteredProvider? {
+        try await postgres.query(
+            "SELECT name, configuration, sealed_secret FROM auth.identity_providers WHERE \(Self.isIn(space)) AND name = \(name)"
+        ).first.map { try provider($0, in: space) }
+    }
+
+    /// Sets a provider up, or anew. A secret that is left out stays what it was, as long as the kind does.
+    ///
+    /// - Returns: the provider as it is now; nil: there are too many.
+    func save(_ name: String, _ settings: IdentityProvider, secret: Secret?, in space: UserSpace) async throws -> RegisteredProvider? {
+        let configuration = PostgresJSON(Array(try JSONEncoder().encode(settings)))
+        let sealed = try secret?.withValue { try SealedValue.seal([$0], for: Self.purpose(name, space), key: key) }
+        return try await postgres.query(
+            """
+            INSERT INTO auth.identity_providers AS p (app_id, environment, name, configuration, sealed_secret)
+            SELECT \(space.appID), \(space.environment.rawValue), \(name), \(configuration), \(sealed)
+            WHERE (SELECT count(*) FROM auth.identity_providers WHERE \(Self.isIn(space)) AND name <> \(name)) < \(Self.maximumPerSpace)
+            ON CONFLICT (app_id, environment, name) DO UPDATE SET configuration = excluded.configuration, updated = now(),
+                sealed_secret = coalesce(
+                    excluded.sealed_secret, CASE WHEN p.configuration->'kind' = excluded.configuration->'kind' THEN p.sealed_secret END)
+            RETURNING name, configuration, sealed_secret
+            """
+        ).first.map { try provider($0, in: space) }
+    }
+
+    /// Users keep who they are there, and cannot sign in by it until it is set up again.
+    func delete(_ name: String, in space: UserSpace) async throws -> Bool {
+        try await postgres.execute("DELETE FROM auth.identity_providers WHERE \(Self.isIn(space)) AND name = \(name)") > 0
+    }
+
+    /// Whether the text is an app key of the space that is in force.
+    func isAppKey(_ text: String, in space: UserSpace) async throws -> Bool {
+        try await !postgres.query(
+            """
+            SELECT FROM auth.credentials WHERE sha256 = \(Credential.hexDigest(of: text)) AND kind = 'client' AND \(Self.isIn(space))
+                AND revoked IS NULL AND (expires IS NULL OR expires > now())
+            """
+        ).isEmpty
+    }
+
+    private func provider(_ row: PostgresRow, in space: UserSpace) throws -> RegisteredProvider {
+        let (name, configuration, sealed): (String, PostgresJSON, Data?) = (try row.decode(0), try row.decode(1), try row.decode(2))
+        var secret: Secret?
+        if let sealed {
+            secret = SealedValue.open(sealed, as: [String].self, for: Self.purpose(name, space), key: key)?.first.map(Secret.init)
+            if secret == nil {
+                logger.error(
+                    "The secret of an identity provider was sealed under another internal secret: it has to be set again.",
+                    metadata: ["app.id": "\(space.appID)", "provider.name": "\(name)"])
+            }
+        }
+        return RegisteredProvider(
+            name: name, settings: try JSONDecoder().decode(IdentityProvider.self, from: Data(configuration.bytes)), secret: secret)
+    }
+
+    private static func purpose(_ name: String, _ space: UserSpace) -> String { "provider \(space.appID) \(space.environment.rawValue) \(name)" }
+
+    private static func isIn(_ space: UserSpace) -> PostgresQuery {
+        "app_id = \(space.appID) AND environment = \(space.environment.rawValue)"
+    }
+}

@@ -1,0 +1,155 @@
+import Crypto
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// Who users are elsewhere.
+struct IdentityStore: Sendable {
+    let postgres: PostgresClient
+    let key: SymmetricKey
+
+    /// Whose an identity is.
+    enum Owner: Sendable {
+        /// Somebody signed in by it before.
+        case user(UUID)
+        /// An account has its address, and both sides have verified that.
+        case address(UUID)
+        /// An account has its address, and nobody has shown that it is theirs.
+        case unproven(UUID)
+        case nobody
+    }
+
+    /// - Throws: `sign-in-failed` when the account with its address is disabled.
+    func owner(of identity: ProvenIdentity, in space: UserSpace) async throws -> Owner {
+        let user: UUID? = try await postgres.query("SELECT user_id FROM auth.identities AS i WHERE \(Self.isThe(identity, in: space))").first?.decode(0)
+        if let user { return .user(user) }
+        guard let email = identity.verifiedEmail else { return .nobody }
+        let row = try await postgres.query(
+            "SELECT id, email_verified, disabled FROM auth.users AS u WHERE \(UserStore.isIn(space)) AND email = \(email.text)").first
+        guard let row else { return .nobody }
+        guard try !row.decode(2, as: Bool.self) else { throw HTTPProblem(.signInFailed) }
+        return try row.decode(1) ? .address(row.decode(0)) : .unproven(row.decode(0))
+    }
+
+    /// Gives a user an identity, and notes that it was used.
+    ///
+    /// - Throws: `conflict` when it is another user's, or this user has another one of the same provider.
+    func link(_ identity: ProvenIdentity, to user: UUID, in space: UserSpace) async throws {
+        do {
+            let isLinked = try await postgres.execute(
+                """
+                \(Self.insertion(identity, "FROM auth.users AS u WHERE u.id = \(user) AND \(UserStore.isIn(space))", in: space))
+                ON CONFLICT (app_id, environment, issuer, subject) DO UPDATE
+                SET provider = excluded.provider, email = excluded.email, last_used = now() WHERE i.user_id = excluded.user_id
+                """) > 0
+            guard isLinked else { throw HTTPProblem(.conflict, "This identity belongs to another user.") }
+        } catch let error as PostgresError where error.constraint == "identities_user" {
+            throw HTTPProblem(.conflict, "The user has another identity of this provider: unlink it first.")
+        }
+    }
+
+    /// The address of an identity becomes a user's who has none, and is verified where it was the user's before. Does nothing when another user has it.
+    func adoptEmail(of identity: ProvenIdentity, for user: UUID, in space: UserSpace) async throws {
+        guard let email = identity.verifiedEmail else { return }
+        do {
+            try await postgres.execute(
+                """
+                UPDATE auth.users AS u SET email = \(email.text), email_verified = TRUE, updated = now()
+                WHERE id = \(user) AND \(UserStore.isIn(space)) AND coalesce(email, \(email.text)) = \(email.text) AND NOT (email IS NOT NULL AND email_verified)
+                """)
+        } catch let error as PostgresError where error.constraint == "users_email" {}
+    }
+
+    /// Hands an account whose address nobody had verified to whom it belongs (`UserStore.handOver`).
+    ///
+    /// - Returns: whether it was still so.
+    func claim(_ user: UUID, for identity: ProvenIdentity, in space: UserSpace) async throws -> Bool {
+        guard let email = identity.verifiedEmail else { return false }
+        return try await postgres.withTransaction { transaction in
+            guard try await UserStore.handOver(user, toOwnerOf: email.text, in: space, transaction) else { return false }
+            try await transaction.execute(Self.insertion(identity, "FROM auth.users AS u WHERE u.id = \(user)", in: space))
+            return true
+        }
+    }
+
+    /// JSON objects of a user's identities, in the order in which they came.
+    func list(of user: UUID, in space: UserSpace) async throws -> [String] {
+        try await postgres.query(
+            """
+            SELECT jsonb_build_object('provider', provider, 'subject', subject, 'email', email,
+                'created', \(UserStore.time("created")), 'lastUsed', \(UserStore.time("last_used")))::text
+            FROM auth.identities WHERE user_id = \(user) AND app_id = \(space.appID) AND environment = \(space.environment.rawValue)
+            ORDER BY created, provider LIMIT 100
+            """
+        ).map { try $0.decode(0) }
+    }
+
+    enum Unlinking: Sendable {
+        case unlinked
+        case notFound
+        /// Without it the user could not sign in any more.
+        case lastWayIn
+    }
+
+    /// - Parameter accompanying: done in the same transaction, before.
+    func unlink(
+        provider: String, of user: UUID, in space: UserSpace, with accompanying: (PostgresTransaction) async throws -> Void
+    ) async throws -> Unlinking {
+        try await postgres.withTransaction { transaction in
+            // Two at once must not each leave the other's.
+            let row = try await transaction.query(
+                "SELECT password IS NOT NULL FROM auth.users AS u WHERE id = \(user) AND \(UserStore.isIn(space)) FOR UPDATE").first
+            guard let row else { return .notFound }
+            let providers: [String] = try await transaction.query("SELECT provider FROM auth.identities WHERE user_id = \(user)").map { try $0.decode(0) }
+            guard providers.contains(provider) else { return .notFound }
+            guard try row.decode(0) || providers.count > 1 else { return .lastWayIn }
+            try await accompanying(transaction)
+            try await transaction.execute("DELETE FROM auth.identities WHERE user_id = \(user) AND provider = \(provider)")
+            return .unlinked
+        }
+    }
+
+    // MARK: Tokens to be revoked
+
+    /// Keeps what Apple wants revoked when the account goes.
+    func keep(_ token: RevocableToken, of identity: ProvenIdentity, in space: UserSpace) async throws {
+        let sealed = try SealedValue.seal(token, for: Self.tokenPurpose, key: key)
+        try await postgres.execute("UPDATE auth.identities AS i SET sealed_token = \(sealed) WHERE \(Self.isThe(identity, in: space))")
+    }
+
+    /// What is to be revoked: providers and sealed tokens. The identities stay locked until the transaction ends, so that no two find the same.
+    ///
+    /// - Parameter provider: nil: of all.
+    func tokens(of user: UUID, provider: String?, in transaction: PostgresTransaction) async throws -> [(provider: String, sealed: Data)] {
+        try await transaction.query(
+            """
+            SELECT provider, sealed_token FROM auth.identities
+            WHERE user_id = \(user) AND provider = coalesce(\(provider), provider) AND sealed_token IS NOT NULL FOR UPDATE
+            """
+        ).map { (try $0.decode(0), try $0.decode(1)) }
+    }
+
+    func open(_ sealed: Data) -> RevocableToken? { SealedValue.open(sealed, for: Self.tokenPurpose, key: key) }
+
+    private static let tokenPurpose = "token to be revoked"
+
+    // MARK: SQL
+
+    /// The identity as a new row of the user `u`.
+    static func insertion(_ identity: ProvenIdentity, _ source: PostgresQuery, in space: UserSpace) -> PostgresQuery {
+        """
+        INSERT INTO auth.identities AS i (app_id, environment, issuer, subject, provider, user_id, email)
+        SELECT \(space.appID), \(space.environment.rawValue), \(identity.issuer), \(identity.subject), \(identity.provider), u.id, \(identity.email)
+        \(source)
+        """
+    }
+
+    private static func isThe(_ identity: ProvenIdentity, in space: UserSpace) -> PostgresQuery {
+        """
+        i.app_id = \(space.appID) AND i.environment = \(space.environment.rawValue)
+            AND i.issuer = \(identity.issuer) AND i.subject = \(identity.subject)
+        """
+    }
+}

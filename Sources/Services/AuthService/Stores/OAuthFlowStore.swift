@@ -1,0 +1,101 @@
+import Crypto
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletPostgres
+
+/// People on their way to providers and back. Of states and codes, SHA-256 is kept; each counts once.
+struct OAuthFlowStore: Sendable {
+    static let stateLifetimeInSeconds: Int64 = 600
+    static let codeLifetimeInSeconds: Int64 = 300
+
+    let postgres: PostgresClient
+    let key: SymmetricKey
+
+    struct Flow: Sendable {
+        var space: UserSpace
+        var provider: String
+        var redirectURL: String
+        /// The app's, S256 (RFC 7636 §4.2).
+        var codeChallenge: String
+    }
+
+    /// Somebody who came back.
+    struct Return: Sendable {
+        var identity: ProvenIdentity
+        var codeChallenge: String
+    }
+
+    func begin(_ flow: Flow, state: String) async throws {
+        try await postgres.execute(
+            """
+            INSERT INTO auth.oauth_flows (state_hash, app_id, environment, provider, redirect_url, code_challenge, expires)
+            VALUES (\(Self.hash(state)), \(flow.space.appID), \(flow.space.environment.rawValue), \(flow.provider), \(flow.redirectURL),
+                \(flow.codeChallenge), now() + \(Self.stateLifetimeInSeconds) * interval '1 second')
+            """)
+    }
+
+    /// Takes a state of the app's; nil: it is not known, or used up, or too old.
+    func take(state: String, of appID: String) async throws -> Flow? {
+        try await postgres.query(
+            """
+            DELETE FROM auth.oauth_flows WHERE state_hash = \(Self.hash(state)) AND app_id = \(appID) AND expires > now()
+            RETURNING environment, provider, redirect_url, code_challenge
+            """
+        ).first.flatMap { row in
+            guard let environment = AppEnvironment(rawValue: try row.decode(0)) else { return nil }
+            return Flow(
+                space: UserSpace(appID: appID, environment: environment), provider: try row.decode(1), redirectURL: try row.decode(2),
+                codeChallenge: try row.decode(3))
+        }
+    }
+
+    /// Keeps who came back until the app asks for it with the code that is returned.
+    func keep(_ identity: ProvenIdentity, of flow: Flow) async throws -> String {
+        let code = Secret.random().withValue { $0 }
+        let hash = Self.hash(code)
+        try await postgres.execute(
+            """
+            INSERT INTO auth.oauth_codes (code_hash, app_id, environment, code_challenge, sealed_identity, expires)
+            VALUES (\(hash), \(flow.space.appID), \(flow.space.environment.rawValue), \(flow.codeChallenge),
+                \(try SealedValue.seal(identity, for: Self.purpose(hash), key: key)), now() + \(Self.codeLifetimeInSeconds) * interval '1 second')
+            """)
+        return code
+    }
+
+    /// Who a code is for; it stays good.
+    func look(at code: String, in space: UserSpace) async throws -> Return? {
+        let hash = Self.hash(code)
+        return try await postgres.query(
+            """
+            SELECT sealed_identity, code_challenge FROM auth.oauth_codes
+            WHERE code_hash = \(hash) AND app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND expires > now()
+            """
+        ).first.flatMap { row in
+            guard let identity = SealedValue.open(try row.decode(0), as: ProvenIdentity.self, for: Self.purpose(hash), key: key) else { return nil }
+            return Return(identity: identity, codeChallenge: try row.decode(1))
+        }
+    }
+
+    /// Takes a code; false: it has been taken.
+    func take(code: String) async throws -> Bool {
+        try await postgres.execute("DELETE FROM auth.oauth_codes WHERE code_hash = \(Self.hash(code)) AND expires > now()") > 0
+    }
+
+    /// Takes an id token; false: it has been taken.
+    func take(idToken: String, expires: Date) async throws -> Bool {
+        try await postgres.execute(
+            "INSERT INTO auth.used_id_tokens (hash, expires) VALUES (\(Self.hash(idToken)), \(expires)) ON CONFLICT DO NOTHING") > 0
+    }
+
+    /// Deletes what has expired.
+    func clean() async throws {
+        try await postgres.execute("DELETE FROM auth.oauth_flows WHERE expires < now()", timeout: .seconds(120))
+        try await postgres.execute("DELETE FROM auth.oauth_codes WHERE expires < now()", timeout: .seconds(120))
+        try await postgres.execute("DELETE FROM auth.used_id_tokens WHERE expires < now()", timeout: .seconds(120))
+    }
+
+    private static func hash(_ text: String) -> Data { Data(SHA256.hash(data: Data(text.utf8))) }
+
+    private static func purpose(_ hash: Data) -> String { "oauth code \(Base64URL.encode(hash))" }
+}
