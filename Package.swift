@@ -212,13 +212,9 @@ let package = Package(
             name: "AuthServiceTests",
             dependencies: [
                 "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletMail", "MartletPostgres", "MartletTesting",
-                crypto, cryptoExtras, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
-                // A provider of the tests' own, and a client of a foreign one
-                asyncHTTPClient, nioCore, nioHTTP1, .product(name: "CryptoExtras", package: "swift-crypto"),
+                asyncHTTPClient, crypto, cryptoExtras, hummingbird, hummingbirdTesting, logging, nioCore, nioHTTP1, serviceLifecycle,
             ],
-            exclude: ["Support/passkey_device.py"],
-            exclude: ["Support/mail_server.py"],
-            exclude: ["Support/oidc_provider.py"],
+            exclude: ["Support/passkey_device.py", "Support/mail_server.py", "Support/oidc_provider.py"],
             swiftSettings: settings),
         .testTarget(
             name: "StorageServiceTests",

@@ -4,7 +4,7 @@ import MartletHTTP
 extension AuthService {
     /// Signing in by identity providers.
     func addFederationRoutes(to router: Router<ServiceContext>) {
-        let signIn = FederatedSignIn(federation: federation, users: users, attempts: attempts, completion: completion)
+        let signIn = FederatedSignIn(federation: federation, users: users, attempts: attempts, completion: completion, settings: mailing.settings)
         router.on(.post, "auth/idtoken", SignInWithIDToken(federation: federation, signIn: signIn))
         router.on(.post, "auth/oauth/finish", FinishOAuth(federation: federation, signIn: signIn))
         router.on(.post, "auth/oauth/:name/start", StartOAuth(federation: federation, attempts: attempts))
