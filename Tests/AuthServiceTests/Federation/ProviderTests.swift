@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct ProviderTests {
     @Test func `An app's server sets providers up, sees no secret, and takes them away`() async throws {
-        try await UserClient.run { client in
+        try await UserClient.run { client async throws in
             let body = #"{"kind":"google","clientIDs":["a.apps.example.org","b"],"clientSecret":"s3cret","redirectURLs":["app:/in"]}"#
             let made = try await client.master("PUT", "providers/google", body)
             #expect(made.status == 200 && made["hasSecret"] == "true" && made["issuer"] == #""https://accounts.google.com""#, "\(made)")
@@ -57,7 +57,7 @@ import Testing
         (#"{"kind":"apple","clientIDs":["a"],"keyID":"K"}"#, "teamID"), (#"{"kind":"apple","clientIDs":["a"],"teamID":"T"}"#, "keyID"),
     ])
     func `What cannot be is refused, and nothing is written`(body: String, field: String) async throws {
-        try await UserClient.run { client in
+        try await UserClient.run { client async throws in
             let answer = try await client.master("PUT", "providers/x", body)
             #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")
             #expect(try await client.count("SELECT count(*) FROM auth.identity_providers") == 0)
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func `Names and numbers of providers have limits`() async throws {
-        try await UserClient.run { client in
+        try await UserClient.run { client async throws in
             for name in ["A", "a_b", "-a", String(repeating: "a", count: 33)] {
                 #expect(try await client.master("PUT", "providers/\(name)", "{}").isProblem(.invalidName))
             }
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test func `Under another internal secret the provider's secret has to be set again`() async throws {
-        try await UserClient.run { client in
+        try await UserClient.run { client async throws in
             #expect(try await client.master("PUT", "providers/x", #"{"kind":"google","clientIDs":["a"],"clientSecret":"s"}"#).status == 200)
             let space = UserSpace(appID: client.app.id, environment: .live)
             let other = ServerKeys(internalSecret: Secret("another-internal-secret-of-the-tests-012345"))
