@@ -19,7 +19,8 @@ struct Housekeeping: Service {
                     try await sessions.clean()
                     try await proofs.clean()
                 } catch {
-                    logger.warning("Old sessions and proofs could not be deleted; the next attempt is in an hour.", metadata: ["error.cause": "\(error)"])
+                    logger.warning(
+                        "Old sessions and proofs could not be deleted; the next attempt is in an hour.", metadata: ["error.cause": "\(error)"])
                 }
             }
         }

@@ -31,7 +31,8 @@ struct SendMail: JobHandler {
         let settings = try await self.settings.current(in: space).settings
         guard let app = try await apps.find(space.appID), let recipient = try await recipient(of: order, settings) else { return JobNoResult() }
         if job.attempt == 1 {
-            let isAllowed = try await counts.take(["recipient", space.appID, space.environment.rawValue, order.email], limit: Self.mailsPerRecipientAndHour)
+            let counted = ["recipient", space.appID, space.environment.rawValue, order.email]
+            let isAllowed = try await counts.take(counted, limit: Self.mailsPerRecipientAndHour)
             guard isAllowed else { throw JobFailure(code: "mail-limit", detail: "The recipient has got too much mail in this hour.") }
         }
         let sender = try await senders.find(in: space)
@@ -119,7 +120,8 @@ struct SendMail: JobHandler {
 
     /// A name that somebody chose must not look like a text of ours.
     private static func onOneLine(_ value: String) -> String {
-        String(value.split { $0.isNewline || $0.unicodeScalars.contains { $0.properties.generalCategory == .control } }.joined(separator: " ").prefix(254))
+        let parts = value.split { $0.isNewline || $0.unicodeScalars.contains { $0.properties.generalCategory == .control } }
+        return String(parts.joined(separator: " ").prefix(254))
     }
 
     // MARK: Failures

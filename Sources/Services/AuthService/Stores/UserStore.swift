@@ -68,6 +68,7 @@ struct UserStore: Sendable {
         var isDisabled: Bool
         /// What the user signs in by.
         var label: String?
+        var email: String?
         var isEmailVerified: Bool
     }
 
@@ -107,7 +108,9 @@ struct UserStore: Sendable {
                 SELECT \(Self.ownJSON), EXISTS (SELECT FROM session) FROM made AS u
                 """
             ).first
-            guard let row else { throw HTTPProblem(.invalidBody, "The invitation is wrong, used or has expired, or is for another address.", field: "invitation") }
+            guard let row else {
+                throw HTTPProblem(.invalidBody, "The invitation is wrong, used or has expired, or is for another address.", field: "invitation")
+            }
             return (id, try row.decode(0), try row.decode(1))
         }
     }
@@ -123,13 +126,13 @@ struct UserStore: Sendable {
     private func account(where condition: PostgresQuery, in space: UserSpace) async throws -> Account? {
         try await postgres.query(
             """
-            SELECT id, password, disabled, coalesce(user_name, email), email_verified FROM auth.users
+            SELECT id, password, disabled, coalesce(user_name, email), email, email_verified FROM auth.users
             WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND \(condition)
             """
         ).first.map {
             Account(
                 id: try $0.decode(0), passwordHash: try $0.decode(1), isDisabled: try $0.decode(2), label: try $0.decode(3),
-                isEmailVerified: try $0.decode(4))
+                email: try $0.decode(4), isEmailVerified: try $0.decode(5))
         }
     }
 
@@ -213,7 +216,7 @@ struct UserStore: Sendable {
     /// Of the row `u`.
     static let ownJSON: PostgresQuery = """
         jsonb_build_object(
-            'id', u.id, 'userName', u.user_name, 'email', u.email, 'emailVerified', u.email_verified, 
+            'id', u.id, 'userName', u.user_name, 'email', u.email, 'emailVerified', u.email_verified,
             'isAnonymous', u.password IS NULL AND u.email IS NULL,
             'secondFactor', EXISTS (SELECT FROM auth.second_factors AS f WHERE f.user_id = u.id AND f.confirmed IS NOT NULL),
             'profile', u.profile, 'private', u.private, 'disabled', u.disabled, 'created', \(time("u.created")),

@@ -22,8 +22,8 @@ struct UpgradeMe: Endpoint {
         let languages = try fields.languages(request)
         let settings = try await mailing.settings.current(in: space).settings
         try settings.check(email)
-        guard let former = try await users.mailed(id, in: space), let account = try await users.account(id, in: space) else { throw HTTPProblem(.userNotFound) }
-        guard account.passwordHash == nil, former.email == nil else { throw HTTPProblem(.conflict, "This user is not anonymous.") }
+        guard let account = try await users.account(id, in: space) else { throw HTTPProblem(.userNotFound) }
+        guard account.passwordHash == nil, account.email == nil else { throw HTTPProblem(.conflict, "This user is not anonymous.") }
         try await attempts.begin(context.nameLimits(of: request))
         change.passwordHash = try await hasher.hash(password)
         guard let user = try await users.change(id, change, where: "password IS NULL AND u.email IS NULL", in: space) else {
