@@ -87,7 +87,8 @@ struct SendMail: JobHandler {
     /// Token and code, in the values that a template of this kind takes; nil: the invitation is gone.
     private func values(_ order: MailOrder, _ recipient: Recipient, _ settings: AppSettings) async throws -> [String: String]? {
         func proof(_ token: String, _ code: String, _ seconds: Int64) -> [String: String] {
-            var values = ["code": code, "minutes": "\(seconds / 60)", "hours": "\(seconds / 3_600)"]
+            // Of an invitation a few seconds are over already.
+            var values = ["code": code, "minutes": "\((seconds + 59) / 60)", "hours": "\((seconds + 3_599) / 3_600)"]
             // One that was taken off the list meanwhile is taken no more.
             let link = order.link.flatMap { settings.linkURLs.contains($0) ? $0 : nil } ?? settings.linkURLs.first
             values["link"] = link.map { MailLink.fill($0, kind: order.kind, token: token) }
