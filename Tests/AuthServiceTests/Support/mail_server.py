@@ -1,12 +1,14 @@
 # A mail server on three free ports of 127.0.0.1: in clear, with STARTTLS required, and with TLS from the start; the latter two want the user
 # "shop" with the password "a secret of mail". Arguments: a folder. The certificate is written there as certificate.pem, then the ports as ports.json.
 # Each message becomes a line of JSON in a file named after its recipient. What becomes of a message, its recipient's name says:
-# refuse…: 550 for the recipient, content…: 554 after the message, later…: 451 for the first, then taken. Ends when its standard input does.
+# refuse…: 550 for the recipient, content…: 554 after the message, later…: 451 for the first, then taken. Ends, and removes the folder,
+# when its standard input ends.
 import asyncio
 import datetime
 import ipaddress
 import json
 import os
+import shutil
 import ssl
 import sys
 from email import policy
@@ -106,3 +108,4 @@ async def serve():
 
 
 asyncio.run(serve())
+shutil.rmtree(folder, ignore_errors=True)

@@ -52,7 +52,9 @@ struct AppSettings: Codable, Sendable, Equatable {
     /// What is stored may be of an older version: what it does not say is as in a new app.
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        func value<Value: Decodable>(_ key: CodingKeys, _ default: Value) throws -> Value { try container.decodeIfPresent(Value.self, forKey: key) ?? `default` }
+        func value<Value: Decodable>(_ key: CodingKeys, _ default: Value) throws -> Value {
+            try container.decodeIfPresent(Value.self, forKey: key) ?? `default`
+        }
         inviteOnly = try value(.inviteOnly, inviteOnly)
         refuseDisposable = try value(.refuseDisposable, refuseDisposable)
         signUpByMail = try value(.signUpByMail, signUpByMail)

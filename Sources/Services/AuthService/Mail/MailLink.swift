@@ -8,7 +8,8 @@ enum MailLink {
     private static let placeholder = "{token}"
     /// What a browser or a phone would take for something else than an app.
     private static let refusedSchemes: Set<String> = [
-        "http", "javascript", "data", "file", "vbscript", "about", "blob", "mailto", "tel", "sms", "ftp", "ws", "wss", "view-source", "intent", "content",
+        "http", "javascript", "data", "file", "vbscript", "about", "blob", "mailto", "tel", "sms", "ftp", "ws", "wss", "view-source", "intent",
+        "content",
     ]
 
     /// An https address, or one of a scheme that is the app's own, with `{token}` behind the host; `{kind}` may stand there, too.
@@ -22,7 +23,8 @@ enum MailLink {
         guard url.components(separatedBy: placeholder).count == 2 else { throw refusal("A link has {token} in it, once.") }
         // Around something harmless, for the parser.
         let filled = fill(url, kind: .signIn, token: "t")
-        guard !filled.contains(where: { "{}".contains($0) }), let parts = URLComponents(string: filled), let scheme = parts.scheme?.lowercased() else {
+        guard !filled.contains(where: { "{}".contains($0) }), let parts = URLComponents(string: filled), let scheme = parts.scheme?.lowercased()
+        else {
             throw refusal("This is not an address.")
         }
         guard !refusedSchemes.contains(scheme) else { throw refusal("A link begins with https:// or a scheme of the app's own.") }
@@ -53,7 +55,9 @@ struct LanguageTag: Sendable, Equatable {
         let small = text.lowercased()
         let parts = small.split(separator: "-", omittingEmptySubsequences: false)
         guard (1...4).contains(parts.count), (2...3).contains(parts[0].utf8.count), parts[0].utf8.allSatisfy({ (0x61...0x7a).contains($0) }),
-            parts.dropFirst().allSatisfy({ (2...8).contains($0.utf8.count) && $0.utf8.allSatisfy { (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) } })
+            parts.dropFirst().allSatisfy({ part in
+                (2...8).contains(part.utf8.count) && part.utf8.allSatisfy { (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) }
+            })
         else { return nil }
         self.text = small
     }

@@ -4,8 +4,8 @@ import MartletAPI
 import MartletHTTP
 import MartletJobs
 
-/// Takes orders for mail. Who the order is about is looked up when the mail is written, so that placing one tells nobody whether there is an account, by
-/// the answer or by the time that it takes.
+/// Takes orders for mail. Who the order is about is looked up when the mail is written, so that placing one tells nobody whether there is an
+/// account, by the answer or by the time that it takes.
 struct MailOutbox: Sendable {
     let jobs: JobQueue
     let settings: AppSettingsStore
@@ -43,9 +43,10 @@ struct MailOutbox: Sendable {
             guard try await isThere(in: order.space), order.kind.hasProof || areNoticesWanted else { return }
             try await place(order)
         } catch {
+            let cause = (error as? HTTPProblem)?.code.rawValue ?? "\(error)"
             logger.warning(
                 "A user is not told by mail.",
-                metadata: ["app.id": "\(order.appID)", "mail.kind": "\(order.kind.rawValue)", "error.cause": "\((error as? HTTPProblem)?.code.rawValue ?? "\(error)")"])
+                metadata: ["app.id": "\(order.appID)", "mail.kind": "\(order.kind.rawValue)", "error.cause": "\(cause)"])
         }
     }
 }

@@ -31,7 +31,8 @@ struct SendMail: JobHandler {
         let settings = try await self.settings.current(in: space).settings
         guard let app = try await apps.find(space.appID), let recipient = try await recipient(of: order, settings) else { return JobNoResult() }
         if job.attempt == 1 {
-            let isAllowed = try await counts.take(["recipient", space.appID, space.environment.rawValue, order.email], limit: Self.mailsPerRecipientAndHour)
+            let counted = ["recipient", space.appID, space.environment.rawValue, order.email]
+            let isAllowed = try await counts.take(counted, limit: Self.mailsPerRecipientAndHour)
             guard isAllowed else { throw JobFailure(code: "mail-limit", detail: "The recipient has got too much mail in this hour.") }
         }
         let sender = try await senders.find(in: space)
@@ -86,7 +87,8 @@ struct SendMail: JobHandler {
     /// Token and code, in the values that a template of this kind takes; nil: the invitation is gone.
     private func values(_ order: MailOrder, _ recipient: Recipient, _ settings: AppSettings) async throws -> [String: String]? {
         func proof(_ token: String, _ code: String, _ seconds: Int64) -> [String: String] {
-            var values = ["code": code, "minutes": "\(seconds / 60)", "hours": "\(seconds / 3_600)"]
+            // Of an invitation a few seconds are over already.
+            var values = ["code": code, "minutes": "\((seconds + 59) / 60)", "hours": "\((seconds + 3_599) / 3_600)"]
             // One that was taken off the list meanwhile is taken no more.
             let link = order.link.flatMap { settings.linkURLs.contains($0) ? $0 : nil } ?? settings.linkURLs.first
             values["link"] = link.map { MailLink.fill($0, kind: order.kind, token: token) }
@@ -119,7 +121,8 @@ struct SendMail: JobHandler {
 
     /// A name that somebody chose must not look like a text of ours.
     private static func onOneLine(_ value: String) -> String {
-        String(value.split { $0.isNewline || $0.unicodeScalars.contains { $0.properties.generalCategory == .control } }.joined(separator: " ").prefix(254))
+        let parts = value.split { $0.isNewline || $0.unicodeScalars.contains { $0.properties.generalCategory == .control } }
+        return String(parts.joined(separator: " ").prefix(254))
     }
 
     // MARK: Failures

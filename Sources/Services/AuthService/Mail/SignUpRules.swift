@@ -6,7 +6,6 @@ extension AppSettings {
     ///
     /// - Throws: `invalid-body` naming the field.
     func checkSignUp(email: EmailAddress?, invitation: String?) throws {
-        if requireVerifiedEmail, email == nil { throw HTTPProblem(.invalidBody, "An e-mail address is required.", field: "email") }
         try check(email)
         if inviteOnly, invitation == nil { throw HTTPProblem(.invalidBody, "Signing up needs an invitation.", field: "invitation") }
     }
@@ -16,8 +15,9 @@ extension AppSettings {
         if inviteOnly { throw HTTPProblem(.forbidden, "Signing up needs an invitation.") }
     }
 
-    /// - Throws: `invalid-body` for an address that the app does not take.
+    /// - Throws: `invalid-body` for an address that the app does not take, and for none where it demands one.
     func check(_ email: EmailAddress?) throws {
+        if requireVerifiedEmail, email == nil { throw HTTPProblem(.invalidBody, "An e-mail address is required.", field: "email") }
         if refuseDisposable, let email, DisposableAddresses.contains(email.text) {
             throw HTTPProblem(.invalidBody, "Addresses of this provider are not accepted.", field: "email")
         }

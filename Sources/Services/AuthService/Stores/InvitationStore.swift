@@ -42,7 +42,8 @@ struct InvitationStore: Sendable {
         let code = Self.makeCode()
         let row = try await postgres.query(
             """
-            UPDATE auth.invitations AS i SET code_hash = \(Self.hash(code)) WHERE id = \(id) AND \(Self.isIn(space)) AND used IS NULL AND expires > now()
+            UPDATE auth.invitations AS i SET code_hash = \(Self.hash(code))
+            WHERE id = \(id) AND \(Self.isIn(space)) AND used IS NULL AND expires > now()
             RETURNING extract(epoch FROM expires - now())::bigint
             """
         ).first

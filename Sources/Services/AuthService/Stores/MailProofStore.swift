@@ -33,7 +33,9 @@ struct MailProofStore: Sendable {
     /// Makes a proof in place of a former one.
     ///
     /// - Returns: the token, and the code for typing: neither is stored.
-    func make(_ kind: MailKind, subject: String, email: String, of user: UUID?, lifetimeInSeconds: Int64, in space: UserSpace) async throws -> (token: String, code: String) {
+    func make(
+        _ kind: MailKind, subject: String, email: String, of user: UUID?, lifetimeInSeconds: Int64, in space: UserSpace
+    ) async throws -> (token: String, code: String) {
         let token = Self.prefix + SymmetricKey(size: .bits256).withUnsafeBytes { Base64URL.encode($0) }
         let code = Self.makeCode()
         try await postgres.execute(

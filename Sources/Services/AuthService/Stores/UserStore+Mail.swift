@@ -25,7 +25,8 @@ extension UserStore {
             """
         ).first.map {
             MailedUser(
-                id: try $0.decode(0), email: try $0.decode(1), isEmailVerified: try $0.decode(2), isDisabled: try $0.decode(3), language: try $0.decode(4))
+                id: try $0.decode(0), email: try $0.decode(1), isEmailVerified: try $0.decode(2), isDisabled: try $0.decode(3),
+                language: try $0.decode(4))
         }
     }
 

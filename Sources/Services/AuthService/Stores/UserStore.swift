@@ -73,6 +73,7 @@ struct UserStore: Sendable {
         var label: String?
         /// Whether the user has nothing to sign in by.
         var isAnonymous: Bool
+        var email: String?
         var isEmailVerified: Bool
     }
 
@@ -137,13 +138,13 @@ struct UserStore: Sendable {
     private func account(where condition: PostgresQuery, in space: UserSpace) async throws -> Account? {
         try await postgres.query(
             """
-            SELECT id, password, disabled, coalesce(user_name, email), \(Self.isAnonymous), email_verified FROM auth.users AS u
+            SELECT id, password, disabled, coalesce(user_name, email), \(Self.isAnonymous), email, email_verified FROM auth.users AS u
             WHERE \(Self.isIn(space)) AND \(condition)
             """
         ).first.map { row in
             Account(
                 id: try row.decode(0), passwordHash: try row.decode(1), isDisabled: try row.decode(2), label: try row.decode(3),
-                isAnonymous: try row.decode(4), isEmailVerified: try row.decode(5))
+                isAnonymous: try row.decode(4), email: try row.decode(5), isEmailVerified: try row.decode(6))
         }
     }
 

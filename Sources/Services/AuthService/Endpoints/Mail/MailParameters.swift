@@ -63,7 +63,9 @@ struct ProofLimits {
     /// Finds a proof, counting in vain what finds none.
     ///
     /// - Throws: `sign-in-failed` for whatever is not good, `too-many-requests`.
-    func find(_ shown: ShownProof, _ kind: MailKind, _ proofs: MailProofStore, _ attempts: AttemptStore, in space: UserSpace) async throws -> MailProof {
+    func find(
+        _ shown: ShownProof, _ kind: MailKind, _ proofs: MailProofStore, _ attempts: AttemptStore, in space: UserSpace
+    ) async throws -> MailProof {
         let limits = [address, subject].compactMap(\.self)
         try await attempts.begin(limits)
         guard let proof = try await proofs.find(shown, kind, in: space) else {

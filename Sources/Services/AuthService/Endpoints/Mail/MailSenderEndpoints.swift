@@ -14,8 +14,8 @@ struct ReadMailSender: Endpoint {
     }
 }
 
-/// `PUT /auth/mail` with `address`, and if wanted `name`; with a mail server of the app's own also `host`, `tls` (`starttls`, else `tls` or `off`), `port`,
-/// `user` and `password`. All of it takes the place of what was there. 200 with it, without the password.
+/// `PUT /auth/mail` with `address`, and if wanted `name`; with a mail server of the app's own also `host`, `tls` (`starttls`, else `tls` or
+/// `off`), `port`, `user` and `password`. All of it takes the place of what was there. 200 with it, without the password.
 struct ReplaceMailSender: Endpoint {
     let mailing: Mailing
 
@@ -47,7 +47,7 @@ struct ReplaceMailSender: Endpoint {
         let port = try fields.integer("port", in: 1...65_535) ?? tls.usualPort
         let (user, password) = (try fields.string("user"), try fields.string("password"))
         guard (user == nil) == (password == nil) else { throw HTTPProblem(.invalidBody, "User and password go together.", field: "password") }
-        for (text, field) in [(user, "user"), (password, "password")] where text?.utf8.contains(where: { $0 < 0x20 }) == true || text?.utf8.count ?? 1 > 1_024 {
+        for (text, field) in [(user ?? "", "user"), (password ?? "", "password")] where text.utf8.count > 1_024 || text.utf8.contains(where: { $0 < 0x20 }) {
             throw HTTPProblem(.invalidBody, "This has at most 1024 bytes, and no control characters.", field: field)
         }
         guard tls != .off || password == nil else { throw HTTPProblem(.invalidBody, "A password goes encrypted only.", field: "tls") }

@@ -20,7 +20,7 @@ struct ChangePassword: Endpoint {
             try await check.users.change(
                 id, UserChange(passwordHash: hash), where: "password = \(account.passwordHash)", ending: .all(butFor: try context.session), in: space) != nil
         guard isChanged else { throw HTTPProblem(.conflict, "The password was changed meanwhile.") }
-        if let user = try? await check.users.mailed(id, in: space), user.isEmailVerified, let email = user.email {
+        if let email = account.email, account.isEmailVerified {
             await outbox.tell(.passwordChanged(to: email, of: id, in: space))
         }
         return Response(status: .noContent)

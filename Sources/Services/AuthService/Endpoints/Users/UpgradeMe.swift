@@ -20,17 +20,15 @@ struct UpgradeMe: Endpoint {
         let languages = try fields.languages(request)
         let settings = try await mailing.settings.current(in: space).settings
         try settings.check(email)
-        guard let former = try await check.users.mailed(id, in: space), let account = try await check.users.account(id, in: space) else {
-            throw HTTPProblem(.userNotFound)
-        }
+        guard let account = try await check.users.account(id, in: space) else { throw HTTPProblem(.userNotFound) }
         guard account.passwordHash == nil else { throw HTTPProblem(.conflict, "This user has a password.") }
-        guard former.email == nil || email == nil || email?.text == former.email else {
+        guard account.email == nil || email == nil || email?.text == account.email else {
             throw HTTPProblem(.conflict, "This user has an address: change it by auth/me/email.")
         }
         _ = try await check.confirm(nil, of: id, in: space, session: try context.session)
         try await check.attempts.begin(context.nameLimits(of: request))
         change.passwordHash = try await check.hasher.hash(password)
-        guard let user = try await check.users.change(id, change, where: "password IS NULL AND u.email IS NOT DISTINCT FROM \(former.email)", in: space) else {
+        guard let user = try await check.users.change(id, change, where: "password IS NULL AND u.email IS NOT DISTINCT FROM \(account.email)", in: space) else {
             throw HTTPProblem(.conflict, "This user has a password.")
         }
         await mailing.verify(email, of: id, settings, languages, in: space)
