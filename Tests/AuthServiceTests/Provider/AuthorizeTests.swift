@@ -71,7 +71,7 @@ import Testing
             let consent = try await browser.logIn(try await browser.authorize(provider.request()))
             let back = try await browser.submit(consent, ["decision": "deny"])
             #expect(back.status == 303 && back.parameters["error"] == "access_denied" && back.parameters["code"] == nil && back.parameters["iss"] == provider.issuer)
-            #expect(try await provider.users.count("SELECT count(*) FROM auth.grants") == 0)
+            #expect(try await provider.users.count("SELECT count(*) FROM auth.client_grants") == 0)
             let errors: [([String: String?], String)] = [
                 (["response_type": "token"], "unsupported_response_type"), (["response_type": nil], "unsupported_response_type"),
                 (["response_type": "code id_token"], "unsupported_response_type"), (["response_mode": "fragment"], "invalid_request"),
@@ -176,7 +176,7 @@ import Testing
             let wider = provider.request(["state": "other"])
             #expect(try await victim.send("POST", "consent?" + wider, form: ["form_token": token, "decision": "allow"]).status == 400)
             #expect(try await victim.send("POST", "login?" + query, form: ["form_token": token, "name": "anna", "password": "correct horse"]).status == 403)
-            #expect(try await provider.users.count("SELECT count(*) FROM auth.grants") == 0)
+            #expect(try await provider.users.count("SELECT count(*) FROM auth.client_grants") == 0)
             #expect(try await provider.users.count("SELECT count(*) FROM auth.authorization_codes") == 0)
             // Not a form at all.
             let json = try await provider.visitor.send(
