@@ -135,7 +135,7 @@ private struct GatewayRoutes: Decodable {
     func target(of operation: Operation) -> (upstream: String, path: String, credential: String)? {
         for entry in routes where entry.methods.contains(operation.method) {
             guard let rest = Self.rest(of: operation.path, behind: entry.path) else { continue }
-            let rewrite = entry.rewrite ?? entry.path
+            let rewrite = (entry.rewrite ?? entry.path).replacing(/\{[^}]*\}/, with: "{}")
             let isOpen = entry.credential == "staff" && entry.ignoresToken == true
             return (entry.upstream, rewrite.replacing("**", with: rest), entry.credential + (isOpen ? " without token" : ""))
         }

@@ -78,19 +78,6 @@ public struct BodyFields: Sendable {
         }
     }
 
-    /// Nil where there is none, or null.
-    public func strings(_ name: String) throws -> [String]? {
-        switch object[name] {
-        case .array(let elements):
-            try elements.map { element in
-                guard case .string(let text) = element else { throw HTTPProblem(.invalidBody, "This must be an array of strings.", field: name) }
-                return text
-            }
-        case nil, .null: nil
-        default: throw HTTPProblem(.invalidBody, "This must be an array of strings.", field: name)
-        }
-    }
-
     /// A list of strings, none longer than 2,048 bytes.
     public func strings(_ name: String, upTo limit: Int) throws -> [String]? {
         guard let value = object[name], value != .null else { return nil }

@@ -222,6 +222,7 @@ import Testing
             let info = try await provider.userInfo(tokens.access)
             #expect(info.json == .object([.init("sub", .string(anna.userID))]), "\(info)")
             #expect(try await provider.post("introspect", ["token": try #require(tokens.refresh)])["active"] == "false")
+            #expect(try await provider.refresh(try #require(tokens.refresh)).isOAuthError("invalid_grant"))
         }
     }
 

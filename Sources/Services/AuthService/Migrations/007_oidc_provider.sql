@@ -15,7 +15,7 @@ CREATE TABLE auth.clients (
 CREATE INDEX clients_app ON auth.clients (app_id, environment, id);
 
 -- What a user has allowed a client.
-CREATE TABLE auth.grants (
+CREATE TABLE auth.client_grants (
     user_id uuid NOT NULL REFERENCES auth.users (id) ON DELETE CASCADE,
     client_id uuid NOT NULL REFERENCES auth.clients (id) ON DELETE CASCADE,
     scopes text[] NOT NULL,
@@ -24,7 +24,7 @@ CREATE TABLE auth.grants (
     PRIMARY KEY (user_id, client_id)
 );
 
-CREATE INDEX grants_client ON auth.grants (client_id);
+CREATE INDEX client_grants_client ON auth.client_grants (client_id);
 
 -- Authorization codes (RFC 6749 §4.1.2), by SHA-256 of 256 random bits. Kept for a while after use: a second one is noticed.
 CREATE TABLE auth.authorization_codes (
@@ -60,4 +60,4 @@ CREATE TABLE auth.client_sessions (
 CREATE INDEX client_sessions_client ON auth.client_sessions (client_id);
 CREATE INDEX client_sessions_browser ON auth.client_sessions (browser_session_id);
 
-GRANT SELECT, INSERT, UPDATE, DELETE ON auth.clients, auth.grants, auth.authorization_codes, auth.client_sessions TO martlet_auth;
+GRANT SELECT, INSERT, UPDATE, DELETE ON auth.clients, auth.client_grants, auth.authorization_codes, auth.client_sessions TO martlet_auth;

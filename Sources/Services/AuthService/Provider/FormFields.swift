@@ -5,10 +5,12 @@ import MartletHTTP
 /// Fields of a query or a form (WHATWG URL §5), each at most once (RFC 6749 §3.1).
 struct FormFields: Sendable {
     static let maximumSizeInBytes = 16 << 10
+    static let maximumCount = 100
 
     private let fields: [(name: String, value: String)]
 
-    /// - Throws: `OAuthError` `invalid_request` for text that is too long or not UTF-8, and for a field that comes twice.
+    /// - Throws: `OAuthError` `invalid_request` for text that is too long, for too many fields, for what is not UTF-8 or has control characters
+    ///   in it, and for a field that comes twice.
     init(_ text: String) throws {
         guard text.utf8.count <= Self.maximumSizeInBytes else { throw OAuthError(.invalidRequest, "The parameters are too long.") }
         var fields: [(name: String, value: String)] = []
@@ -17,6 +19,7 @@ struct FormFields: Sendable {
             guard let name = Self.decode(halves[0]), let value = Self.decode(halves.count > 1 ? halves[1] : "".utf8[...]) else {
                 throw OAuthError(.invalidRequest, "A parameter is not properly encoded.")
             }
+            guard fields.count < Self.maximumCount else { throw OAuthError(.invalidRequest, "There are too many parameters.") }
             guard !fields.contains(where: { $0.name == name }) else {
                 throw OAuthError(.invalidRequest, "A parameter came more than once.")
             }

@@ -72,8 +72,8 @@ enum ProviderPages {
             </html>
 
             """
-        // Browsers hold redirects after a form to `form-action`, too.
-        let policy = "default-src 'none'; style-src '\(styleHash)'; form-action 'self'\(redirectURI.map { " " + source(of: $0) } ?? ""); "
+        // Browsers hold all redirects after a form to `form-action`, too.
+        let policy = "default-src 'none'; style-src '\(styleHash)'; form-action 'self'\(redirectURI.map { " " + sources(of: $0) } ?? ""); "
             + "frame-ancestors 'none'; base-uri 'none'"
         return Response(
             status: status,
@@ -84,10 +84,11 @@ enum ProviderPages {
             body: .init(byteBuffer: ByteBuffer(string: page.text)))
     }
 
-    /// Scheme, host and port of a redirect URI that a client has; the scheme alone for one of its own.
-    private static func source(of redirectURI: String) -> String {
-        guard let end = redirectURI.range(of: "://")?.upperBound, redirectURI.hasPrefix("http") else { return redirectURI.prefix { $0 != ":" } + ":" }
-        return redirectURI[..<end] + redirectURI[end...].prefix { $0 != "/" && $0 != "?" }
+    /// Where a form may lead: to the client, and where a client of the web sends the browser then.
+    private static func sources(of redirectURI: String) -> String {
+        if redirectURI.hasPrefix("https://") { return "https:" }
+        guard redirectURI.hasPrefix("http://") else { return "https: \(redirectURI.prefix { $0 != ":" }):" }
+        return "https: http://\(redirectURI.dropFirst("http://".count).prefix { $0 != "/" && $0 != "?" })"
     }
 
     private static let style: HTML = """

@@ -37,8 +37,8 @@ struct RedirectURI: Sendable, Equatable {
         case "https": return parts.host.map(isHost) == true ? nil : "An address of https needs a host."
         case "http": return parts.host.map(isLoopback) == true ? nil : "An address of http must be of this machine: 127.0.0.1, [::1] or localhost."
         default:
-            return scheme.contains(".") && scheme == scheme.lowercased() && !scheme.hasPrefix("http")
-                ? nil : "A scheme of one's own has small letters and a dot, such as com.example.app."
+            let isOwn = scheme.contains(".") && scheme == scheme.lowercased()
+            return isOwn ? nil : "A scheme of one's own has small letters and a dot, such as com.example.app."
         }
     }
 

@@ -8,7 +8,7 @@ struct GrantStore: Sendable {
     /// Whether the user has allowed all of it before.
     func covers(_ scopes: [ProviderScope], of user: UUID, to client: UUID) async throws -> Bool {
         try await !postgres.query(
-            "SELECT FROM auth.grants WHERE user_id = \(user) AND client_id = \(client) AND scopes @> \(scopes.names)"
+            "SELECT FROM auth.client_grants WHERE user_id = \(user) AND client_id = \(client) AND scopes @> \(scopes.names)"
         ).isEmpty
     }
 
@@ -16,7 +16,7 @@ struct GrantStore: Sendable {
     func remember(_ scopes: [ProviderScope], of user: UUID, to client: UUID) async throws {
         try await postgres.execute(
             """
-            INSERT INTO auth.grants AS g (user_id, client_id, scopes) VALUES (\(user), \(client), \(scopes.names))
+            INSERT INTO auth.client_grants AS g (user_id, client_id, scopes) VALUES (\(user), \(client), \(scopes.names))
             ON CONFLICT (user_id, client_id) DO UPDATE
             SET scopes = ARRAY(SELECT DISTINCT unnest(g.scopes || excluded.scopes) ORDER BY 1), updated = now()
             """)
@@ -29,7 +29,7 @@ struct GrantStore: Sendable {
             SELECT jsonb_build_object(
                 'client', c.id, 'name', c.name, 'scopes', g.scopes, 'created', \(UserStore.time("g.created")),
                 'updated', \(UserStore.time("g.updated")))::text
-            FROM auth.grants AS g JOIN auth.clients AS c ON c.id = g.client_id JOIN auth.users AS u ON u.id = g.user_id
+            FROM auth.client_grants AS g JOIN auth.clients AS c ON c.id = g.client_id JOIN auth.users AS u ON u.id = g.user_id
             WHERE g.user_id = \(user) AND \(UserStore.isIn(space)) ORDER BY g.created DESC, c.id LIMIT \(Int64(ClientStore.maximumPerSpace))
             """
         ).map { try $0.decode(0) }
@@ -40,7 +40,7 @@ struct GrantStore: Sendable {
         try await postgres.withTransaction { transaction in
             let count = try await transaction.execute(
                 """
-                DELETE FROM auth.grants AS g USING auth.users AS u
+                DELETE FROM auth.client_grants AS g USING auth.users AS u
                 WHERE g.user_id = \(user) AND g.client_id = \(client) AND u.id = g.user_id AND \(UserStore.isIn(space))
                 """)
             guard count > 0 else { return false }

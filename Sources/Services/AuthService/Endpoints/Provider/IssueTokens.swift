@@ -50,7 +50,8 @@ struct IssueTokens: ProviderEndpoint {
         let refusal = OAuthError(.invalidGrant, "The refresh token is wrong, used or too old, or it is another client's.")
         guard let text = fields["refresh_token"] else { throw OAuthError(.invalidRequest, "refresh_token is required.") }
         guard let token = tokens.content(of: text, .refresh), let number = Int32(exactly: token.value),
-            let open = try await clientSessions.find(token.session, in: issuer.space), open.client == client.id
+            let open = try await clientSessions.find(token.session, in: issuer.space), open.client == client.id,
+            open.session.scopes.contains(.offlineAccess)
         else { throw refusal }
         // All that was allowed is handed out again, which RFC 6749 §3.3 lets a server do; `scope` in the answer says so.
         let wanted = [ProviderScope](list: fields["scope"] ?? "")
