@@ -83,7 +83,10 @@ public struct AuthService: ServiceDefinition {
     }
 
     public var background: [any Service] {
-        [postgres, feed, revocations, signIns.signingKeys, hasher, worker, Housekeeping(sessions: sessions, deletions: userDataJobs.deletions, logger: logger)]
+        [
+            postgres, feed, revocations, signIns.signingKeys, hasher, worker,
+            Housekeeping(sessions: sessions, deletions: userDataJobs.deletions, logger: logger),
+        ]
     }
 
     public var userData: any UserDataHolder { userDataJobs.account }
