@@ -96,6 +96,20 @@ import Testing
         #expect(try await ids(app, "Wiki") == ["page"])
     }
 
+    @Test func `A unique index that does not let a field be without the user holds nothing else up`() async throws {
+        let app = try await StorageApp()
+        #expect(try await app.master.put("/collections/Chats/rules", #"{"rules":{"update":["field:members"]}}"#).status == 200)
+        for (id, members) in [("a", #""\#(anna)","\#(berta)""#), ("b", #""\#(berta)""#), ("c", #""\#(anna)""#)] {
+            #expect(try await app.master.post("/storage/Chats", #"{"_id":"\#(id)","members":[\#(members)],"_readers":["\#(anna)","x"]}"#).status == 201)
+        }
+        let index = try await app.master.post("/collections/Chats/indexes", #"{"fields":["members"],"unique":true}"#)
+        #expect(index.status == 201, "\(index)")
+        #expect(try await erase(app, anna) == ["objects": 1, "sharedObjects": 2])
+        let chat = try await app.master.get("/storage/Chats/a")
+        #expect(chat["members"] == #"["\#(anna)","\#(berta)"]"# && chat["_readers"] == #"["x"]"#, "\(chat)")
+        #expect(try await ids(app, "Chats") == ["a", "b"])
+    }
+
     @Test func `Files, their history and roles go likewise`() async throws {
         let app = try await StorageApp()
         #expect(try await app.master.put("/roles/team", #"{"add":["\#(anna)","\#(berta)"]}"#).status == 204)

@@ -53,7 +53,7 @@ struct DeletionStore: Sendable {
                 """)
             try await jobs.enqueue(
                 EraseUser.self, EraseUser.Parameters(subject: UserDataSubject(user, in: space), receipt: receipt.id),
-                JobOptions(scope: space.text, uniqueKey: receipt.id.uuidString), in: transaction)
+                JobOptions(scope: space.text, lane: Self.lane(space.text), uniqueKey: receipt.id.uuidString), in: transaction)
             return receipt
         }
     }
@@ -107,7 +107,9 @@ struct DeletionStore: Sendable {
                 """)
             try await jobs.enqueue(
                 EraseUserAgain.self, parameters,
-                JobOptions(scope: job.scope, uniqueKey: parameters.receipt.uuidString, delay: EraseUserAgain.delay), in: transaction)
+                JobOptions(
+                    scope: job.scope, lane: Self.lane(job.scope), uniqueKey: parameters.receipt.uuidString, delay: EraseUserAgain.delay),
+                in: transaction)
             try await job.finish(JobNoResult(), in: transaction)
         }
     }
@@ -127,6 +129,9 @@ struct DeletionStore: Sendable {
                 FROM jsonb_each_text(\(counts))))
             """
     }
+
+    /// An app's deletions go one by one, so that many that wait for a service leave room for other jobs.
+    private static func lane(_ scope: String) -> String { "erase " + scope }
 
     private static func digest(_ token: Secret) -> Data {
         token.withValue { Data(SHA256.hash(data: Data($0.utf8))) }

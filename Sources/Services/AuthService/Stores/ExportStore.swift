@@ -42,7 +42,8 @@ struct ExportStore: Sendable {
                 try await transaction.execute("DELETE FROM auth.jobs WHERE id = (SELECT job FROM auth.exports WHERE user_id = \(user))")
             }
             let job = try await jobs.enqueue(
-                ExportUser.self, UserDataSubject(user, in: space), JobOptions(scope: space.text, uniqueKey: user.uuidString), in: transaction)
+                ExportUser.self, UserDataSubject(user, in: space),
+                JobOptions(scope: space.text, lane: "export " + space.text, uniqueKey: user.uuidString), in: transaction)
             guard let job else { throw HTTPProblem(.conflict, "An export is under way.") }
             try await transaction.execute("INSERT INTO auth.exports (user_id, job) VALUES (\(user), \(job))")
         }

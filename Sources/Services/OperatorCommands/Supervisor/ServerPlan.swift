@@ -49,6 +49,9 @@ struct ServerPlan: Sendable {
             if name == "auth" {
                 for (key, value) in inherited where key.hasPrefix("MARTLET_PASSWORD_") { environment[key] = value }
                 for (key, value) in inherited where key.hasPrefix("MARTLET_STORE_") { environment[key] = value }
+                for (key, value) in inherited where key.hasPrefix("MARTLET_PASSWORD_") || key.hasPrefix("MARTLET_EXPORT_") {
+                    environment[key] = value
+                }
                 for (other, service) in Self.serviceNames.enumerated() where service != name {
                     environment["MARTLET_SERVICES_" + service.uppercased()] = "http://127.0.0.1:\(ports[2 * other])"
                 }

@@ -43,12 +43,23 @@ extension StoredUserData {
         of owner: Owner, in collection: String, behind id: String
     ) async throws -> ([String: Int], UserDataPlace) {
         guard let look = try await look(at: collection, behind: id, in: owner) else { return ([:], .collections(behind: collection)) }
-        let (table, relations, scope) = (try look.scope.table, try owner.space.own("_relations"), look.scope)
+        do {
+            return try await erase(look, of: owner)
+        } catch let problem as HTTPProblem where problem.code == .conflict {
+            // A unique index does not let a field be without the user. Better that their id stays there than everything else.
+            return try await erase(look, of: owner, keepingFields: true)
+        }
+    }
+
+    private func erase(_ look: Look, of owner: Owner, keepingFields: Bool = false) async throws -> ([String: Int], UserDataPlace) {
+        let (table, relations) = (try look.scope.table, try owner.space.own("_relations"))
+        let collection = look.scope.collection.text
+        let rest = keepingFields ? nil : look.rest(owner)
         let row = try await run(
             """
             WITH old AS MATERIALIZED (
                 SELECT id, \(look.isOwn(owner)) AS is_own, updated AS before_updated, version AS before_version, readers AS before_readers,
-                    doc AS before_doc, \(look.rest(owner) ?? "doc") AS rest
+                    doc AS before_doc, \(rest ?? "doc") AS rest
                 FROM \(table) WHERE id > \(look.behind) AND id <= \(look.end) AND \(look.names(owner))
                 ORDER BY id LIMIT \(Self.rowsPerSlice) FOR UPDATE),
             gone AS (
@@ -65,7 +76,7 @@ extension StoredUserData {
             unrelated AS (
                 DELETE FROM \(relations) AS r USING gone
                 WHERE (r.collection = \(collection) AND r.owner = gone.id) OR (r.related_collection = \(collection) AND r.related = gone.id)),
-            \(try ChangeLog.append(in: scope))
+            \(try ChangeLog.append(in: look.scope))
             SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM changed), count(*), max(id) FROM old
             """, owner)[0]
         let (erased, changed, count): (Int, Int, Int) = (try row.decode(0), try row.decode(1), try row.decode(2))

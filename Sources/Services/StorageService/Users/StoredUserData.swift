@@ -103,7 +103,10 @@ struct StoredUserData: UserDataHolder {
     }
 
     func run(_ statement: PostgresQuery, _ owner: Owner) async throws -> PostgresRows {
-        try await spaces.query(statement, in: owner.space, on: postgres)
+        var statement = statement
+        // Each collection has its own, which hardly comes again.
+        statement.isPrepared = false
+        return try await spaces.query(statement, in: owner.space, on: postgres)
     }
 }
 
