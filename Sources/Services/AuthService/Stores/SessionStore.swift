@@ -25,6 +25,7 @@ struct SessionStore: Sendable {
     static let maximumPerUser = 50
     /// How long after signing in nobody is asked to do it once more.
     static let freshForInSeconds: Int64 = 600
+
     let postgres: PostgresClient
 
     typealias Refresh = SessionTable.Refresh
