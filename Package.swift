@@ -196,7 +196,7 @@ let package = Package(
         .testTarget(
             name: "AuthServiceTests",
             dependencies: [
-                "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", "MartletTesting", crypto, hummingbird,
+                "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", "MartletTesting", crypto, httpTypes, hummingbird,
                 hummingbirdTesting, logging, serviceLifecycle,
             ],
             swiftSettings: settings),

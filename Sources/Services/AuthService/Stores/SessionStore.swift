@@ -21,6 +21,7 @@ struct NewSession: Sendable {
 struct SessionStore: Sendable {
     /// A user's further session ends the one that has been idle for the longest.
     static let maximumPerUser = 50
+
     let postgres: PostgresClient
 
     typealias Refresh = SessionTable.Refresh
