@@ -212,7 +212,7 @@ let package = Package(
             name: "AuthServiceTests",
             dependencies: [
                 "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletMail", "MartletPostgres", "MartletTesting",
-                asyncHTTPClient, crypto, cryptoExtras, hummingbird, hummingbirdTesting, logging, nioCore, nioHTTP1, serviceLifecycle,
+                asyncHTTPClient, crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, nioHTTP1, serviceLifecycle,
             ],
             exclude: ["Support/passkey_device.py", "Support/mail_server.py", "Support/oidc_provider.py"],
             swiftSettings: settings),

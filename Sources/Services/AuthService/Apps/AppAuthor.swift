@@ -35,7 +35,7 @@ struct AppAuthor: Sendable {
             let actions: [StaffAction] = scope.isReadOnly ? [.read] : StaffAction.allCases
             for area in scope.area.staffAreas {
                 guard actions.allSatisfy({ staff.may($0, area, in: appID) }) else {
-                    throw HTTPProblem(.forbidden, "A master key for this needs every right in the area \(area.rawValue) that it would give: limit its scopes.")
+                    throw HTTPProblem(.forbidden, "A master key needs every right in the area \(area.rawValue) that it would give: limit its scopes.")
                 }
             }
         }

@@ -16,7 +16,8 @@ struct LanguageTag: Sendable, Hashable {
             let isExtension = spelled.contains { $0.utf8.count == 1 }
             switch part.utf8.count {
             case 2 where !isExtension: spelled.append(part.uppercased())
-            case 4 where !isExtension && part.utf8.allSatisfy(Self.isLetter): spelled.append(part.prefix(1).uppercased() + part.dropFirst().lowercased())
+            case 4 where !isExtension && part.utf8.allSatisfy(Self.isLetter):
+                spelled.append(part.prefix(1).uppercased() + part.dropFirst().lowercased())
             default: spelled.append(part.lowercased())
             }
         }

@@ -43,7 +43,7 @@ extension CredentialStore {
         try author.checkMayOpen(new.kind, scopes: new.scopes, of: appID)
         return try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
-            return try await Self.create("create-key", new, of: appID, by: author, transaction)
+            return try await Self.create(new, of: appID, by: author, transaction)
         }
     }
 
@@ -78,7 +78,8 @@ extension CredentialStore {
             if !isForced, known.isLive, known.kind == .client || known.kind == .secret,
                 try await !Self.hasOther(than: id, known.kind, of: appID, transaction)
             {
-                throw HTTPProblem(.conflict, "This is the app's last one of its kind: every phone would be locked out. With force=true it ends nevertheless.")
+                throw HTTPProblem(
+                    .conflict, "This is the app's last one of its kind: every phone would be locked out. With force=true it ends nevertheless.")
             }
             let after: String = try await transaction.query(
                 "UPDATE auth.credentials AS c SET revoked = now() WHERE c.id = \(id) RETURNING \(Self.json)")[0].decode(0)
@@ -97,11 +98,10 @@ extension CredentialStore {
             try await AppStore.lock(appID, transaction)
             guard let known = try await Self.find(id, of: appID, transaction) else { return nil }
             try author.checkMayOpen(known.kind, scopes: known.scopes, of: appID)
-            let made = try await Self.create(
-                "create-key",
-                NewCredential(
-                    kind: known.kind, environment: known.environment ?? .live, label: known.label, expires: known.nextExpiry,
-                    networks: known.networks, scopes: known.scopes), of: appID, by: author, transaction)
+            let like = NewCredential(
+                kind: known.kind, environment: known.environment ?? .live, label: known.label, expires: known.nextExpiry,
+                networks: known.networks, scopes: known.scopes)
+            let made = try await Self.create(like, of: appID, by: author, transaction)
             let after: String = try await transaction.query(
                 """
                 UPDATE auth.credentials AS c SET expires = least(c.expires, now() + \(grace) * interval '1 second'),
@@ -115,7 +115,7 @@ extension CredentialStore {
 
     /// In a transaction that holds the lock of the app.
     private static func create(
-        _ action: String, _ new: NewCredential, of appID: String, by author: AppAuthor, _ transaction: PostgresTransaction
+        _ new: NewCredential, of appID: String, by author: AppAuthor, _ transaction: PostgresTransaction
     ) async throws -> Made {
         let count: Int = try await transaction.query(
             "SELECT count(*) FROM auth.credentials WHERE app_id = \(appID) AND revoked IS NULL")[0].decode(0)
@@ -124,7 +124,7 @@ extension CredentialStore {
         }
         let (record, text) = try await create(new, of: appID, transaction)
         let json: String = try await transaction.query("SELECT \(Self.json) FROM auth.credentials AS c WHERE c.id = \(record.id)")[0].decode(0)
-        try await author.record(action, of: appID, target: name(record.id), after: json, transaction)
+        try await author.record("create-key", of: appID, target: name(record.id), after: json, transaction)
         return Made(text: text, json: json)
     }
 
@@ -144,7 +144,8 @@ extension CredentialStore {
     private static func find(_ id: UUID, of appID: String, _ transaction: PostgresTransaction) async throws -> Known? {
         let row = try await transaction.query(
             """
-            SELECT c.kind, c.environment, c.label, c.networks, c.scopes, c.expires IS NULL OR c.expires > now(), now() + (c.expires - c.created), \(json)
+            SELECT c.kind, c.environment, c.label, c.networks, c.scopes, c.expires IS NULL OR c.expires > now(),
+                now() + (c.expires - c.created), \(json)
             FROM auth.credentials AS c WHERE c.id = \(id) AND c.app_id = \(appID) AND c.revoked IS NULL
             """
         ).first

@@ -15,8 +15,7 @@ extension BodyFields {
     func text(_ name: String, from minimum: Int = 0, upTo limit: Int) throws -> String? {
         guard let text = try string(name) else { return nil }
         guard (minimum...limit).contains(text.unicodeScalars.count) else {
-            throw HTTPProblem(
-                .invalidBody, minimum > 0 ? "This must have \(minimum) to \(limit) characters." : "This may have at most \(limit) characters.", field: name)
+            throw HTTPProblem(.invalidBody, "This must have \(minimum) to \(limit) characters.", field: name)
         }
         return text
     }
@@ -44,7 +43,9 @@ extension BodyFields {
     func appChange() throws -> AppChange {
         AppChange(
             name: try text("name", from: 1, upTo: 200),
-            bundleIDs: try texts("bundleIds", upTo: 20, "A bundle id is 1 to 155 letters, digits and . _ -, a letter or digit first.", AppChange.isBundleID),
+            bundleIDs: try texts(
+                "bundleIds", upTo: AppChange.maximumBundleIDs, "A bundle id is 1 to 155 letters, digits and . _ -, a letter or digit first.",
+                AppChange.isBundleID),
             storeID: try change("storeId", storeID), settings: try object("settings", upTo: 16 << 10))
     }
 
@@ -57,6 +58,7 @@ extension BodyFields {
 
 extension AppChange {
     static let fields: Set<String> = ["name", "bundleIds", "storeId", "settings"]
+    static let maximumBundleIDs = 20
 
     static func isBundleID(_ text: String) -> Bool { text.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._\-]{0,154}/) != nil }
 

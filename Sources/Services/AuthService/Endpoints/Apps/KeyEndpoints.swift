@@ -102,8 +102,12 @@ extension BodyFields {
     /// For the kinds that belong to one.
     fileprivate func environment(of kind: CredentialKind) throws -> AppEnvironment {
         guard let text = try string("environment") else { return .live }
-        guard kind != .secret, kind != .master else { throw HTTPProblem(.invalidBody, "Secrets and master keys belong to no environment.", field: "environment") }
-        guard let environment = AppEnvironment(rawValue: text) else { throw HTTPProblem(.invalidBody, "This must be live or test.", field: "environment") }
+        guard kind != .secret, kind != .master else {
+            throw HTTPProblem(.invalidBody, "Secrets and master keys belong to no environment.", field: "environment")
+        }
+        guard let environment = AppEnvironment(rawValue: text) else {
+            throw HTTPProblem(.invalidBody, "This must be live or test.", field: "environment")
+        }
         return environment
     }
 

@@ -9,7 +9,8 @@ import MartletPostgres
 /// `POST /admin/apps/{app}/lookup?storeId=&bundleId=&country=&language=&apply=true`: what the store's public record says of the app, found by
 /// the id given or else by the app's own. 200 with `{"found":…,"record":…,"applied":[…]}`.
 ///
-/// With `apply` name, store id, bundle id, icon and version with its notes (in `language`, `en` where it is not said) are taken over; `applied` says which.
+/// With `apply` name, store id, bundle id, icon and version with its notes (in `language`, `en` where it is not said) are taken over; `applied`
+/// says which.
 struct LookUpApp: Endpoint {
     let apps: AppStore
     let lookup: StoreLookup
@@ -53,7 +54,9 @@ struct LookUpApp: Endpoint {
 extension Request {
     fileprivate func country() throws -> String {
         let text = String(uri.queryParameters["country"] ?? "us").lowercased()
-        guard text.wholeMatch(of: /[a-z]{2}/) != nil else { throw HTTPProblem(.invalidParameter, "It must be a country's two letters.", field: "country") }
+        guard text.wholeMatch(of: /[a-z]{2}/) != nil else {
+            throw HTTPProblem(.invalidParameter, "It must be a country's two letters.", field: "country")
+        }
         return text
     }
 
@@ -94,7 +97,7 @@ extension AppStore {
             }
             if let bundleID = record.bundleID, case .array(let known) = app["bundleIds"] {
                 let ids: [String] = known.compactMap { if case .string(let id) = $0 { id } else { nil } }
-                if ids.contains(bundleID) || ids.count < 20 {
+                if ids.contains(bundleID) || ids.count < AppChange.maximumBundleIDs {
                     change.bundleIDs = ids.contains(bundleID) ? ids : ids + [bundleID]
                     applied.append("bundleId")
                 }
@@ -126,7 +129,9 @@ extension VersionStore {
         let known = try await read(number, of: appID, transaction)
         if let notes {
             var members: [JSONValue.Member] = []
-            if let known, case .object(let others) = try JSONValue(parsing: known.utf8)["notes"] { members = others.filter { $0.name != language.text } }
+            if let known, case .object(let others) = try JSONValue(parsing: known.utf8)["notes"] {
+                members = others.filter { $0.name != language.text }
+            }
             change.notes = JSONValue.object(members + [.init(language.text, .string(notes))]).text
         }
         if known == nil {

@@ -158,7 +158,9 @@ extension BodyFields {
 
     private func state() throws -> VersionChange.State? {
         guard let text = try string("state") else { return nil }
-        guard let state = VersionChange.State(rawValue: text) else { throw HTTPProblem(.invalidBody, "This must be planned or released.", field: "state") }
+        guard let state = VersionChange.State(rawValue: text) else {
+            throw HTTPProblem(.invalidBody, "This must be planned or released.", field: "state")
+        }
         return state
     }
 
