@@ -83,7 +83,7 @@ final class FakeProvider: Sendable {
         /// How many revocations are refused first.
         var refusedRevocations = 0
         /// JSON of the user endpoint, and of GitHub's list of addresses.
-        var user = "{}"
+        var user = #"{"sub":"s-1"}"#
         var emails = "[]"
         /// What replaces the claims of the code flow's id tokens.
         var forgedClaims: [String: String] = [:]

@@ -161,7 +161,9 @@ struct CodeFlow: Sendable {
         let user = try await client.get(address, token: token)
         guard case .number(let id) = user["id"] else { throw ProviderFailure.notUnderstood }
         var email: String?
-        if provider.settings.scopes.contains("user:email"), let address = addresses.emails, case .array(let list) = try await client.get(address, token: token) {
+        if provider.settings.scopes.contains("user:email"), let address = addresses.emails,
+            case .array(let list) = try await client.get(address, token: token)
+        {
             email = list.first { $0["primary"] == .bool(true) && $0["verified"] == .bool(true) }?.string("email")
         }
         return ProvenIdentity(

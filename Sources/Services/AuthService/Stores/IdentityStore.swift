@@ -57,7 +57,8 @@ struct IdentityStore: Sendable {
             try await postgres.execute(
                 """
                 UPDATE auth.users AS u SET email = \(email.text), email_verified = TRUE, updated = now()
-                WHERE id = \(user) AND \(UserStore.isIn(space)) AND coalesce(email, \(email.text)) = \(email.text) AND NOT (email IS NOT NULL AND email_verified)
+                WHERE id = \(user) AND \(UserStore.isIn(space)) AND coalesce(email, \(email.text)) = \(email.text)
+                    AND NOT (email IS NOT NULL AND email_verified)
                 """)
         } catch let error as PostgresError where error.constraint == "users_email" {}
     }
