@@ -195,7 +195,7 @@ final class Gatekeeper {
         guard let text = presented.token else { return try keep(Principal.staff(nil), GrantKey(first: "staff", environment: .live), at: seconds) }
         let digest = DigestKey(of: text)
         guard let token = staffTokens[digest] ?? ring.staffToken(from: text, at: seconds), Double(token.expires) > seconds,
-            revoked[token.sessionID] == nil, var staff = ring.staff(token.staffID)
+            !revoked.refuses(token), var staff = ring.staff(token.staffID)
         else { throw Refusal(.invalidToken) }
         if staffTokens.count >= Self.maximumTokens { staffTokens = [:] }
         staffTokens[digest] = token

@@ -21,7 +21,11 @@ struct RevokedSessions: Sendable, Equatable {
 
     func contains(_ session: String) -> Bool { sessions[session] != nil }
 
-    func refuses(_ token: AccessToken) -> Bool { token.expires <= cutOff || contains(token.sessionID) }
+    func refuses(_ token: AccessToken) -> Bool { refuses(token.sessionID, token.expires) }
+
+    func refuses(_ token: StaffToken) -> Bool { refuses(token.sessionID, token.expires) }
+
+    private func refuses(_ session: String, _ expires: Int64) -> Bool { expires <= cutOff || contains(session) }
 
     /// - Parameter now: in seconds since 1970; what mattered until before is dropped.
     mutating func add(_ news: [String: Int64], cutOff newCutOff: Int64 = 0, at now: Int64) {

@@ -16,7 +16,7 @@ extension Exchange {
             "bytes.in": .stringConvertible(bytesIn),
             "bytes.out": .stringConvertible(bytesOut),
         ]
-        if let grant, grant.credentialID != nil {
+        if let grant, grant.limitedCredential != nil {
             metadata["app.id"] = .string(grant.principal.appID)
             metadata["credential.id"] = .string(grant.principal.credentialID)
         }
