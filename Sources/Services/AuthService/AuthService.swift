@@ -87,8 +87,6 @@ public struct AuthService: ServiceDefinition {
             signingKeys: SigningKeys(store: SigningKeyStore(postgres: postgres, sealing: keys.sealing), logger: logger),
             refreshTokens: RefreshTokens(key: keys.refreshTokens))
         revocations = RevocationFeed(postgres: postgres, logger: logger)
-        completion = SignInCompletion(
-            sessions: sessions, secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors), signIns: signIns)
         staffParts = StaffParts(
             staff: StaffStore(postgres: postgres), sessions: StaffSessionStore(postgres: postgres),
             secondFactors: SecondFactorStore(postgres: postgres, keys: keys, logger: logger, tables: .staff),
@@ -112,7 +110,7 @@ public struct AuthService: ServiceDefinition {
 
     public var background: [any Service] {
         let housekeeping = Housekeeping(
-            sessions: sessions, staffSessions: staffParts.sessions, codes: provider.codes, deletions: userDataJobs.deletions,
+            sessions: sessions, staffSessions: staffParts.sessions, deletions: userDataJobs.deletions, codes: provider.codes,
             proofs: mailing.proofs, flows: federation.flows, logger: logger)
         return [postgres, feed, revocations, signIns.signingKeys, hasher, mailing.client, worker, housekeeping]
     }

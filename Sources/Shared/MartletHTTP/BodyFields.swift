@@ -63,6 +63,15 @@ public struct BodyFields: Sendable {
         }
     }
 
+    /// Nil where there is none, or null.
+    public func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
+        guard let value = object[name], value != .null else { return nil }
+        guard case .number(let literal) = value, let number = Int(literal), range.contains(number) else {
+            throw HTTPProblem(.invalidBody, "This must be a whole number from \(range.lowerBound) to \(range.upperBound).", field: name)
+        }
+        return number
+    }
+
     public func requiredString(_ name: String) throws -> String {
         guard let text = try string(name) else { throw HTTPProblem(.invalidBody, "This field is required.", field: name) }
         return text

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import MartletAPI
 import MartletCore
@@ -140,7 +141,10 @@ import Testing
             for other in ["x", UUID().uuidString] { #expect(try await client.send("GET", "receipts/\(other)", headers: token).isProblem(.notFound)) }
             #expect(try await client.send("GET", "receipts/\(id)?token=x", headers: token).isProblem(.invalidParameter, field: "token"))
             #expect(try await client.count("SELECT count(*) FROM auth.receipts WHERE token = \(Data(token.values.joined().utf8))") == 0)
-            let deletions = DeletionStore(postgres: client.auth.postgres, jobs: JobQueue(postgres: client.auth.postgres, schema: "auth"))
+            let jobs = JobQueue(postgres: client.auth.postgres, schema: "auth")
+            let identities = IdentityStore(postgres: client.auth.postgres, key: SymmetricKey(size: .bits256))
+            let deletions = DeletionStore(
+                postgres: client.auth.postgres, jobs: jobs, revocation: TokenRevocation(identities: identities, jobs: jobs))
             for (days, status) in [(89, 200), (91, 404)] {
                 try await client.auth.postgres.execute("UPDATE auth.receipts SET finished = now() - make_interval(days => \(Int32(days)))")
                 try await deletions.clean()

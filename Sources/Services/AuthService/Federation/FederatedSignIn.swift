@@ -63,7 +63,7 @@ struct FederatedSignIn: Sendable {
         // What people are called is not for everybody to see unless they say so.
         let name = identity.name.map { #"{"name":\#(JSONValue.quote($0))}"# }
         let user = NewUser(
-            email: identity.verifiedEmail, isEmailVerified: identity.verifiedEmail != nil, privateProfile: name ?? "{}", identity: identity)
+            email: identity.verifiedEmail, privateProfile: name ?? "{}", isEmailVerified: identity.verifiedEmail != nil, identity: identity)
         do {
             let made = try await users.create(user, session: session, in: space)
             return try completion.signIns.answer(session.id, userID: made.id, user: made.json, in: space, status: .created)

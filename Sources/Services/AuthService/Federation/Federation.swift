@@ -30,5 +30,5 @@ struct Federation: Sendable {
     }
 
     /// The work that `revocation` leaves behind.
-    var revokeToken: RevokeToken { RevokeToken(providers: providers, identities: identities, codeFlow: codeFlow) }
+    var revokeToken: RevokeProviderToken { RevokeProviderToken(providers: providers, identities: identities, codeFlow: codeFlow) }
 }

@@ -4,7 +4,7 @@ import JWTKit
 import MartletCore
 
 /// An id token that was verified.
-struct IDToken: Sendable {
+struct ProvenIDToken: Sendable {
     var subject: String
     /// Which of the client ids it is for.
     var clientID: String
@@ -42,7 +42,7 @@ struct IDTokenVerifier: Sendable {
     /// - Parameter nonce: what the token must have been made for, as such or as its SHA-256 in hexadecimal digits, which is what apps give to Apple;
     ///   nil: the token was not asked for with one, or it is not known.
     /// - Throws: `IDTokenRefusal`; `ProviderFailure` when the issuer's keys are not to be had.
-    func verify(_ text: String, of addresses: ProviderAddresses, for clientIDs: [String], nonce: String?) async throws -> IDToken {
+    func verify(_ text: String, of addresses: ProviderAddresses, for clientIDs: [String], nonce: String?) async throws -> ProvenIDToken {
         guard text.utf8.count <= Self.maximumLengthInBytes else { throw IDTokenRefusal("The id token is longer than 16 KiB.") }
         let claims = try await claims(of: text, addresses)
         guard Self.isIssuer(claims.issuer, addresses.issuer) else { throw IDTokenRefusal("The id token is of another issuer.") }
@@ -67,7 +67,7 @@ struct IDTokenVerifier: Sendable {
         guard (1...255).contains(claims.subject.utf8.count), claims.subject.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else {
             throw IDTokenRefusal("The id token has no subject.")
         }
-        return IDToken(
+        return ProvenIDToken(
             subject: claims.subject, clientID: clientID, email: claims.email, isEmailVerified: claims.isEmailVerified?.value ?? false,
             name: claims.name, expires: Date(timeIntervalSince1970: min(claims.expires, claims.issued + Self.maximumAge) + Self.leeway))
     }

@@ -15,15 +15,15 @@ struct TokenRevocation: Sendable {
     /// - Parameter provider: nil: of all.
     func begin(of user: UUID, provider: String? = nil, in space: UserSpace, _ transaction: PostgresTransaction) async throws {
         for token in try await identities.tokens(of: user, provider: provider, in: transaction) {
-            let parameters = RevokeToken.Parameters(
+            let parameters = RevokeProviderToken.Parameters(
                 appID: space.appID, environment: space.environment, provider: token.provider, sealedToken: token.sealed)
-            try await jobs.enqueue(RevokeToken.self, parameters, in: transaction)
+            try await jobs.enqueue(RevokeProviderToken.self, parameters, in: transaction)
         }
     }
 }
 
 /// Revokes one token. Harmless to repeat: to revoke what is revoked is no error (RFC 7009 §2.2).
-struct RevokeToken: JobHandler {
+struct RevokeProviderToken: JobHandler {
     static let kind = "identity.revoke"
     static let retries = JobRetries(maximumAttempts: 15, firstDelay: .seconds(10), maximumDelay: .seconds(6 * 3_600))
     static let timeLimit: Duration = .seconds(60)

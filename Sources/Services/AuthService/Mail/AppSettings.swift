@@ -41,7 +41,7 @@ struct AppSettings: Codable, Sendable, Equatable {
             throw HTTPProblem(.invalidBody, "There may be 20 different ones.", field: "linkURLs")
         }
         for url in linkURLs { try MailLink.check(url, field: "linkURLs") }
-        language = try fields.string("language").map { try LanguageTag($0, field: "language").text } ?? language
+        language = try fields.string("language").map { try MailLanguage($0, field: "language").text } ?? language
         mailsPerHour = try fields.integer("mailsPerHour", in: 1...1_000_000) ?? mailsPerHour
     }
 

@@ -41,13 +41,13 @@ enum MailLink {
     }
 }
 
-/// A language (BCP 47) such as `de` or `de-at`, in small letters.
-struct LanguageTag: Sendable, Equatable {
+/// A language of mails (BCP 47) such as `de` or `de-at`, in small letters: they are looked up, not shown.
+struct MailLanguage: Sendable, Equatable {
     let text: String
 
     /// - Throws: `invalid-body`.
     init(_ text: String, field: String) throws {
-        guard let tag = LanguageTag(text) else { throw HTTPProblem(.invalidBody, "This is not a language, such as en or de-AT.", field: field) }
+        guard let tag = MailLanguage(text) else { throw HTTPProblem(.invalidBody, "This is not a language, such as en or de-AT.", field: field) }
         self = tag
     }
 
@@ -69,11 +69,11 @@ struct LanguageTag: Sendable, Equatable {
     }
 
     /// What somebody reads best, first (`Accept-Language`, RFC 9110 §12.5.4); five at most. What is not understood is left out.
-    static func accepted(_ header: String?) -> [LanguageTag] {
+    static func accepted(_ header: String?) -> [MailLanguage] {
         guard let header, header.utf8.count <= 500 else { return [] }
-        let weighted = header.split(separator: ",").prefix(20).compactMap { item -> (LanguageTag, Double)? in
+        let weighted = header.split(separator: ",").prefix(20).compactMap { item -> (MailLanguage, Double)? in
             let parts = item.split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) }
-            guard let name = parts.first, let tag = LanguageTag(name) else { return nil }
+            guard let name = parts.first, let tag = MailLanguage(name) else { return nil }
             let quality = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) } ?? 1
             return quality > 0 ? (tag, quality) : nil
         }

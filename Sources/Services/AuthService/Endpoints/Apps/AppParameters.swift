@@ -31,14 +31,6 @@ extension BodyFields {
         return texts
     }
 
-    func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
-        guard let value = self[name], value != .null else { return nil }
-        guard case .number(let literal) = value, let number = Int(literal), range.contains(number) else {
-            throw HTTPProblem(.invalidBody, "This must be a whole number from \(range.lowerBound) to \(range.upperBound).", field: name)
-        }
-        return number
-    }
-
     /// What of an app can be said when it is made and when it is changed.
     func appChange() throws -> AppChange {
         AppChange(

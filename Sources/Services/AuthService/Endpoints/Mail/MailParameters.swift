@@ -16,15 +16,6 @@ extension BodyFields {
         }
     }
 
-    /// Nil where there is none, or null.
-    func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
-        guard let value = self[name], value != .null else { return nil }
-        guard case .number(let text) = value, let number = Int(text), range.contains(number) else {
-            throw HTTPProblem(.invalidBody, "This must be a whole number from \(range.lowerBound) to \(range.upperBound).", field: name)
-        }
-        return number
-    }
-
     func requiredEmail() throws -> EmailAddress { try EmailAddress(try requiredString("email")) }
 
     /// One of the links that the app's server allows.
@@ -36,8 +27,8 @@ extension BodyFields {
 
     /// `language`, else what the request's header accepts, the best first.
     func languages(_ request: Request) throws -> [String] {
-        if let language = try string("language") { return [try LanguageTag(language, field: "language").text] }
-        return LanguageTag.accepted(request.headers[.acceptLanguage]).map(\.text)
+        if let language = try string("language") { return [try MailLanguage(language, field: "language").text] }
+        return MailLanguage.accepted(request.headers[.acceptLanguage]).map(\.text)
     }
 }
 

@@ -59,9 +59,9 @@ extension ServiceContext {
         }
     }
 
-    fileprivate var language: LanguageTag {
+    fileprivate var language: MailLanguage {
         get throws {
-            guard let tag = parameters.get("language").flatMap({ LanguageTag($0) }) else {
+            guard let tag = parameters.get("language").flatMap({ MailLanguage($0) }) else {
                 throw HTTPProblem(.invalidName, "This is not a language, such as en or de-AT.", field: "language")
             }
             return tag

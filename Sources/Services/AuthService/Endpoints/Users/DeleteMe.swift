@@ -9,7 +9,6 @@ import MartletHTTP
 struct DeleteMe: Endpoint {
     let check: PasswordCheck
     let deletions: DeletionStore
-    let revocation: TokenRevocation
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, id) = (try context.userSpace, try context.signedInUser)

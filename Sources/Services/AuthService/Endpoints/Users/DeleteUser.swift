@@ -5,7 +5,6 @@ import MartletHTTP
 /// `DELETE /auth/users/{id}`, for the app's own server; otherwise as `DeleteMe`.
 struct DeleteUser: Endpoint {
     let deletions: DeletionStore
-    let revocation: TokenRevocation
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try .receipt(try await deletions.begin(try context.userID, in: try context.managedUserSpace))
