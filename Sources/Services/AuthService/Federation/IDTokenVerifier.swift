@@ -46,10 +46,10 @@ struct IDTokenVerifier: Sendable {
         guard text.utf8.count <= Self.maximumLengthInBytes else { throw IDTokenRefusal("The id token is longer than 16 KiB.") }
         let claims = try await claims(of: text, addresses)
         guard Self.isIssuer(claims.issuer, addresses.issuer) else { throw IDTokenRefusal("The id token is of another issuer.") }
-        guard let clientID = claims.audience.value.first(where: clientIDs.contains) else {
+        guard let clientID = claims.audience.clientIDs.first(where: clientIDs.contains) else {
             throw IDTokenRefusal("The id token is for none of the provider's client ids.")
         }
-        if claims.audience.value.count > 1 || claims.authorizedParty != nil {
+        if claims.audience.clientIDs.count > 1 || claims.authorizedParty != nil {
             guard let party = claims.authorizedParty, clientIDs.contains(party) else {
                 throw IDTokenRefusal("The id token's azp is none of the provider's client ids.")
             }
@@ -114,10 +114,23 @@ struct IDTokenVerifier: Sendable {
         }
     }
 
+    /// One text or a list of them (RFC 7519 §4.1.3). JWTKit's own stops the process over an empty list, which a stranger can send: the claims are read
+    /// before the signature.
+    private struct Audience: Codable, Sendable {
+        var clientIDs: [String]
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            clientIDs = if let one = try? container.decode(String.self) { [one] } else { try container.decode([String].self) }
+        }
+
+        func encode(to encoder: any Encoder) throws { try clientIDs.encode(to: encoder) }
+    }
+
     private struct Claims: JWTPayload {
         var issuer: String
         var subject: String
-        var audience: AudienceClaim
+        var audience: Audience
         var authorizedParty: String?
         /// Seconds since 1970.
         var expires: Double

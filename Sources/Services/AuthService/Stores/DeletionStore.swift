@@ -41,7 +41,7 @@ struct DeletionStore: Sendable {
             try await transaction.execute("DELETE FROM auth.second_factors WHERE user_id = \(user)")
             try await transaction.execute("DELETE FROM auth.passkeys WHERE user_id = \(user)")
             try await transaction.execute("DELETE FROM auth.mail_proofs WHERE user_id = \(user)")
-            try await transaction.execute("DELETE FROM auth.grants WHERE user_id = \(user)")
+            try await transaction.execute("DELETE FROM auth.client_grants WHERE user_id = \(user)")
             try await revocation.begin(of: user, in: space, transaction)
             try await transaction.execute("DELETE FROM auth.identities WHERE user_id = \(user)")
             try await transaction.execute("DELETE FROM auth.jobs WHERE id = (SELECT job FROM auth.exports WHERE user_id = \(user))")
