@@ -59,7 +59,7 @@ import Testing
             #expect(known.kind == .staff && known.staff == Self.ada && known.sessionID == "s-1" && known.credentialID == "staff-1")
             #expect(known.appID == "" && known.userID == nil && known.environment == .live)
             let head = try #require(test.upstream.arrivals.last?.head)
-            #expect(!head.headers.contains(name: "authorization") && head.headers.first(name: HeaderName.address) == "127.0.0.1")
+            #expect(!head.headers.contains(name: "authorization") && head.headers.first(name: HeaderName.address) == "0:ffff7f000001")
             // Who has to choose another password is known by the token.
             #expect(try await status(test, Self.request(try Self.token(mustReset: true))) == 200)
             #expect(principal(test)?.staff?.mustReset == true)

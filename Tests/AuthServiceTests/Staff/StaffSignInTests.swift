@@ -64,7 +64,7 @@ import Testing
             for number in 0..<24 { statuses.insert(try await client.logIn("nobody\(number)").status) }
             #expect(statuses == [401, 429])
             var other = client
-            other.address = "192.0.2.8"
+            other.address = "0:ffffc0000208"
             #expect(try await other.logIn("root").status == 200)
         }
     }

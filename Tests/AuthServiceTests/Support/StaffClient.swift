@@ -12,7 +12,8 @@ struct StaffClient: Sendable {
     static let password = "correct horse battery"
 
     let auth: AuthApp
-    var address = "192.0.2.7"
+    /// 192.0.2.7, as the gateway writes it.
+    var address = "0:ffffc0000207"
 
     /// With an administrator called `root`, whose tokens `body` gets.
     static func run(_ body: @Sendable (StaffClient, StaffTokens) async throws -> Void) async throws {

@@ -6,8 +6,15 @@ import MartletCore
 import MartletHTTP
 
 extension Request {
-    /// What counts as one client, as the gateway says: for limits and the audit log.
-    var staffAddress: String { headers[HTTPField.Name(HeaderName.address)!] ?? "" }
+    /// What counts as one client, as people write it: an IPv4 address, or the /64 of an IPv6 one. For limits and the audit log.
+    var staffAddress: String {
+        // The gateway writes both halves of an IPv6 address as hexadecimal numbers, IPv4 mapped into it.
+        let header = headers[HTTPField.Name(HeaderName.address)!] ?? ""
+        let halves = header.split(separator: ":").map { UInt64($0, radix: 16) }
+        guard halves.count == 2, let high = halves[0], let low = halves[1] else { return header }
+        if high == 0, low >> 32 == 0xffff { return (0..<4).map { String(low >> UInt64(24 - 8 * $0) & 0xff) }.joined(separator: ".") }
+        return (0..<4).map { String(high >> UInt64(48 - 16 * $0) & 0xffff, radix: 16) }.joined(separator: ":") + "::/64"
+    }
 
     /// A time of the query (RFC 3339).
     ///
