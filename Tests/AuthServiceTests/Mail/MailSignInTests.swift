@@ -221,9 +221,13 @@ extension UserClient {
         try await UserClient.runWithMail(#""verifyOnSignUp":false"#) { client in
             let address = UserClient.address()
             let eve = try await client.signUpByAddress(address)
+            // Her second factor would keep the owner out.
+            try await client.auth.postgres.execute(
+                "INSERT INTO auth.second_factors (user_id, sealed_secret, confirmed) VALUES (\(eve.userID)::uuid, \(Data([0])), now())")
             _ = try await client.send("POST", "login/mail", #"{"email":"\#(address)"}"#)
             let answer = try await confirm(client, #""token":"\#(MailServer.shared.mail(to: address).token)""#)
             #expect(answer.status == 200 && answer["user.emailVerified"] == "true" && answer.string("user.id") == eve.userID, "\(answer)")
+            #expect(try await client.count("SELECT count(*) FROM auth.second_factors") == 0)
             #expect(try await client.logIn(address: address).isProblem(.signInFailed))
             #expect(try await client.refresh(eve.refresh).isProblem(.invalidToken))
             #expect(try await client.refresh(Tokens(answer).refresh).status == 200)

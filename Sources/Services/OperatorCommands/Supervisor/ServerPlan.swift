@@ -47,18 +47,11 @@ struct ServerPlan: Sendable {
                 }
             }
             if name == "auth" {
-                for (key, value) in inherited where key.hasPrefix("MARTLET_PASSWORD_") { environment[key] = value }
-                for (key, value) in inherited where key.hasPrefix("MARTLET_STORE_") { environment[key] = value }
-                for (key, value) in inherited where key.hasPrefix("MARTLET_PASSWORD_") || key.hasPrefix("MARTLET_EXPORT_") {
-                    environment[key] = value
-                }
+                let own = ["MARTLET_EXPORT_", "MARTLET_IDENTITY_", "MARTLET_MAIL_", "MARTLET_PASSWORD_", "MARTLET_STORE_"]
+                for (key, value) in inherited where own.contains(where: key.hasPrefix) { environment[key] = value }
                 for (other, service) in Self.serviceNames.enumerated() where service != name {
                     environment["MARTLET_SERVICES_" + service.uppercased()] = "http://127.0.0.1:\(ports[2 * other])"
                 }
-                for (key, value) in inherited where key.hasPrefix("MARTLET_PASSWORD_") || key.hasPrefix("MARTLET_MAIL_") {
-                    environment[key] = value
-                }
-                environment["MARTLET_PUBLIC_URL"] = inherited["MARTLET_PUBLIC_URL"] ?? "http://\(publicHost == "0.0.0.0" ? "127.0.0.1" : publicHost):\(publicPort)"
                 environment["MARTLET_PUBLIC_URL"] = inherited["MARTLET_PUBLIC_URL"] ?? LocalServer.publicURL(inherited, port: publicPort)
             }
             let socket = state.appending(path: "run/\(name).sock").path

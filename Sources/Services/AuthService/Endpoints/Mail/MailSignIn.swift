@@ -35,6 +35,11 @@ struct ConfirmMailSignIn: Endpoint {
         // Whoever has the address by now, if the mail was not for somebody else.
         guard proof.userID == nil || proof.userID == user?.id else { throw HTTPProblem.proofRefused }
         guard let user else { return try await signUp(by: proof, session, in: space) }
+        guard user.isEmailVerified else {
+            // Somebody else may have made the account, and the second factor would be theirs: it goes with all they could come in by.
+            guard try await users.signIn(user.id, by: proof, in: space) else { throw HTTPProblem.proofRefused }
+            return try await completion.signIn(user.id, code: nil, session: session, in: space) { true }
+        }
         return try await completion.signIn(user.id, code: code, session: session, in: space) { try await users.signIn(user.id, by: proof, in: space) }
     }
 
