@@ -37,7 +37,7 @@ import Testing
             #expect(changed["bundleIds"]?.replacing(" ", with: "") == #"["a.b","c.d"]"#)
             #expect(try await apps.audit() == ["ada create - a", "ada update b a"])
             let log = try await apps.auth.postgres.query("SELECT before ->> 'name', after ->> 'name', app_id, address FROM auth.audit_log ORDER BY number")[1]
-            #expect(try log.decode(0) == "Shop" && log.decode(1) == "Store" && log.decode(2) == id && log.decode(3) == "0:1")
+            #expect(try log.decode(0) == "Shop" && log.decode(1) == "Store" && log.decode(2) == id && log.decode(3) == "127.0.0.1")
             let ring = try await apps.auth.ring(after: 0) { $0.apps.contains { $0.name == "Store" } }
             #expect(ring.apps.count == 1)
         }

@@ -29,7 +29,7 @@ struct StaffApps: Sendable {
     func send(_ method: String, _ path: String, bytes: [UInt8]?, headers: [String: String] = [:]) async throws -> Answer {
         let principal = Principal(kind: .staff, appID: "", appNumber: 0, environment: .live, credentialID: staff.id, staff: staff)
         var headers = headers
-        headers[HeaderName.address] = "0:1"
+        headers[HeaderName.address] = "0:ffff7f000001"
         if let bytes { headers["content-length"] = String(bytes.count) }
         return try await auth.gateway.asking(as: principal).send(method, "/admin/apps" + path, bytes: bytes, headers: headers)
     }
