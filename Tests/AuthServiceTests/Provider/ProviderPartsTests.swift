@@ -76,7 +76,7 @@ import Testing
 
     /// RFC 7636 Appendix B; OpenID Connect Core 1.0 Appendix A.3.
     @Test func `Published examples`() {
-        #expect(AuthorizationCodeStore.challenge(TestProvider.verifier) == TestProvider.challenge)
+        #expect(CodeChallenge.s256(TestProvider.verifier) == TestProvider.challenge)
         #expect(IDToken.hash("jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y") == "77QmUPtjPfzWtF2AnpK9RQ")
     }
 

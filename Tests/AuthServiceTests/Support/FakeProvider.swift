@@ -167,7 +167,7 @@ final class FakeProvider: Sendable {
             return state.grants.removeValue(forKey: code)
         }
         guard let grant, form["redirect_uri"] == grant.query["redirect_uri"], form["grant_type"] == "authorization_code",
-            grant.query["code_challenge"].map({ $0 == CodeFlow.challenge(of: form["code_verifier"] ?? "") }) ?? true
+            grant.query["code_challenge"].map({ $0 == CodeChallenge.s256(form["code_verifier"] ?? "") }) ?? true
         else { return json(#"{"error":"invalid_grant"}"#, status: .badRequest) }
         var claims = grant.claims
         claims["aud"] = claims["aud"] ?? grant.query["client_id"].map { "\"\($0)\"" } ?? #""ios.app""#

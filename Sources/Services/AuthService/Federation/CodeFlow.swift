@@ -31,7 +31,7 @@ struct CodeFlow: Sendable {
         var fields = [
             ("response_type", "code"), ("client_id", settings.clientIDs[0]), ("redirect_uri", callback),
             ("scope", settings.scopes.joined(separator: " ")), ("state", state),
-            ("code_challenge", Self.challenge(of: codeVerifier(state))), ("code_challenge_method", "S256"),
+            ("code_challenge", CodeChallenge.s256(codeVerifier(state))), ("code_challenge_method", "S256"),
         ]
         if settings.kind.givesIDTokenForCode { fields.append(("nonce", nonce(state))) }
         // Apple gives name and address no other way.
@@ -103,9 +103,6 @@ struct CodeFlow: Sendable {
     private func derive(_ purpose: String, _ state: String) -> String {
         Base64URL.encode(HMAC<SHA256>.authenticationCode(for: Data("\(purpose) \(state)".utf8), using: key))
     }
-
-    /// S256 (RFC 7636 §4.2).
-    static func challenge(of verifier: String) -> String { Base64URL.encode(SHA256.hash(data: Data(verifier.utf8))) }
 
     // MARK: Asking the provider
 

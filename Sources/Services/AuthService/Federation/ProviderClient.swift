@@ -170,13 +170,9 @@ enum ProviderFailure: Error, Sendable, Equatable {
 
 /// `application/x-www-form-urlencoded` (WHATWG URL §5).
 enum FormBody {
-    private static let plain = CharacterSet(charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+    static func encode(_ fields: [(String, String)]) -> String { FormFields.encode(fields.map { (name: $0.0, value: $0.1) }) }
 
-    static func encode(_ fields: [(String, String)]) -> String {
-        fields.map { "\(encode($0.0))=\(encode($0.1))" }.joined(separator: "&")
-    }
-
-    static func encode(_ text: String) -> String { text.addingPercentEncoding(withAllowedCharacters: plain) ?? "" }
+    static func encode(_ text: String) -> String { FormFields.encode(text) }
 
     /// Of a name that comes twice, the first counts. Nil: not in this form.
     static func decode(_ text: some StringProtocol) -> [String: String]? {

@@ -58,7 +58,7 @@ struct FormFields: Sendable {
     }
 
     /// Everything but the unreserved characters of RFC 3986 §2.3 is escaped.
-    private static func encode(_ text: String) -> String {
+    static func encode(_ text: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
         for byte in text.utf8 {

@@ -57,7 +57,7 @@ struct AuthorizationCodeStore: Sendable {
                 UPDATE auth.authorization_codes AS c SET session_id = \(session.id)
                 FROM auth.sessions AS b JOIN auth.users AS u ON u.id = b.user_id
                 WHERE c.sha256 = \(Self.digest(code)) AND c.client_id = \(proof.client.id) AND c.redirect_uri = \(proof.redirectURI)
-                    AND c.challenge = \(Self.challenge(proof.verifier)) AND c.session_id IS NULL AND c.expires > now()
+                    AND c.challenge = \(CodeChallenge.s256(proof.verifier)) AND c.session_id IS NULL AND c.expires > now()
                     AND b.id = c.browser_session_id AND b.revoked IS NULL AND b.expires > now() AND NOT u.disabled AND \(UserStore.isIn(space))
                 RETURNING c.client_id, c.browser_session_id, c.scopes, c.nonce, u.id AS user_id, b.created AS authenticated
             ), session AS (
@@ -96,7 +96,4 @@ struct AuthorizationCodeStore: Sendable {
     }
 
     private static func digest(_ code: String) -> Data { Data(SHA256.hash(data: Data(code.utf8))) }
-
-    /// S256 (RFC 7636 §4.2).
-    static func challenge(_ verifier: String) -> String { Base64URL.encode(SHA256.hash(data: Data(verifier.utf8))) }
 }
