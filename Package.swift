@@ -84,6 +84,7 @@ let package = Package(
         .systemLibrary(name: "CCrypt", path: "Sources/Shared/CCrypt", pkgConfig: "libxcrypt", providers: [.apt(["libcrypt-dev"])]),
         .systemLibrary(
             name: "CCurl", path: "Sources/Shared/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CZlib", path: "Sources/Shared/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "MartletCore", dependencies: ["MartletAPI", crypto], path: "Sources/Shared/MartletCore",
             swiftSettings: settings),
@@ -134,7 +135,9 @@ let package = Package(
                 asyncHTTPClient, nioHTTP1,
             ],
             migrations: true),
-        service("ConfigService"),
+        service(
+            "ConfigService",
+            dependencies: ["CZlib", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore], migrations: true),
         service("AnalyticsService"),
         service("NotificationsService"),
         .target(
@@ -221,6 +224,13 @@ let package = Package(
             dependencies: [
                 "StorageService", "MartletAPI", "MartletCore", "MartletFiles", "MartletHTTP", "MartletJobs", "MartletPostgres",
                 "MartletTesting", httpTypes, hummingbird, logging, nioCore,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "ConfigServiceTests",
+            dependencies: [
+                "ConfigService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", "MartletTesting", httpTypes, hummingbird,
+                hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
             swiftSettings: settings),
         .testTarget(

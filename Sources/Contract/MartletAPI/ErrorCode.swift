@@ -42,6 +42,7 @@ public struct ErrorCode: Sendable, Hashable {
     public static let unsupportedMediaType = ErrorCode("unsupported-media-type", 415, "The media type is not accepted")
     public static let expectationFailed = ErrorCode("expectation-failed", 417, "The expectation is not supported")
     public static let idempotencyKeyReused = ErrorCode("idempotency-key-reused", 422, "The idempotency key came with another request")
+    public static let preconditionRequired = ErrorCode("precondition-required", 428, "The request has to say which state it changes")
     public static let tooManyRequests = ErrorCode("too-many-requests", 429, "Too many requests")
     public static let headersTooLarge = ErrorCode("headers-too-large", 431, "The headers are too large")
 
@@ -81,6 +82,11 @@ public struct ErrorCode: Sendable, Hashable {
     public static let hookRefused = ErrorCode("hook-refused", 400, "A hook of the app refused this")
     public static let hookFailed = ErrorCode("hook-failed", 502, "A hook of the app did not answer properly")
 
+    // Documents
+    public static let documentNotFound = ErrorCode("document-not-found", 404, "The document does not exist")
+    public static let documentRefused = ErrorCode("document-refused", 422, "The document has errors")
+    public static let scheduleNotFound = ErrorCode("schedule-not-found", 404, "Nothing of this kind is scheduled")
+
     // The server's side
     public static let internalError = ErrorCode("internal-error", 500, "Something went wrong on the server")
     public static let notImplemented = ErrorCode("not-implemented", 501, "The server does not do this")
@@ -95,7 +101,7 @@ public struct ErrorCode: Sendable, Hashable {
         unknownOperator, limitExceeded, unauthorized, forbidden, notFound, objectNotFound, collectionNotFound,
         jobNotFound, indexNotFound, roleNotFound, methodNotAllowed, requestTimeout, conflict, preconditionFailed,
         payloadTooLarge, uriTooLong, unsupportedMediaType,
-        expectationFailed, idempotencyKeyReused, tooManyRequests, headersTooLarge, internalError, notImplemented, upstreamFailed,
+        expectationFailed, idempotencyKeyReused, preconditionRequired, tooManyRequests, headersTooLarge, internalError, notImplemented, upstreamFailed,
         unavailable, upstreamTimeout, versionNotSupported,
         staffNotFound, passwordResetRequired,
         appNotFound, versionNotFound, pictureNotFound, keyNotFound,
@@ -104,5 +110,6 @@ public struct ErrorCode: Sendable, Hashable {
         fileNotFound, uploadNotFound, invalidLink, rangeNotSatisfiable, imageRefused,
         cursorExpired,
         hookNotFound, deliveryNotFound, hookRefused, hookFailed,
+        documentNotFound, documentRefused, scheduleNotFound,
     ]
 }

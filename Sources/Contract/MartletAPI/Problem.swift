@@ -1,7 +1,7 @@
 /// An error answer: `application/problem+json` (RFC 9457) with a registered `code`.
 ///
-/// `{"type":"urn:martlet:error:<code>","title":…,"status":…,"detail":…,"code":…,"field":…,"rows":[…],"requestId":…}`;
-/// `detail`, `field`, `rows` and `requestId` may be absent.
+/// `{"type":"urn:martlet:error:<code>","title":…,"status":…,"detail":…,"code":…,"field":…,"rows":[…],"findings":[…],"requestId":…}`;
+/// `detail`, `field`, `rows`, `findings` and `requestId` may be absent.
 public struct Problem: Codable, Sendable, Equatable {
     public static let contentType = "application/problem+json"
 
@@ -19,6 +19,29 @@ public struct Problem: Codable, Sendable, Equatable {
         }
     }
 
+    /// What is wrong or doubtful at a place of a document.
+    public struct Finding: Codable, Sendable, Equatable {
+        public enum Severity: String, Codable, Sendable {
+            /// Keeps the document from being published.
+            case error
+            case warning
+        }
+
+        public var severity: Severity
+        /// What it is, in small letters and hyphens, the same for every occurrence.
+        public var code: String
+        /// Where (JSON Pointer, RFC 6901).
+        public var path: String
+        public var message: String
+
+        public init(_ severity: Severity, _ code: String, at path: String, _ message: String) {
+            self.severity = severity
+            self.code = code
+            self.path = path
+            self.message = message
+        }
+    }
+
     public var type: String
     public var title: String
     public var status: Int
@@ -29,9 +52,11 @@ public struct Problem: Codable, Sendable, Equatable {
     public var field: String?
     /// Where many things came together: each that is at fault.
     public var rows: [Row]?
+    /// Where a document was checked: what was found.
+    public var findings: [Finding]?
     public var requestId: String?
 
-    public init(_ code: ErrorCode, detail: String? = nil, field: String? = nil, rows: [Row]? = nil, requestId: String? = nil) {
+    public init(_ code: ErrorCode, detail: String? = nil, field: String? = nil, rows: [Row]? = nil, findings: [Finding]? = nil, requestId: String? = nil) {
         self.type = "urn:martlet:error:" + code.rawValue
         self.title = code.title
         self.status = code.status
@@ -39,6 +64,7 @@ public struct Problem: Codable, Sendable, Equatable {
         self.code = code.rawValue
         self.field = field
         self.rows = rows
+        self.findings = findings
         self.requestId = requestId
     }
 }

@@ -1,30 +1,64 @@
 public import Logging
 public import MartletHTTP
-public import MartletPostgres
+import MartletPostgres
 public import ServiceLifecycle
 
-/// Remote configuration, themes, translations, experiments and app definitions. So far the process, its schema and its role: the endpoints come with their own issue.
+/// Remote configuration, flags, experiments, translations and app definitions: documents that are edited as drafts, published as versions that
+/// never change, and read by clients from memory.
 ///
-/// Settings: `database.url` (secret; role `martlet_config`), `database.connections` (4).
+/// Settings: `database.url` (secret; role `martlet_config`), `database.connections` (4), `memory.bytes` (512 MiB: published documents in
+/// memory), `live.streams` (10000) and `live.streams.app` (5000) on one copy.
 public struct ConfigService: ServiceDefinition {
     public static let name = "config"
     public static let defaultPort = 8203
 
-    /// The schema `config`, step by step. None yet.
-    public static let migrations: [Migration] = []
-
-    private let postgres: PostgresClient
+    let postgres: PostgresClient
+    let logger: Logger
+    let kinds: Kinds
+    let live: LiveDocuments
+    let documents: DocumentStore
+    let versions: VersionStore
+    let schedules: ScheduleStore
+    let publisher: Publisher
+    let exchange: Exchange
+    let streams: EventStreams
+    private let scheduler: Scheduler
 
     public init(settings: Settings, logger: Logger) throws {
         let configuration = PostgresConfiguration(
             url: try settings.requiredSecret("database.url"), applicationName: "martlet-config",
             maximumConnections: try settings.integer("database.connections", default: 4, in: 1...64))
-        self.postgres = PostgresClient(configuration: configuration, logger: logger)
+        var limits = LiveDocuments.Limits()
+        limits.sizeInBytes = try settings.integer("memory.bytes", default: limits.sizeInBytes, in: (16 << 20)...(1 << 40))
+        var streams = EventStreams.Limits()
+        streams.streams = try settings.integer("live.streams", default: streams.streams, in: 1...100_000)
+        streams.streamsPerApp = try settings.integer("live.streams.app", default: streams.streamsPerApp, in: 1...100_000)
+        self.init(postgres: PostgresClient(configuration: configuration, logger: logger), logger: logger, limits: limits, streams: streams)
     }
 
-    public var background: [any Service] { [postgres] }
+    init(
+        postgres: PostgresClient, logger: Logger, limits: LiveDocuments.Limits = LiveDocuments.Limits(),
+        streams: EventStreams.Limits = EventStreams.Limits(), kinds: Kinds = ConfigService.kinds
+    ) {
+        self.postgres = postgres
+        self.logger = logger
+        self.kinds = kinds
+        live = LiveDocuments(
+            store: LiveDocumentStore(postgres: postgres, kinds: kinds, logger: logger), postgres: postgres, limits: limits, logger: logger)
+        documents = DocumentStore(postgres: postgres)
+        versions = VersionStore(postgres: postgres)
+        schedules = ScheduleStore(postgres: postgres)
+        publisher = Publisher(postgres: postgres, kinds: kinds, live: live)
+        exchange = Exchange(postgres: postgres, publisher: publisher, kinds: kinds)
+        self.streams = EventStreams(live: live, limits: streams)
+        scheduler = Scheduler(schedules: schedules, publisher: publisher, logger: logger)
+    }
 
-    /// Nothing yet: there is no table.
+    static let kinds = Kinds([:])
+
+    public var background: [any Service] { [postgres, live, scheduler] }
+
+    /// Nothing: documents are of apps, not of their users.
     public var userData: any UserDataHolder { NoUserData() }
 
     public func isReady() async -> Bool { postgres.isReady }

@@ -5,29 +5,32 @@ public import MartletAPI
 
 /// An error that a client gets to see, thrown by endpoints and middleware.
 ///
-/// `detail`, `field` and `rows` go to the client; `cause` goes to the log only.
+/// `detail`, `field`, `rows` and `findings` go to the client; `cause` goes to the log only.
 public struct HTTPProblem: Error {
     public var code: ErrorCode
     public var detail: String?
     public var field: String?
     public var rows: [Problem.Row]?
+    public var findings: [Problem.Finding]?
     public var cause: String?
     public var headers: HTTPFields
 
     public init(
-        _ code: ErrorCode, _ detail: String? = nil, field: String? = nil, rows: [Problem.Row]? = nil, cause: String? = nil, headers: HTTPFields = [:]
+        _ code: ErrorCode, _ detail: String? = nil, field: String? = nil, rows: [Problem.Row]? = nil,
+        findings: [Problem.Finding]? = nil, cause: String? = nil, headers: HTTPFields = [:]
     ) {
         self.code = code
         self.detail = detail
         self.field = field
         self.rows = rows
+        self.findings = findings
         self.cause = cause
         self.headers = headers
     }
 
     /// The answer, as `application/problem+json`.
     public func response(requestID: String?) -> Response {
-        let problem = Problem(code, detail: detail, field: field, rows: rows, requestId: requestID)
+        let problem = Problem(code, detail: detail, field: field, rows: rows, findings: findings, requestId: requestID)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let body = (try? encoder.encode(problem)) ?? Data()

@@ -2,6 +2,7 @@ public import HTTPTypes
 public import Hummingbird
 import Foundation
 import MartletAPI
+import MartletCore
 import NIOCore
 
 extension Request {
@@ -53,7 +54,16 @@ extension Response {
         try encoding(ListBody(count: values.count, data: values))
     }
 
+    /// `{"count":n,"data":[…],"next":…}` of JSON texts.
+    public static func page(_ page: some Collection<String>, next: String? = nil) -> Response {
+        let next = next.map { ",\"next\":" + JSONValue.quote($0) } ?? ""
+        return .json(#"{"count":\#(page.count),"data":[\#(page.joined(separator: ","))]\#(next)}"#)
+    }
+
     /// JSON that is already text.
+    public static func json(_ text: String) -> Response { .json(ByteBuffer(string: text)) }
+
+    /// The same as bytes.
     public static func json(_ body: ByteBuffer, status: HTTPResponse.Status = .ok) -> Response {
         Response(
             status: status, headers: [.contentType: "application/json; charset=utf-8"], body: .init(byteBuffer: body))

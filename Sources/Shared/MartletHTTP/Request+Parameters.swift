@@ -10,4 +10,26 @@ extension Request {
             throw HTTPProblem(.invalidParameter, "This query parameter is not known.", field: String(parameter.key))
         }
     }
+
+    /// A whole number of the query.
+    ///
+    /// - Throws: `invalid-parameter`.
+    public func number(_ name: Substring, default number: Int, in range: ClosedRange<Int>) throws -> Int {
+        guard let number = uri.queryParameters[name].map({ Int($0) }) ?? number, range.contains(number) else {
+            throw HTTPProblem(
+                .invalidParameter, "It must be a whole number from \(range.lowerBound) to \(range.upperBound).", field: String(name))
+        }
+        return number
+    }
+
+    /// A parameter that is `true` or `false`; false where there is none.
+    ///
+    /// - Throws: `invalid-parameter`.
+    public func flag(_ name: Substring) throws -> Bool {
+        switch uri.queryParameters[name] {
+        case nil, "false": return false
+        case "true": return true
+        default: throw HTTPProblem(.invalidParameter, "It must be true or false.", field: String(name))
+        }
+    }
 }

@@ -58,15 +58,6 @@ extension AppChange {
 }
 
 extension Request {
-    /// A parameter that is `true` or `false`; false where there is none.
-    func flag(_ name: Substring) throws -> Bool {
-        switch uri.queryParameters[name] {
-        case nil, "false": return false
-        case "true": return true
-        default: throw HTTPProblem(.invalidParameter, "It must be true or false.", field: String(name))
-        }
-    }
-
     /// The picture that the body is, whatever `Content-Type` calls it.
     ///
     /// - Throws: `payload-too-large`, `unsupported-media-type`, `malformed-request`.
@@ -84,12 +75,6 @@ extension Request {
 }
 
 extension Response {
-    /// `{"count":n,"data":[…],"next":…}` of JSON texts.
-    static func page(_ page: some Collection<String>, next: String? = nil) -> Response {
-        let next = next.map { ",\"next\":" + JSONValue.quote($0) } ?? ""
-        return .json(#"{"count":\#(page.count),"data":[\#(page.joined(separator: ","))]\#(next)}"#)
-    }
-
     static func made(_ json: String) -> Response { .json(ByteBuffer(string: json), status: .created) }
 
     /// A picture, or 304. It is content, never a page of ours: no guessing of its type, nothing loaded or run.

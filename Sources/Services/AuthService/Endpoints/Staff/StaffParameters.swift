@@ -28,17 +28,6 @@ extension Request {
         }
         return time
     }
-
-    /// A whole number of the query.
-    ///
-    /// - Throws: `invalid-parameter`.
-    func number(_ name: Substring, default number: Int, in range: ClosedRange<Int>) throws -> Int {
-        guard let number = uri.queryParameters[name].map({ Int($0) }) ?? number, range.contains(number) else {
-            throw HTTPProblem(
-                .invalidParameter, "It must be a whole number from \(range.lowerBound) to \(range.upperBound).", field: String(name))
-        }
-        return number
-    }
 }
 
 extension ServiceContext {

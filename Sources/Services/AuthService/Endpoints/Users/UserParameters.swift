@@ -97,9 +97,6 @@ extension BodyFields {
 }
 
 extension Response {
-    /// JSON that the database made.
-    static func json(_ text: String) -> Response { .json(ByteBuffer(string: text)) }
-
     /// The same, for nobody to keep: there is a secret in it.
     var notStored: Response {
         var response = self

@@ -1,18 +1,21 @@
 import HTTPTypes
-import Hummingbird
+public import Hummingbird
 import MartletAPI
-import MartletHTTP
 
-/// An object's entity tag (RFC 9110 §8.8.3), without its quotes.
-struct EntityTag: Sendable, Hashable {
-    let text: String
+/// An entity tag (RFC 9110 §8.8.3), without its quotes.
+public struct EntityTag: Sendable, Hashable {
+    public let text: String
 
-    var header: String { "\"\(text)\"" }
+    public init(text: String) {
+        self.text = text
+    }
+
+    public var header: String { "\"\(text)\"" }
 
     /// The tags of an `If-Match` or `If-None-Match`; nil for `*`. A weak tag counts as its strong one.
     ///
     /// - Throws: `invalid-parameter` for what is no list of at most 20 quoted tags.
-    static func list(_ header: String) throws -> [EntityTag]? {
+    public static func list(_ header: String) throws -> [EntityTag]? {
         if header.trimmed == "*" { return nil }
         let tags = header.split(separator: ",").compactMap { part -> EntityTag? in
             var tag = part.trimmed
@@ -28,16 +31,16 @@ struct EntityTag: Sendable, Hashable {
 }
 
 /// `If-Match` of a write.
-struct Precondition: Sendable {
+public struct Precondition: Sendable {
     /// Nil: the object only has to exist.
-    let tags: [String]?
+    public let tags: [String]?
 
-    init(tags: [String]?) {
+    public init(tags: [String]?) {
         self.tags = tags
     }
 
     /// - Throws: `invalid-parameter`.
-    init?(_ request: Request) throws {
+    public init?(_ request: Request) throws {
         guard let header = request.headers[.ifMatch] else { return nil }
         tags = try EntityTag.list(header)?.map(\.text)
     }
@@ -45,7 +48,7 @@ struct Precondition: Sendable {
     /// Whether the request has `If-None-Match: *`.
     ///
     /// - Throws: `invalid-parameter` for any other value, which would silently do nothing.
-    static func mustBeNew(_ request: Request) throws -> Bool {
+    public static func mustBeNew(_ request: Request) throws -> Bool {
         guard let header = request.headers[.ifNoneMatch] else { return false }
         guard header.trimmed == "*" else {
             throw HTTPProblem(.invalidParameter, "Only * is understood here.", field: "If-None-Match")

@@ -1,25 +1,11 @@
-import Foundation
-import MartletAPI
-import MartletHTTP
-
 /// The number of an app's version: 1 to 4 whole numbers, and perhaps a pre-release as Semantic Versioning 2.0.0 §9 has it: `1.10`, `2.0.0-beta.2`.
-struct VersionNumber: Sendable, Equatable {
-    let text: String
+public struct VersionNumber: Sendable, Equatable {
+    public let text: String
     /// Compared byte by byte it is in order of precedence (§11); numbers that are left out are zero, so that 1.0 is 1.0.0.
-    let sortKey: String
-
-    /// - Throws: `invalid-body`.
-    init(_ text: String, field: String) throws {
-        guard let number = VersionNumber(text) else {
-            throw HTTPProblem(
-                .invalidBody, "A version is 1 to 4 whole numbers with dots between them, perhaps with a pre-release: 1.10.2 or 2.0-beta.1.",
-                field: field)
-        }
-        self = number
-    }
+    public let sortKey: String
 
     /// Nil for what is none.
-    init?(_ text: String) {
+    public init?(_ text: String) {
         guard text.utf8.count <= 64 else { return nil }
         let parts = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         let numbers = parts[0].split(separator: ".", omittingEmptySubsequences: false)

@@ -1,11 +1,11 @@
 /// A language as BCP 47 (RFC 5646 §2.1) names it, in the spelling that §2.1.1 recommends: `en`, `pt-BR`, `zh-Hant-TW`.
 ///
 /// Only its shape is looked at, not whether the registry has it.
-struct LanguageTag: Sendable, Hashable {
-    let text: String
+public struct LanguageTag: Sendable, Hashable {
+    public let text: String
 
     /// Nil for what is none.
-    init?(_ text: String) {
+    public init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard text.utf8.count <= 35, let language = parts.first, (2...8).contains(language.utf8.count), language.utf8.allSatisfy(Self.isLetter),
             parts.allSatisfy({ (1...8).contains($0.utf8.count) && $0.utf8.allSatisfy(Self.isLetterOrDigit) })

@@ -1,0 +1,135 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `GET /config/{kind}?after=&limit=`: the documents of a kind by name, without their contents.
+struct ListDocuments: Endpoint {
+    let documents: DocumentStore
+    let kinds: Kinds
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let kind = try context.kind(kinds)
+        _ = try context.author(may: .read, kind.area)
+        try request.allowParameters(["after", "limit"])
+        let limit = try request.number("limit", default: 100, in: 1...1_000)
+        let list = try await documents.list(kind, in: try context.space, after: request.uri.queryParameters["after"].map(String.init), limit: limit + 1)
+        let page = list.prefix(limit)
+        return .page(page.map(\.json), next: list.count > limit ? page.last?.name : nil)
+    }
+}
+
+/// `GET /config/{kind}/{name}`: the draft. Its revision is the `ETag`.
+struct ReadDraft: Endpoint {
+    let documents: DocumentStore
+    let kinds: Kinds
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let key = try context.documentKey(kinds)
+        _ = try context.author(may: .read, key.kind.area)
+        guard let document = try await documents.read(key, in: try context.space), let draft = document.draft else { throw HTTPProblem(.documentNotFound) }
+        var response = Response.json(draft)
+        response.headers[.eTag] = EntityTag(text: String(document.revision)).header
+        response.headers[.cacheControl] = "no-store"
+        return response
+    }
+}
+
+/// `PUT /config/{kind}/{name}` with the whole draft, and `PATCH` with a merge patch of it (RFC 7396). With `If-Match`, or `If-None-Match: *`
+/// for a new document.
+///
+/// Answers the new revision and what is wrong or doubtful; a draft may have errors.
+struct EditDraft: Endpoint {
+    let documents: DocumentStore
+    let live: LiveDocuments
+    let kinds: Kinds
+    let isPatch: Bool
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let key = try context.documentKey(kinds)
+        let condition = try DraftCondition(request)
+        let author = try context.author(may: condition.isForNew ? .create : .update, key.kind.area)
+        guard let kind = kinds[key.kind] else { throw HTTPProblem(.notFound) }
+        if let problem = kind.problem(withName: key.name) { throw HTTPProblem(.invalidName, problem, field: "name") }
+        let change = try await request.document(upTo: kind.maximumSizeInBytes)
+        let space = try context.space
+        let revision = try await documents.edit(key, in: space, if: condition, by: author, maximumDocuments: kind.maximumDocuments) { [isPatch] draft in
+            let new = isPatch ? try JSONValue(parsing: (draft ?? "{}").utf8).merging(change) : change
+            return try new.draft(upTo: kind.maximumSizeInBytes)
+        }
+        let draft = try await documents.read(key, in: space)?.draft ?? "{}"
+        let findings = kind.check(try JSONValue(parsing: draft.utf8), named: key.name, in: try await live.current(space))
+        var response = Response.json(#"{"revision":\#(revision),"findings":\#(findings.limited.json.text)}"#)
+        response.status = condition.isForNew ? .created : .ok
+        response.headers[.eTag] = EntityTag(text: String(revision)).header
+        return response
+    }
+}
+
+/// `DELETE /config/{kind}/{name}` with `If-Match`: clients find it no more. Its versions stay. 204.
+struct DeleteDocument: Endpoint {
+    let documents: DocumentStore
+    let live: LiveDocuments
+    let kinds: Kinds
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let key = try context.documentKey(kinds)
+        let author = try context.author(may: .delete, key.kind.area)
+        let space = try context.space
+        try await documents.delete(key, in: space, if: try DraftCondition(request), by: author)
+        await live.catchUp(space)
+        return Response(status: .noContent)
+    }
+}
+
+/// `POST /config/{kind}/{name}/check`: what is wrong or doubtful with the draft.
+struct CheckDraft: Endpoint {
+    let documents: DocumentStore
+    let live: LiveDocuments
+    let kinds: Kinds
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let key = try context.documentKey(kinds)
+        _ = try context.author(may: .read, key.kind.area)
+        let space = try context.space
+        guard let kind = kinds[key.kind], let draft = try await documents.read(key, in: space)?.draft else { throw HTTPProblem(.documentNotFound) }
+        let findings = kind.check(try JSONValue(parsing: draft.utf8), named: key.name, in: try await live.current(space))
+        return .json(#"{"findings":\#(findings.limited.json.text)}"#)
+    }
+}
+
+extension Request {
+    /// The body as a document: a JSON object in which no name is there twice.
+    ///
+    /// - Throws: `invalid-json`, `invalid-body`, `payload-too-large`.
+    func document(upTo limitInBytes: Int) async throws -> JSONValue {
+        let body = try await wholeBody(upTo: limitInBytes)
+        let value: JSONValue
+        do {
+            value = try JSONValue(parsing: body.readableBytesView)
+        } catch {
+            throw HTTPProblem(.invalidJSON, "\(error)")
+        }
+        try value.checkIsDocument()
+        return value
+    }
+}
+
+extension JSONValue {
+    /// - Throws: `invalid-body`.
+    func checkIsDocument() throws {
+        guard case .object = self else { throw HTTPProblem(.invalidBody, "A document is a JSON object.") }
+        if let member = duplicateMember { throw HTTPProblem(.invalidBody, "This member is there twice.", field: member) }
+    }
+
+    /// The text that is stored.
+    ///
+    /// - Throws: `payload-too-large`, `limit-exceeded` when a patch made it too deep.
+    func draft(upTo limitInBytes: Int) throws -> String {
+        let text = text
+        guard text.utf8.count <= limitInBytes else { throw HTTPProblem(.payloadTooLarge, "A document of this kind may have \(limitInBytes) bytes.") }
+        return text
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `POST /config/{kind}/{name}/publish` with perhaps `note`, and `at` for later: 200 with the version, or 202 with what is scheduled.
+///
+/// `If-Match` with the draft's revision makes sure that what is published is what was looked at. What is live already makes no new version.
+struct PublishDraft: Endpoint {
+    let publisher: Publisher
+    let kinds: Kinds
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let key = try context.documentKey(kinds)
+        let author = try context.author(may: .update, key.kind.area)
+        let fields = try await BodyFields(request, ["note", "at"])
+        let publication = Publisher.Request(key: key, space: try context.space, note: try fields.note(), author: author)
+        let condition = try DraftCondition(ifAnyIn: request)
+        guard let date = try fields.time("at") else { return .json(try await publisher.publish(publication, if: condition)) }
+        guard date > Date(), date < Date(timeIntervalSinceNow: 366 * 86_400) else {
+            throw HTTPProblem(.invalidBody, "This must be a time within the next year.", field: "at")
+        }
+        var response = Response.json(try await publisher.schedule(publication, at: date, if: condition))
+        response.status = .accepted
+        return response
+    }
+}
+
+/// `POST /config/{kind}/{name}/rollback` with `version` and perhaps `note`: an older version's content becomes the newest version.
+struct RollBack: Endpoint {
+    let publisher: Publisher
+    let kinds: Kinds
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let key = try context.documentKey(kinds)
+        let author = try context.author(may: .update, key.kind.area)
+        let fields = try await BodyFields(request, ["version", "note"])
+        guard let version = try fields.integer("version", in: 1...Int(Int32.max)) else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: "version")
+        }
+        return .json(
+            try await publisher.rollBack(
+                Publisher.Request(key: key, space: try context.space, note: try fields.note(), author: author), to: version))
+    }
+}
+
+/// `POST /config/{kind}/{name}/withdraw`: clients find it no more until it is published again. 204.
+struct Withdraw: Endpoint {
+    let publisher: Publisher
+    let kinds: Kinds
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let key = try context.documentKey(kinds)
+        let author = try context.author(may: .update, key.kind.area)
+        _ = try await BodyFields(request, [])
+        try await publisher.withdraw(Publisher.Request(key: key, space: try context.space, author: author))
+        return Response(status: .noContent)
+    }
+}
+
+/// `POST /config/{kind}/{name}/promote` with `from`, the other environment, and perhaps its `version` and a `note`: published here, too.
+struct Promote: Endpoint {
+    let publisher: Publisher
+    let kinds: Kinds
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let key = try context.documentKey(kinds)
+        let author = try context.author(may: .update, key.kind.area)
+        let space = try context.space
+        let fields = try await BodyFields(request, ["from", "version", "note"])
+        guard let environment = AppEnvironment(rawValue: try fields.string("from") ?? "test"), environment != space.environment else {
+            throw HTTPProblem(.invalidBody, "This must be the other environment.", field: "from")
+        }
+        return .json(
+            try await publisher.promote(
+                Publisher.Request(key: key, space: space, note: try fields.note(), author: author), from: environment,
+                version: try fields.integer("version", in: 1...Int(Int32.max))))
+    }
+}
+
+/// `GET /config/schedules?before=&limit=`: what was scheduled, newest first.
+struct ListSchedules: Endpoint {
+    let schedules: ScheduleStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let kinds = try context.kinds(may: .read)
+        try request.allowParameters(["before", "limit"])
+        let limit = try request.number("limit", default: 100, in: 1...1_000)
+        let before = try request.uri.queryParameters["before"].map { text in
+            guard let id = UUID(uuidString: String(text)) else { throw HTTPProblem(.invalidParameter, "It must be an id.", field: "before") }
+            return id
+        }
+        let list = try await schedules.list(in: try context.space, kinds: kinds, before: before, limit: limit + 1)
+        let page = list.prefix(limit)
+        return .page(page.map(\.json), next: list.count > limit ? page.last?.id.uuidString.lowercased() : nil)
+    }
+}
+
+/// `DELETE /config/schedules/{id}`: not published any more. 200 with what it was.
+struct CancelSchedule: Endpoint {
+    let schedules: ScheduleStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let kinds = try context.kinds(may: .update)
+        guard let id = context.parameters.get("id").flatMap({ UUID(uuidString: $0) }),
+            let json = try await schedules.cancel(id, in: try context.space, kinds: kinds)
+        else { throw HTTPProblem(.scheduleNotFound) }
+        return .json(json)
+    }
+}
+
+extension Publisher {
+    /// Publishes the draft, as it is now, later. It is checked now and then.
+    ///
+    /// - Throws: as `publish`; `limit-exceeded`.
+    fileprivate func schedule(_ request: Request, at date: Date, if condition: DraftCondition) async throws -> String {
+        try await run(request) { document, space, transaction in
+            try condition.check(document)
+            guard let draft = document.draft, let kind = kinds[request.key.kind] else { throw HTTPProblem(.documentNotFound) }
+            let findings = kind.check(try JSONValue(parsing: draft.utf8), named: request.key.name, in: space)
+            guard !findings.contains(where: { $0.severity == .error }) else {
+                throw HTTPProblem(.documentRefused, "Nothing was scheduled: see findings.", findings: findings.limited)
+            }
+            return try await ScheduleStore.add(
+                draft, of: document, in: request.space, at: date, note: request.note, by: request.author, transaction)
+        }
+    }
+}
+
+extension BodyFields {
+    /// - Throws: `invalid-body` for more than 2,000 characters.
+    func note() throws -> String {
+        let note = try string("note") ?? ""
+        guard note.unicodeScalars.count <= 2_000 else { throw HTTPProblem(.invalidBody, "This may have at most 2,000 characters.", field: "note") }
+        return note
+    }
+
+    /// A time (RFC 3339).
+    func time(_ name: String) throws -> Date? {
+        guard let text = try string(name) else { return nil }
+        let whole = Date.ISO8601FormatStyle()
+        guard let time = (try? whole.parse(text)) ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text)) else {
+            throw HTTPProblem(.invalidBody, "This must be a time such as 2026-11-22T08:48:59Z.", field: name)
+        }
+        return time
+    }
+}
+
+extension ServiceContext {
+    /// The kinds with which whoever manages documents may do `action`.
+    ///
+    /// - Throws: `forbidden` when there is none.
+    func kinds(may action: StaffAction) throws -> [DocumentKind] {
+        let kinds = DocumentKind.allCases.filter { (try? author(may: action, $0.area)) != nil }
+        if kinds.isEmpty { _ = try author(may: action, .config) }
+        return kinds
+    }
+}

@@ -1,0 +1,44 @@
+import HTTPTypes
+import Hummingbird
+import MartletHTTP
+import NIOCore
+
+extension Response {
+    /// What is live, or 304 for who has it (RFC 9110 §13.1.2). Compressed for who takes that.
+    ///
+    /// - Parameter headers: to be sent with it in any case.
+    static func document(_ document: LiveDocument, to request: Request, headers: HTTPFields = [:]) throws -> Response {
+        try stored(
+            document.content, gzip: document.gzip, tag: EntityTag(text: document.sha256), type: "application/json; charset=utf-8", to: request,
+            headers: headers)
+    }
+
+    /// Bytes that are made already, and perhaps compressed already, under an entity tag.
+    static func stored(
+        _ content: ByteBuffer, gzip: ByteBuffer?, tag: EntityTag, type: String, to request: Request, headers: HTTPFields = [:]
+    ) throws -> Response {
+        var headers = headers
+        headers[.eTag] = tag.header
+        if headers[.cacheControl] == nil { headers[.cacheControl] = "private, no-cache" }
+        headers[.vary] = headers[.vary].map { $0 + ", Accept-Encoding" } ?? "Accept-Encoding"
+        if let known = request.headers[.ifNoneMatch], try EntityTag.list(known)?.contains(tag) ?? true {
+            return Response(status: .notModified, headers: headers)
+        }
+        headers[.contentType] = type
+        guard let gzip, request.takesGzip else { return Response(status: .ok, headers: headers, body: .init(byteBuffer: content)) }
+        headers[.contentEncoding] = "gzip"
+        return Response(status: .ok, headers: headers, body: .init(byteBuffer: gzip))
+    }
+}
+
+extension Request {
+    /// Whether `Accept-Encoding` has gzip with a weight above 0 (RFC 9110 §12.5.3).
+    var takesGzip: Bool {
+        guard let header = headers[.acceptEncoding] else { return false }
+        return header.split(separator: ",").contains { part in
+            let pieces = part.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+            guard let coding = pieces.first, coding == "gzip" || coding == "*" else { return false }
+            return !pieces.dropFirst().contains { $0.hasPrefix("q=") && (Double($0.dropFirst(2)) ?? 1) == 0 }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+import NIOCore
+import ServiceLifecycle
+import Synchronization
+
+/// Server-sent events (WHATWG HTML §9.2) about what is live in a space, to as many clients as this copy may have.
+final class EventStreams: Sendable {
+    struct Limits: Sendable {
+        var streams = 10_000
+        var streamsPerApp = 5_000
+    }
+
+    /// Between two signs of life, which keep proxies from closing a silent connection.
+    private static let heartbeat: Duration = .seconds(25)
+
+    private let live: LiveDocuments
+    private let limits: Limits
+    private let counts = Mutex<[String: Int]>([:])
+
+    init(live: LiveDocuments, limits: Limits = Limits()) {
+        self.live = live
+        self.limits = limits
+    }
+
+    /// A stream that begins with what is live now and goes on with what changes, until the client goes or the service stops.
+    ///
+    /// - Parameters:
+    ///   - first: the first event, from what is live; nil: none.
+    ///   - next: an event from what was live and what is now; nil: nothing that concerns the client.
+    /// - Throws: `unavailable`, `too-many-requests` beyond the limits.
+    func response(
+        _ space: ConfigSpace, first: @escaping @Sendable (LiveSpace) -> ServerSentEvent?,
+        next: @escaping @Sendable (_ old: LiveSpace, _ new: LiveSpace) -> ServerSentEvent?
+    ) async throws -> Response {
+        try enter(space)
+        let (now, changes) = try await undoing({ self.leave(space) }) { try await self.live.changes(space) }
+        let seat = Seat { [weak self] in self?.leave(space) }
+        return Response(
+            status: .ok, headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store"],
+            body: ResponseBody { writer in
+                defer { seat.leave() }
+                try await writer.write(ByteBuffer(string: first(now)?.text ?? ":\n\n"))
+                var last = now
+                for await sign in Self.signs(changes) {
+                    guard let new = sign else {
+                        try await writer.write(ByteBuffer(string: ":\n\n"))
+                        continue
+                    }
+                    if let event = next(last, new) { try await writer.write(ByteBuffer(string: event.text)) }
+                    last = new
+                }
+                try await writer.finish(nil)
+            })
+    }
+
+    /// Changes, and nil now and then.
+    private static func signs(_ changes: AsyncStream<LiveSpace>) -> AsyncStream<LiveSpace?> {
+        let (stream, continuation) = AsyncStream.makeStream(of: LiveSpace?.self, bufferingPolicy: .bufferingNewest(4))
+        let task = Task {
+            await withGracefulShutdownHandler {
+                await withTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        for await change in changes { continuation.yield(change) }
+                        continuation.finish()
+                    }
+                    group.addTask {
+                        while !Task.isCancelled {
+                            try? await Task.sleep(for: heartbeat)
+                            continuation.yield(nil)
+                        }
+                    }
+                    _ = await group.next()
+                    group.cancelAll()
+                }
+            } onGracefulShutdown: {
+                continuation.finish()
+            }
+        }
+        continuation.onTermination = { _ in task.cancel() }
+        return stream
+    }
+
+    private func enter(_ space: ConfigSpace) throws {
+        try counts.withLock { counts in
+            guard counts.values.reduce(0, +) < limits.streams else { throw HTTPProblem(.unavailable, "This copy has all the streams it may have.") }
+            guard counts[space.appID, default: 0] < limits.streamsPerApp else {
+                throw HTTPProblem(.tooManyRequests, "The app has \(limits.streamsPerApp) streams here.")
+            }
+            counts[space.appID, default: 0] += 1
+        }
+    }
+
+    private func leave(_ space: ConfigSpace) {
+        counts.withLock { counts in
+            counts[space.appID] = counts[space.appID].flatMap { $0 > 1 ? $0 - 1 : nil }
+        }
+    }
+
+    private func undoing<T>(_ undo: () -> Void, _ body: () async throws -> T) async throws -> T {
+        do {
+            return try await body()
+        } catch {
+            undo()
+            throw error
+        }
+    }
+}
+
+/// A place that is given back once: when the stream ends, or when its response is dropped before it began.
+private final class Seat: Sendable {
+    private let onLeave: Mutex<(@Sendable () -> Void)?>
+
+    init(_ onLeave: @escaping @Sendable () -> Void) {
+        self.onLeave = Mutex(onLeave)
+    }
+
+    func leave() {
+        let body = onLeave.withLock { body in
+            defer { body = nil }
+            return body
+        }
+        body?()
+    }
+
+    deinit { leave() }
+}
+
+/// An event of a stream.
+struct ServerSentEvent: Sendable {
+    var id: String?
+    var event: String
+    /// Without line breaks.
+    var data: String
+
+    var text: String { (id.map { "id: \($0)\n" } ?? "") + "event: \(event)\ndata: \(data)\n\n" }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// Documents in and out, many at a time.
+struct Exchange: Sendable {
+    static let maximumDocuments = 1_000
+    static let maximumSizeInBytes = 16 << 20
+
+    let postgres: PostgresClient
+    let publisher: Publisher
+    let kinds: Kinds
+
+    struct Item: Sendable {
+        let key: DocumentKey
+        let draft: String
+        let live: String?
+    }
+
+    /// `{"documents":[{"kind","name","draft","live"}]}`: drafts and live versions.
+    ///
+    /// - Throws: `limit-exceeded` beyond what `take` takes.
+    func export(_ kinds: [DocumentKind], of space: ConfigSpace) async throws -> String {
+        let condition: PostgresQuery = """
+            FROM config.documents AS d LEFT JOIN config.versions AS v ON v.document_id = d.id AND v.version = d.live_version
+            WHERE d.app_id = \(space.appID) AND d.environment = \(space.environment.rawValue) AND d.kind = ANY (\(kinds.map(\.rawValue)))
+                AND d.draft IS NOT NULL
+            """
+        let row = try await postgres.query(
+            "SELECT count(*), coalesce(sum(octet_length(d.draft) + coalesce(octet_length(v.content), 0)), 0)::bigint \(condition)")[0]
+        guard try row.decode(0, as: Int.self) <= Self.maximumDocuments, try row.decode(1, as: Int.self) <= Self.maximumSizeInBytes - (1 << 20) else {
+            throw HTTPProblem(.limitExceeded, "This is more than can be exported at once: name kinds.", field: "kind")
+        }
+        let rows = try await postgres.query("SELECT d.kind, d.name, d.draft, v.content \(condition) ORDER BY d.kind, d.name")
+        let documents = try rows.map { row in
+            let live: String? = try row.decode(3)
+            return #"{"kind":"\#(try row.decode(0, as: String.self))","name":"\#(try row.decode(1, as: String.self))","draft":"#
+                + (try row.decode(2, as: String.self)) + #","live":"# + (live ?? "null") + "}"
+        }
+        return #"{"documents":["# + documents.joined(separator: ",") + "]}"
+    }
+
+    /// Stores all drafts, or nothing; publishes those that have something live, each on its own, when asked to.
+    ///
+    /// - Parameter replacing: documents that are there get the draft, too.
+    /// - Returns: JSON objects of the published versions.
+    /// - Throws: `conflict` naming a document that is there, `limit-exceeded`; `document-refused`, behind which nothing more is published.
+    func take(_ items: [Item], into space: ConfigSpace, replacing: Bool, publishing: Bool, by author: Author) async throws -> [String] {
+        try await postgres.withTransaction { transaction in
+            try await DocumentStore.lock(space, transaction)
+            for item in items {
+                guard let document = try await DocumentStore.lock(item.key, space, transaction) else {
+                    _ = try await DocumentStore.insert(item.key, space, item.draft, author, kinds[item.key.kind]?.maximumDocuments ?? 0, transaction)
+                    continue
+                }
+                guard replacing || document.draft == nil else {
+                    throw HTTPProblem(.conflict, "There is a \(item.key.kind.rawValue) \(item.key.name): send replace=true to replace its draft.")
+                }
+                try await DocumentStore.setDraft(item.draft, of: document.id, by: author, transaction)
+            }
+        }
+        guard publishing else { return [] }
+        var versions: [String] = []
+        for item in items {
+            guard let live = item.live else { continue }
+            versions.append(try await publisher.publish(live, Publisher.Request(key: item.key, space: space, author: author), .import, keepingDraft: true))
+        }
+        return versions
+    }
+}

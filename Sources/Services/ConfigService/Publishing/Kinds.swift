@@ -1,0 +1,10 @@
+/// The kinds of documents that this service knows.
+struct Kinds: Sendable {
+    private let kinds: [DocumentKind: any PublishedKind]
+
+    init(_ kinds: [DocumentKind: any PublishedKind]) {
+        self.kinds = kinds
+    }
+
+    subscript(kind: DocumentKind) -> (any PublishedKind)? { kinds[kind] }
+}

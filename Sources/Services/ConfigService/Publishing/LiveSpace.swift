@@ -1,0 +1,64 @@
+import Foundation
+import MartletCore
+import NIOCore
+
+/// A published version as clients get it.
+final class LiveDocument: Sendable {
+    let key: DocumentKey
+    let version: Int
+    /// Of the content, in hexadecimal digits.
+    let sha256: String
+    /// When the version was published.
+    let published: Date
+    /// JSON text.
+    let content: ByteBuffer
+    /// The content, compressed (RFC 1952); nil where that gains nothing.
+    let gzip: ByteBuffer?
+    /// What the kind made of it.
+    let compiled: any Sendable
+
+    init(key: DocumentKey, version: Int, sha256: String, published: Date, content: [UInt8], compiled: any Sendable) {
+        self.key = key
+        self.version = version
+        self.sha256 = sha256
+        self.published = published
+        self.content = ByteBuffer(bytes: content)
+        self.gzip = Gzip.compress(content).map { ByteBuffer(bytes: $0) }
+        self.compiled = compiled
+    }
+
+    /// What is in memory for it, without what the kind made.
+    var sizeInBytes: Int { content.readableBytes + (gzip?.readableBytes ?? 0) }
+}
+
+/// All that is live in a space at one moment.
+final class LiveSpace: Sendable {
+    let space: ConfigSpace
+    /// Grows with everything that is published in the space.
+    let generation: Int64
+    private let live: [DocumentKey: LiveDocument]
+    private let pinned: [PinnedVersion: LiveDocument]
+    private let byKind: [DocumentKind: [LiveDocument]]
+
+    init(_ space: ConfigSpace, generation: Int64 = 0, live: [LiveDocument] = [], pinned: [LiveDocument] = []) {
+        self.space = space
+        self.generation = generation
+        self.live = Dictionary(live.map { ($0.key, $0) }, uniquingKeysWith: { $1 })
+        self.pinned = Dictionary(pinned.map { (PinnedVersion(key: $0.key, version: $0.version), $0) }, uniquingKeysWith: { $1 })
+        self.byKind = Dictionary(grouping: live.sorted { $0.key < $1.key }, by: \.key.kind)
+    }
+
+    subscript(key: DocumentKey) -> LiveDocument? { live[key] }
+
+    /// By name.
+    func documents(of kind: DocumentKind) -> [LiveDocument] { byKind[kind] ?? [] }
+
+    /// A version that is live or that a live document pins.
+    func version(_ version: Int, of key: DocumentKey) -> LiveDocument? {
+        if let document = live[key], document.version == version { return document }
+        return pinned[PinnedVersion(key: key, version: version)]
+    }
+
+    var documents: [LiveDocument] { DocumentKind.allCases.flatMap { byKind[$0] ?? [] } }
+    var sizeInBytes: Int { live.values.reduce(0) { $0 + $1.sizeInBytes } + pinned.values.reduce(0) { $0 + $1.sizeInBytes } }
+}

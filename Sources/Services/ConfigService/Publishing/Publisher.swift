@@ -1,0 +1,191 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// Makes documents live: checks them, stores versions, and tells every copy.
+///
+/// Everything that is published in a space takes turns, so that what is checked against is what is live.
+struct Publisher: Sendable {
+    let postgres: PostgresClient
+    let kinds: Kinds
+    let live: LiveDocuments
+
+    /// A version that is live now.
+    struct Published: Sendable {
+        let version: Int
+        /// With the warnings.
+        let json: String
+    }
+
+    /// What a call publishes.
+    struct Request: Sendable {
+        var key: DocumentKey
+        var space: ConfigSpace
+        var note = ""
+        var author: Author
+    }
+
+    /// Publishes the draft.
+    ///
+    /// - Returns: JSON of the version.
+    /// - Throws: `document-not-found`, `precondition-failed`, `document-refused` with what was found.
+    func publish(_ request: Request, if condition: DraftCondition) async throws -> String {
+        try await run(request) { document, space, transaction in
+            try condition.check(document)
+            guard let draft = document.draft else { throw HTTPProblem(.documentNotFound) }
+            return try await add(draft, request, document, space, .publish, transaction).json
+        }
+    }
+
+    /// Publishes an older version's content as a new version. The draft stays.
+    ///
+    /// - Throws: `document-not-found`, `version-not-found`, `document-refused` when this program cannot read the version any more.
+    func rollBack(_ request: Request, to version: Int) async throws -> String {
+        try await run(request) { document, space, transaction in
+            guard let content = try await VersionStore.content(version, of: request.key, in: request.space, transaction) else {
+                throw HTTPProblem(.versionNotFound, "There is no version \(version).", field: "version")
+            }
+            return try await add(content, request, document, space, .rollback, source: version, isChecked: false, transaction).json
+        }
+    }
+
+    /// Holds the document back: clients find none.
+    ///
+    /// - Throws: `document-not-found`, `conflict` when it is not live.
+    func withdraw(_ request: Request) async throws {
+        _ = try await run(request) { document, _, transaction in
+            guard document.liveVersion != nil else { throw HTTPProblem(.conflict, "The document is not live.") }
+            try await VersionStore.withdraw(document, in: request.space, transaction)
+            return ""
+        }
+    }
+
+    /// Publishes what is live in another environment of the app. The draft follows, unless it has changes that were not published.
+    ///
+    /// - Parameter version: of the other environment; nil: its live one.
+    /// - Throws: `document-not-found`, `version-not-found`, `document-refused`.
+    func promote(_ request: Request, from environment: AppEnvironment, version: Int?) async throws -> String {
+        let other = ConfigSpace(appID: request.space.appID, environment: environment)
+        return try await run(request, createIfMissing: true) { document, space, transaction in
+            let source = try await transaction.query(
+                """
+                SELECT v.version, v.content FROM config.documents AS d JOIN config.versions AS v
+                    ON v.document_id = d.id AND v.version = coalesce(\(version.map { Int32(clamping: $0) }), d.live_version)
+                WHERE d.app_id = \(other.appID) AND d.environment = \(other.environment.rawValue) AND d.kind = \(request.key.kind.rawValue)
+                    AND d.name = \(request.key.name)
+                """
+            ).first
+            guard let source else { throw HTTPProblem(.versionNotFound, "There is no such version in \(environment.rawValue).", field: "version") }
+            let content: String = try source.decode(1)
+            if try await hasNoOtherChanges(document, request, transaction) {
+                try await DocumentStore.setDraft(content, of: document.id, by: request.author, transaction)
+            }
+            return try await add(content, request, document, space, .promote, source: Int(try source.decode(0, as: Int32.self)), transaction).json
+        }
+    }
+
+    /// Publishes a content that the service made or was given, which then is the draft, too.
+    ///
+    /// - Parameters:
+    ///   - origin: what the version says it was.
+    ///   - keepingDraft: leaves the draft as it is.
+    func publish(
+        _ content: String, _ request: Request, _ origin: VersionStore.Origin = .publish, keepingDraft: Bool = false
+    ) async throws -> String {
+        try await run(request) { document, space, transaction in
+            if !keepingDraft { try await DocumentStore.setDraft(content, of: document.id, by: request.author, transaction) }
+            return try await add(content, request, document, space, origin, transaction).json
+        }
+    }
+
+    // MARK: In a transaction
+
+    /// Runs `body` with the locks of space and document. What it published is in this copy's memory afterwards.
+    func run(
+        _ request: Request, createIfMissing: Bool = false,
+        _ body: @Sendable (DocumentStore.Document, LiveSpace, PostgresTransaction) async throws -> String
+    ) async throws -> String {
+        // Read before the lock is held, so that a transaction waits for no other connection; the generation says whether it still is so.
+        var attempts = 0
+        while true {
+            await live.catchUp(request.space)
+            let space = try await live.current(request.space)
+            attempts += 1
+            let isLast = attempts == 5
+            let answer: String? = try await postgres.withTransaction { transaction in
+                try await DocumentStore.lock(request.space, transaction)
+                guard try await Self.generation(request.space, transaction) == space.generation || isLast else { return nil }
+                var document = try await DocumentStore.lock(request.key, request.space, transaction)
+                if document == nil, createIfMissing {
+                    _ = try await DocumentStore.insert(
+                        request.key, request.space, "{}", request.author, kinds[request.key.kind]?.maximumDocuments ?? 0, transaction)
+                    document = try await DocumentStore.lock(request.key, request.space, transaction)
+                }
+                guard let document, document.draft != nil || createIfMissing else { throw HTTPProblem(.documentNotFound) }
+                return try await body(document, space, transaction)
+            }
+            if let answer {
+                await live.catchUp(request.space)
+                return answer
+            }
+        }
+    }
+
+    /// Checks a content and makes it the next version.
+    func add(
+        _ content: String, _ request: Request, _ document: DocumentStore.Document, _ space: LiveSpace, _ origin: VersionStore.Origin, source: Int? = nil,
+        isChecked: Bool = true, _ transaction: PostgresTransaction
+    ) async throws -> Published {
+        guard let kind = kinds[request.key.kind] else { throw HTTPProblem(.notFound) }
+        let value = try JSONValue(parsing: content.utf8)
+        let pins = kind.pins(value)
+        var findings = isChecked ? kind.check(value, named: request.key.name, in: space) : []
+        for pin in try await VersionStore.missing(pins, in: request.space, transaction) {
+            findings.append(
+                Finding(.error, "unknown-version", at: "", "There is no version \(pin.version) of the \(pin.key.kind.rawValue) \(pin.key.name)."))
+        }
+        if !findings.contains(where: { $0.severity == .error }) {
+            do {
+                _ = try kind.compile(value, named: request.key.name)
+            } catch {
+                findings.append(Finding(.error, "unreadable", at: "", "The document cannot be read: \(error)"))
+            }
+        }
+        guard !findings.contains(where: { $0.severity == .error }) else {
+            throw HTTPProblem(.documentRefused, "Nothing was published: see findings.", findings: findings.limited)
+        }
+        let (version, json) = try await VersionStore.add(
+            content, pins: pins, to: document, of: request.key, in: request.space, origin, source: source, note: request.note, by: request.author,
+            transaction)
+        return Published(version: version, json: json.dropLast() + ",\"findings\":" + findings.limited.json.text + "}")
+    }
+
+    private func hasNoOtherChanges(
+        _ document: DocumentStore.Document, _ request: Request, _ transaction: PostgresTransaction
+    ) async throws -> Bool {
+        guard let draft = document.draft, document.lastVersion > 0 else { return true }
+        return try await VersionStore.content(document.liveVersion ?? document.lastVersion, of: request.key, in: request.space, transaction) == draft
+    }
+
+    private static func generation(_ space: ConfigSpace, _ transaction: PostgresTransaction) async throws -> Int64 {
+        try await transaction.query(
+            "SELECT generation FROM config.spaces WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue)")[0].decode(0)
+    }
+}
+
+extension [Finding] {
+    /// What an answer has room for: errors first.
+    var limited: [Finding] { Array((filter { $0.severity == .error } + filter { $0.severity == .warning }).prefix(200)) }
+
+    var json: JSONValue {
+        .array(
+            map { finding in
+                .object([
+                    .init("severity", .string(finding.severity.rawValue)), .init("code", .string(finding.code)), .init("path", .string(finding.path)),
+                    .init("message", .string(finding.message)),
+                ])
+            })
+    }
+}

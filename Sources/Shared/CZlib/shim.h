@@ -1,0 +1,7 @@
+// zlib, for gzip (RFC 1952).
+#include <zlib.h>
+
+// Swift sees no macro: deflateInit2 with the window that makes gzip's header and trailer.
+static inline int martlet_gzip_begin(z_stream *stream, int level) {
+    return deflateInit2(stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+}

@@ -1,0 +1,51 @@
+extension JSONValue {
+    /// This value with `patch` applied: members that the patch has as null go, others are set, objects are merged (JSON Merge Patch, RFC 7396 §2).
+    ///
+    /// Members keep their order, new ones come last. The depth of both is limited by how they were parsed.
+    public func merging(_ patch: JSONValue) -> JSONValue {
+        guard case .object(let changes) = patch else { return patch }
+        var members: [Member] = if case .object(let members) = self { members } else { [] }
+        var places = Dictionary(members.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { $1 })
+        var gone = Set<String>()
+        for change in changes {
+            if case .null = change.value {
+                gone.insert(change.name)
+            } else if let place = places[change.name] {
+                gone.remove(change.name)
+                members[place] = Member(change.name, members[place].value.merging(change.value))
+            } else {
+                places[change.name] = members.count
+                members.append(Member(change.name, JSONValue.object([]).merging(change.value)))
+            }
+        }
+        return .object(members.filter { !gone.contains($0.name) })
+    }
+
+    /// The pointer (RFC 6901) to the first member whose name its object has twice; nil: there is none.
+    public var duplicateMember: String? {
+        switch self {
+        case .object(let members):
+            var names = Set<String>()
+            for member in members {
+                let token = "/" + JSONPointer.escape(member.name)
+                guard names.insert(member.name).inserted else { return token }
+                if let below = member.value.duplicateMember { return token + below }
+            }
+            return nil
+        case .array(let elements):
+            for (index, element) in elements.enumerated() {
+                if let below = element.duplicateMember { return "/\(index)" + below }
+            }
+            return nil
+        default: return nil
+        }
+    }
+}
+
+/// Pointers into JSON (RFC 6901).
+public enum JSONPointer {
+    /// A member's name as a token of a pointer (§3).
+    public static func escape(_ name: String) -> String {
+        name.contains(where: { $0 == "~" || $0 == "/" }) ? name.replacing("~", with: "~0").replacing("/", with: "~1") : name
+    }
+}

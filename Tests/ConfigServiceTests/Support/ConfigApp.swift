@@ -1,0 +1,74 @@
+import Foundation
+import Hummingbird
+import HummingbirdTesting
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import ConfigService
+
+/// The config service with a database of its own, its background running, as the gateway sees it.
+struct ConfigApp: Sendable {
+    let database: MigratedDatabase
+    /// Logged in as `martlet_config`.
+    let postgres: PostgresClient
+    let service: ConfigService
+    let gateway: ServiceClient
+    var appID = "app1"
+    var environment = AppEnvironment.live
+
+    static func run(kinds: Kinds = ConfigService.kinds, _ body: @Sendable (ConfigApp) async throws -> Void) async throws {
+        let database = try await MigratedDatabase.make()
+        let postgres = database.client(for: "config")
+        let service = ConfigService(postgres: postgres, logger: .silent, kinds: kinds)
+        let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
+        let application = Application(router: router, services: service.background, logger: .silent)
+        try await application.test(.router) { client in
+            while !(await service.isReady()) { try await Task.sleep(for: .milliseconds(5)) }
+            try await body(
+                ConfigApp(database: database, postgres: postgres, service: service, gateway: ServiceClient(client, principal: nil)))
+        }
+    }
+
+    var space: ConfigSpace { ConfigSpace(appID: appID, environment: environment) }
+
+    func principal(_ kind: Principal.Kind, user: String? = nil, staff: StaffGrant? = nil) -> Principal {
+        Principal(
+            kind: kind, appID: appID, appNumber: 1, environment: environment, credentialID: "c1", userID: user, sessionID: user.map { _ in "s1" },
+            staff: staff)
+    }
+
+    /// As the app's own server.
+    func master(_ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:]) async throws -> Answer {
+        try await gateway.asking(as: principal(.master)).send(method, path, body, headers: headers)
+    }
+
+    /// As the app on a device, and perhaps somebody who is signed in there.
+    func client(
+        _ method: String, _ path: String, _ body: String? = nil, user: String? = nil, headers: [String: String] = [:]
+    ) async throws -> Answer {
+        try await gateway.asking(as: principal(.client, user: user)).send(method, path, body, headers: headers)
+    }
+
+    /// As a staff member.
+    func staff(
+        _ method: String, _ path: String, _ body: String? = nil, rights: StaffRights = .none, headers: [String: String] = [:]
+    ) async throws -> Answer {
+        let grant = StaffGrant(id: "0193a000-0000-7000-8000-000000000001", userName: "sam", rights: rights)
+        return try await gateway.asking(as: principal(.staff, staff: grant)).send(method, path, body, headers: headers)
+    }
+
+    /// Stores a draft and publishes it.
+    @discardableResult
+    func publish(_ kind: DocumentKind, _ name: String, _ content: String) async throws -> Answer {
+        let path = "/config/\(kind.rawValue)/\(name)"
+        let known = try await master("GET", path)
+        let condition = known.status == 404 ? ["if-none-match": "*"] : ["if-match": "*"]
+        let stored = try await master("PUT", path, content, headers: condition)
+        try #require([200, 201].contains(stored.status), "\(stored)")
+        return try await master("POST", path + "/publish")
+    }
+}
