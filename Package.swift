@@ -111,6 +111,10 @@ let package = Package(
             name: "MartletJobs", dependencies: ["MartletCore", "MartletPostgres", logging, nioCore, serviceLifecycle],
             path: "Sources/Shared/MartletJobs", resources: [.embedInCode("Migrations")], swiftSettings: settings),
 
+        // Conditions, buckets, features and experiments: pure functions of what is known of who asks.
+        .target(
+            name: "MartletFlags", dependencies: ["MartletCore", crypto], path: "Sources/Shared/MartletFlags", swiftSettings: settings),
+
         // Messages and their way to an SMTP server.
         .target(
             name: "MartletMail",
@@ -134,7 +138,7 @@ let package = Package(
                 asyncHTTPClient, nioHTTP1,
             ],
             migrations: true),
-        service("ConfigService"),
+        service("ConfigService", dependencies: ["MartletFlags"]),
         service("AnalyticsService"),
         service("NotificationsService"),
         .target(
@@ -196,6 +200,7 @@ let package = Package(
             dependencies: ["MartletJobs", "MartletPostgres", "MartletTesting", logging, serviceLifecycle], swiftSettings: settings),
         .testTarget(
             name: "MartletMailTests", dependencies: ["MartletCore", "MartletMail", crypto, serviceLifecycle], swiftSettings: settings),
+        .testTarget(name: "MartletFlagsTests", dependencies: ["MartletCore", "MartletFlags"], swiftSettings: settings),
         .testTarget(name: "MartletCoreTests", dependencies: ["MartletAPI", "MartletCore", crypto], swiftSettings: settings),
         .testTarget(
             name: "MartletHTTPTests",
