@@ -25,12 +25,12 @@ let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", pac
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 
 /// A service whose migrations are compiled into it: the program is all there is to deploy.
-func service(_ name: String, dependencies: [Target.Dependency] = [], migrations: Bool = false) -> Target {
+func service(_ name: String, dependencies: [Target.Dependency] = [], migrations: Bool = false, resources: [String] = []) -> Target {
     .target(
         name: name,
         dependencies: ["MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", hummingbird, logging, serviceLifecycle]
             + dependencies,
-        path: "Sources/Services/\(name)", resources: migrations ? [.embedInCode("Migrations")] : [], swiftSettings: settings)
+        path: "Sources/Services/\(name)", resources: ((migrations ? ["Migrations"] : []) + resources).map { .embedInCode($0) }, swiftSettings: settings)
 }
 
 /// A program: reads its configuration, builds the service, runs it.
@@ -112,6 +112,10 @@ let package = Package(
             name: "MartletJobs", dependencies: ["MartletCore", "MartletPostgres", logging, nioCore, serviceLifecycle],
             path: "Sources/Shared/MartletJobs", resources: [.embedInCode("Migrations")], swiftSettings: settings),
 
+        // Conditions, buckets, features and experiments: pure functions of what is known of who asks.
+        .target(
+            name: "MartletFlags", dependencies: ["MartletCore", crypto], path: "Sources/Shared/MartletFlags", swiftSettings: settings),
+
         // Messages and their way to an SMTP server.
         .target(
             name: "MartletMail",
@@ -137,7 +141,8 @@ let package = Package(
             migrations: true),
         service(
             "ConfigService",
-            dependencies: ["CZlib", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore], migrations: true),
+            dependencies: ["CZlib", "MartletFlags", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore],
+            migrations: true, resources: ["Configuration/Catalogue"]),
         service("AnalyticsService"),
         service("NotificationsService"),
         .target(
@@ -199,6 +204,7 @@ let package = Package(
             dependencies: ["MartletJobs", "MartletPostgres", "MartletTesting", logging, serviceLifecycle], swiftSettings: settings),
         .testTarget(
             name: "MartletMailTests", dependencies: ["MartletCore", "MartletMail", crypto, serviceLifecycle], swiftSettings: settings),
+        .testTarget(name: "MartletFlagsTests", dependencies: ["MartletCore", "MartletFlags"], swiftSettings: settings),
         .testTarget(name: "MartletCoreTests", dependencies: ["MartletAPI", "MartletCore", crypto], swiftSettings: settings),
         .testTarget(
             name: "MartletHTTPTests",
@@ -229,7 +235,7 @@ let package = Package(
         .testTarget(
             name: "ConfigServiceTests",
             dependencies: [
-                "ConfigService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", "MartletTesting", httpTypes, hummingbird,
+                "ConfigService", "MartletAPI", "MartletCore", "MartletFlags", "MartletHTTP", "MartletPostgres", "MartletTesting", httpTypes, hummingbird,
                 hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
             swiftSettings: settings),
