@@ -112,6 +112,9 @@ let package = Package(
             name: "MartletJobs", dependencies: ["MartletCore", "MartletPostgres", logging, nioCore, serviceLifecycle],
             path: "Sources/Shared/MartletJobs", resources: [.embedInCode("Migrations")], swiftSettings: settings),
 
+        // What A/B tests have found: tests, intervals, sample sizes. Pure functions of numbers.
+        .target(name: "MartletStatistics", path: "Sources/Shared/MartletStatistics", swiftSettings: settings),
+
         // Messages and their way to an SMTP server.
         .target(
             name: "MartletMail",
@@ -211,6 +214,8 @@ let package = Package(
             name: "MartletFilesTests", dependencies: ["MartletCore", "MartletFiles", crypto, nioCore],
             exclude: ["Support/moto_server.py"],
             swiftSettings: settings),
+        .testTarget(
+            name: "MartletStatisticsTests", dependencies: ["MartletStatistics"], exclude: ["Support/gbstats_cases.py"], swiftSettings: settings),
         .testTarget(
             name: "AuthServiceTests",
             dependencies: [
