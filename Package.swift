@@ -115,6 +115,10 @@ let package = Package(
         // What A/B tests have found: tests, intervals, sample sizes. Pure functions of numbers.
         .target(name: "MartletStatistics", path: "Sources/Shared/MartletStatistics", swiftSettings: settings),
 
+        // Conditions, buckets, features and experiments: pure functions of what is known of who asks.
+        .target(
+            name: "MartletFlags", dependencies: ["MartletCore", crypto], path: "Sources/Shared/MartletFlags", swiftSettings: settings),
+
         // Messages and their way to an SMTP server.
         .target(
             name: "MartletMail",
@@ -140,7 +144,10 @@ let package = Package(
             migrations: true),
         service(
             "ConfigService",
-            dependencies: ["CZlib", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore], migrations: true),
+            dependencies: [
+                "CZlib", "MartletFlags", "MartletStatistics", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
+            ],
+            migrations: true),
         service("AnalyticsService"),
         service("NotificationsService"),
         .target(
@@ -202,6 +209,7 @@ let package = Package(
             dependencies: ["MartletJobs", "MartletPostgres", "MartletTesting", logging, serviceLifecycle], swiftSettings: settings),
         .testTarget(
             name: "MartletMailTests", dependencies: ["MartletCore", "MartletMail", crypto, serviceLifecycle], swiftSettings: settings),
+        .testTarget(name: "MartletFlagsTests", dependencies: ["MartletCore", "MartletFlags"], swiftSettings: settings),
         .testTarget(name: "MartletCoreTests", dependencies: ["MartletAPI", "MartletCore", crypto], swiftSettings: settings),
         .testTarget(
             name: "MartletHTTPTests",
@@ -234,8 +242,8 @@ let package = Package(
         .testTarget(
             name: "ConfigServiceTests",
             dependencies: [
-                "ConfigService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", "MartletTesting", httpTypes, hummingbird,
-                hummingbirdTesting, logging, nioCore, serviceLifecycle,
+                "ConfigService", "MartletAPI", "MartletCore", "MartletFlags", "MartletHTTP", "MartletPostgres", "MartletStatistics", "MartletTesting",
+                httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
             swiftSettings: settings),
         .testTarget(

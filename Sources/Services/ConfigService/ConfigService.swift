@@ -22,6 +22,7 @@ public struct ConfigService: ServiceDefinition {
     let publisher: Publisher
     let exchange: Exchange
     let streams: EventStreams
+    let experiments: Experiments
     private let scheduler: Scheduler
 
     public init(settings: Settings, logger: Logger) throws {
@@ -51,15 +52,19 @@ public struct ConfigService: ServiceDefinition {
         publisher = Publisher(postgres: postgres, kinds: kinds, live: live)
         exchange = Exchange(postgres: postgres, publisher: publisher, kinds: kinds)
         self.streams = EventStreams(live: live, limits: streams)
+        let exposures = ExposureStore(postgres: postgres)
+        experiments = Experiments(exposures: exposures, log: ExposureLog(store: exposures, logger: logger), logger: logger)
         scheduler = Scheduler(schedules: schedules, publisher: publisher, logger: logger)
     }
 
-    static let kinds = Kinds([:])
+    static let kinds = Kinds([
+        .experiment: ExperimentKind(),
+    ])
 
-    public var background: [any Service] { [postgres, live, scheduler] }
+    public var background: [any Service] { [postgres, live, scheduler, experiments.log] }
 
-    /// Nothing: documents are of apps, not of their users.
-    public var userData: any UserDataHolder { NoUserData() }
+    /// Which variations users were given; documents are of apps, not of their users.
+    public var userData: any UserDataHolder { ExperimentUserData(exposures: experiments.exposures) }
 
     public func isReady() async -> Bool { postgres.isReady }
 }

@@ -1,0 +1,21 @@
+/// What is known of whoever asks.
+public struct FlagAttributes: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+    public var values: [String: FlagValue]
+
+    public init(_ values: [String: FlagValue]) { self.values = values }
+
+    public init(dictionaryLiteral elements: (String, FlagValue)...) {
+        values = Dictionary(elements, uniquingKeysWith: { $1 })
+    }
+
+    public subscript(name: String) -> FlagValue? {
+        get { values[name] }
+        set { values[name] = newValue }
+    }
+
+    /// What is hashed to put somebody into a bucket; nil where there is nothing: no attribute, null, false, 0, "".
+    public func hashValue(of name: String) -> FlagValue? {
+        guard let value = values[name], value.isTruthy else { return nil }
+        return value
+    }
+}

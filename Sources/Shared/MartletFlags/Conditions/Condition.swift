@@ -1,0 +1,73 @@
+/// Who is meant: a test of attributes in GrowthBook's Mongo-like language, read once and asked often.
+///
+/// Evaluation cannot fail: what is not there is null, what cannot be compared does not match.
+public struct Condition: Sendable {
+    indirect enum Test: Sendable {
+        case always
+        case never
+        case all([Test])
+        case any([Test])
+        case not(Test)
+        case attribute([String], ValueTest)
+        case percent(PercentTest)
+    }
+
+    let test: Test
+    /// Points in time, in seconds since 1970, at which an answer may change by itself: those that `now` is compared with.
+    public let instants: Set<Double>
+
+    public static let always = Condition(test: .always, instants: [])
+
+    public func matches(_ attributes: FlagAttributes) -> Bool { test.matches(.object(attributes.values)) }
+
+    /// The same of any value, e.g. of `{"value": …}` for what a prerequisite answered.
+    public func matches(_ value: FlagValue) -> Bool { test.matches(value) }
+}
+
+extension Condition.Test {
+    func matches(_ root: FlagValue) -> Bool {
+        switch self {
+        case .always: true
+        case .never: false
+        case .all(let tests): tests.allSatisfy { $0.matches(root) }
+        case .any(let tests): tests.contains { $0.matches(root) }
+        case .not(let test): !test.matches(root)
+        case .attribute(let path, let test): test.matches(Self.value(in: root, at: path))
+        case .percent(let test): test.matches(root)
+        }
+    }
+
+    private static func value(in root: FlagValue, at path: [String]) -> FlagValue {
+        var value = root
+        for name in path {
+            value = value[name]
+            if value == .null { return .null }
+        }
+        return value
+    }
+}
+
+/// A part of everybody, chosen by a hash.
+struct PercentTest: Sendable {
+    enum Share: Sendable {
+        /// GrowthBook's hash, version 2.
+        case range(BucketRange)
+        /// Firebase's, in millionths of a percent: more than `above`, not more than `upTo`; nil: no bound.
+        case firebase(above: Int?, upTo: Int?)
+    }
+
+    let attribute: String
+    let seed: String
+    let share: Share
+
+    func matches(_ root: FlagValue) -> Bool {
+        let value = root[attribute]
+        guard value.isTruthy else { return false }
+        switch share {
+        case .range(let range): return range.contains(FlagHash.version2.bucket(of: value.text, seed: seed))
+        case .firebase(let above, let upTo):
+            let place = FlagHash.microPercent(of: value.text, seed: seed)
+            return place > above ?? -1 && place <= upTo ?? .max
+        }
+    }
+}

@@ -1,0 +1,144 @@
+/// A regular expression that is found in a text in time linear in both: no pattern, however it is made, stops the server.
+///
+/// The part of ECMA-262 §22.2 that needs no looking back: characters, classes, `\d \w \s`, `. ^ $ \b`, groups, `|`, `* + ? {n,m}` and their lazy
+/// forms. Matched by simulating all threads at once (Thompson 1968; Cox, "Regular Expression Matching: the Virtual Machine Approach").
+/// No back references, no looking around.
+public struct TextPattern: Sendable {
+    public static let maximumPatternLength = 512
+    /// Longer texts match nothing.
+    public static let maximumTextLength = 1_024
+    static let maximumSteps = 1_000
+
+    enum Step: Sendable {
+        case character(CharacterTest)
+        case split(Int, Int)
+        case jump(Int)
+        case assert(Assertion)
+        case match
+    }
+
+    enum Assertion: Sendable { case start, end, wordBoundary, noWordBoundary }
+
+    private let steps: [Step]
+
+    /// - Throws: `TextPatternError`
+    public init(_ pattern: String, ignoringCase: Bool = false) throws(TextPatternError) {
+        var parser = try TextPatternParser(pattern)
+        var compiler = TextPatternCompiler(ignoresCase: ignoringCase)
+        try compiler.add(try parser.parse())
+        steps = compiler.steps + [.match]
+    }
+
+    /// Whether it is found anywhere in `text`.
+    public func isFound(in text: String) -> Bool {
+        let characters = Array(text.unicodeScalars.prefix(Self.maximumTextLength + 1))
+        guard characters.count <= Self.maximumTextLength else { return false }
+        var current = Threads(count: steps.count)
+        var next = Threads(count: steps.count)
+        for position in 0...characters.count {
+            if add(0, to: &current, characters, position) { return true }
+            guard position < characters.count else { break }
+            for thread in current.list {
+                guard case .character(let test) = steps[thread], test.matches(characters[position]) else { continue }
+                if add(thread + 1, to: &next, characters, position + 1) { return true }
+            }
+            swap(&current, &next)
+            next.clear()
+        }
+        return false
+    }
+
+    /// Follows what takes no character. True when the match is complete.
+    private func add(_ start: Int, to threads: inout Threads, _ characters: [Unicode.Scalar], _ position: Int) -> Bool {
+        var pending = [start]
+        while let step = pending.popLast() {
+            guard threads.insert(step) else { continue }
+            switch steps[step] {
+            case .match: return true
+            case .jump(let target): pending.append(target)
+            case .split(let first, let second): pending += [second, first]
+            case .assert(let assertion): if assertion.holds(characters, position) { pending.append(step + 1) }
+            case .character: break
+            }
+        }
+        return false
+    }
+}
+
+public struct TextPatternError: Error, Equatable {
+    public let message: String
+}
+
+/// Where the threads are, each place once.
+private struct Threads {
+    private(set) var list: [Int] = []
+    private var isIn: [Bool]
+
+    init(count: Int) { isIn = Array(repeating: false, count: count) }
+
+    mutating func insert(_ step: Int) -> Bool {
+        guard !isIn[step] else { return false }
+        isIn[step] = true
+        list.append(step)
+        return true
+    }
+
+    mutating func clear() {
+        for step in list { isIn[step] = false }
+        list.removeAll(keepingCapacity: true)
+    }
+}
+
+extension TextPattern.Assertion {
+    fileprivate func holds(_ characters: [Unicode.Scalar], _ position: Int) -> Bool {
+        func isWord(_ index: Int) -> Bool { characters.indices.contains(index) && CharacterTest.word.matches(characters[index]) }
+        return switch self {
+        case .start: position == 0
+        case .end: position == characters.count
+        case .wordBoundary: isWord(position - 1) != isWord(position)
+        case .noWordBoundary: isWord(position - 1) == isWord(position)
+        }
+    }
+}
+
+/// A set of characters.
+struct CharacterTest: Sendable {
+    var ranges: [ClosedRange<UInt32>]
+    var isNegated = false
+    var ignoresCase = false
+
+    static let digit = CharacterTest(ranges: [0x30...0x39])
+    static let word = CharacterTest(ranges: [0x30...0x39, 0x41...0x5a, 0x5f...0x5f, 0x61...0x7a])
+    static let space = CharacterTest(ranges: [9...13, 32...32, 0xa0...0xa0, 0x1680...0x1680, 0x2000...0x200a, 0x2028...0x2029, 0x202f...0x202f, 0x205f...0x205f, 0x3000...0x3000, 0xfeff...0xfeff])
+    static let any = CharacterTest(ranges: [10...10, 13...13, 0x2028...0x2029], isNegated: true)
+
+    static func one(_ scalar: Unicode.Scalar) -> CharacterTest { CharacterTest(ranges: [scalar.value...scalar.value]) }
+
+    func matches(_ scalar: Unicode.Scalar) -> Bool {
+        var isIn = contains(scalar.value)
+        if !isIn, ignoresCase {
+            isIn = Self.single(scalar.properties.lowercaseMapping).map(contains) ?? false
+                || Self.single(scalar.properties.uppercaseMapping).map(contains) ?? false
+        }
+        return isIn != isNegated
+    }
+
+    /// The same set, with what is not in it.
+    var complement: [ClosedRange<UInt32>] {
+        var rest: [ClosedRange<UInt32>] = []
+        var start: UInt32 = 0
+        for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if range.lowerBound > start { rest.append(start...range.lowerBound - 1) }
+            start = max(start, range.upperBound + 1)
+        }
+        if start <= 0x10ffff { rest.append(start...0x10ffff) }
+        return rest
+    }
+
+    private func contains(_ value: UInt32) -> Bool { ranges.contains { $0.contains(value) } }
+
+    private static func single(_ mapping: String) -> UInt32? {
+        let scalars = mapping.unicodeScalars
+        return scalars.count == 1 ? scalars.first?.value : nil
+    }
+}

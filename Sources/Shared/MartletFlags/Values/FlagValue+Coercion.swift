@@ -1,0 +1,110 @@
+import Foundation
+
+/// How JavaScript converts and compares (ECMA-262 §7.1, §7.2): GrowthBook's published cases are defined by it.
+extension FlagValue {
+    /// ToBoolean.
+    var isTruthy: Bool {
+        switch self {
+        case .null: false
+        case .bool(let value): value
+        case .number(let number): !(number == 0 || number.isNaN)
+        case .string(let text): !text.isEmpty
+        case .array, .object: true
+        }
+    }
+
+    /// ToString.
+    var text: String {
+        switch self {
+        case .null: "null"
+        case .bool(let value): value ? "true" : "false"
+        case .number(let number): Self.text(of: number)
+        case .string(let text): text
+        case .array(let elements): elements.map { $0 == .null ? "" : $0.text }.joined(separator: ",")
+        case .object: "[object Object]"
+        }
+    }
+
+    /// ToNumber.
+    var number: Double {
+        switch self {
+        case .null: 0
+        case .bool(let value): value ? 1 : 0
+        case .number(let number): number
+        case .string(let text): Self.number(in: text)
+        case .array: Self.number(in: text)
+        case .object: .nan
+        }
+    }
+
+    /// What `typeof` and `Array.isArray` say, as `$type` names it.
+    var typeName: String {
+        switch self {
+        case .null: "null"
+        case .bool: "boolean"
+        case .number: "number"
+        case .string: "string"
+        case .array: "array"
+        case .object: "object"
+        }
+    }
+
+    /// `===`. Arrays and objects are never the same: JavaScript compares which, not what.
+    func isStrictlyEqual(to other: FlagValue) -> Bool {
+        switch (self, other) {
+        case (.array, _), (.object, _): false
+        default: self == other
+        }
+    }
+
+    /// `<`, `<=`, `>`, `>=`: two strings by UTF-16 code units, all else as numbers; NaN is in no order.
+    func isOrdered(_ comparison: Comparison, _ other: FlagValue) -> Bool {
+        if case .string(let left) = primitive, case .string(let right) = other.primitive {
+            return comparison.holds(left.utf16, right.utf16)
+        }
+        return comparison.holds(number, other.number)
+    }
+
+    private var primitive: FlagValue {
+        switch self {
+        case .array, .object: .string(text)
+        default: self
+        }
+    }
+
+    private static func text(of number: Double) -> String {
+        if number == number.rounded(), abs(number) < 1e15 { return String(Int64(number)) }
+        return number.isNaN ? "NaN" : String(number)
+    }
+
+    private static func number(in text: String) -> Double {
+        let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        if trimmed.isEmpty { return 0 }
+        // Swift reads more than JavaScript does: "nan", "inf", hexadecimal fractions.
+        guard trimmed.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }) else { return .nan }
+        return Double(trimmed) ?? .nan
+    }
+}
+
+/// An order that a condition asks for.
+enum Comparison: Sendable {
+    case less, lessOrEqual, greater, greaterOrEqual
+
+    func holds(_ left: Double, _ right: Double) -> Bool {
+        switch self {
+        case .less: left < right
+        case .lessOrEqual: left <= right
+        case .greater: left > right
+        case .greaterOrEqual: left >= right
+        }
+    }
+
+    func holds<Units: Sequence<UInt16>>(_ left: Units, _ right: Units) -> Bool {
+        switch self {
+        case .less: left.lexicographicallyPrecedes(right)
+        case .lessOrEqual: !right.lexicographicallyPrecedes(left)
+        case .greater: right.lexicographicallyPrecedes(left)
+        case .greaterOrEqual: !left.lexicographicallyPrecedes(right)
+        }
+    }
+}
