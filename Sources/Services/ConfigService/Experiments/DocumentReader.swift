@@ -1,4 +1,5 @@
 import Foundation
+import MartletAPI
 import MartletCore
 
 /// Takes values out of a document and writes down what is wrong with them.

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import MartletAPI
 import MartletPostgres
 
 /// Which units were given which variations, and when first.
@@ -25,9 +26,10 @@ struct ExposureStore: Sendable {
         try await postgres.execute(
             """
             INSERT INTO config.exposures (app_id, environment, experiment, bucket_version, unit, variation, first_seen)
-            SELECT * FROM unnest(
-                \(all.map(\.space.appID)), \(all.map(\.space.environment.rawValue)), \(all.map(\.experiment)), \(all.map { Int64($0.bucketVersion) }),
-                \(all.map(\.unit)), \(all.map(\.variation)), \(exposures.map(\.date)))
+            SELECT app_id, environment, experiment, bucket_version, unit, variation, to_timestamp(seen / 1000.0) FROM unnest(
+                \(all.map(\.space.appID)), \(all.map(\.space.environment.rawValue)), \(all.map(\.experiment)), \(all.map(\.bucketVersion)),
+                \(all.map(\.unit)), \(all.map(\.variation)), \(exposures.map { Int($0.date.timeIntervalSince1970 * 1_000) })
+            ) AS exposed (app_id, environment, experiment, bucket_version, unit, variation, seen)
             ON CONFLICT DO NOTHING
             """)
     }
@@ -53,7 +55,7 @@ struct ExposureStore: Sendable {
             SELECT CASE WHEN variations = 1 THEN variation END, count(*) FROM (
                 SELECT min(variation) AS variation, count(*) AS variations FROM config.exposures
                 WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND experiment = \(experiment)
-                    AND bucket_version = \(Int64(bucketVersion))
+                    AND bucket_version = \(bucketVersion)
                 GROUP BY unit) AS units
             GROUP BY 1
             """)

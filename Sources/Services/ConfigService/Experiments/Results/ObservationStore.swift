@@ -1,4 +1,5 @@
 import Foundation
+import MartletAPI
 import MartletCore
 import MartletPostgres
 
@@ -25,7 +26,7 @@ struct ObservationStore: Sendable {
         try await postgres.execute(
             """
             INSERT INTO config.observations (app_id, environment, experiment, bucket_version, metric, day, as_of, content, author)
-            VALUES (\(space.appID), \(space.environment.rawValue), \(experiment), \(Int64(bucketVersion)), \(metric),
+            VALUES (\(space.appID), \(space.environment.rawValue), \(experiment), \(bucketVersion), \(metric),
                 (\(date)::timestamptz AT TIME ZONE 'UTC')::date, \(date), \(content), \(author.text))
             ON CONFLICT (app_id, environment, experiment, bucket_version, metric, day)
             DO UPDATE SET as_of = excluded.as_of, content = excluded.content, author = excluded.author
@@ -39,7 +40,7 @@ struct ObservationStore: Sendable {
             SELECT metric, day::text, as_of, content FROM (
                 SELECT *, row_number() OVER (PARTITION BY metric ORDER BY day DESC) AS place FROM config.observations
                 WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND experiment = \(experiment)
-                    AND bucket_version = \(Int64(bucketVersion))) AS observed
+                    AND bucket_version = \(bucketVersion)) AS observed
             WHERE place <= \(Self.maximumDays) ORDER BY metric, day
             """)
         return try rows.map { Row(metric: try $0.decode(0), day: try $0.decode(1), asOf: try $0.decode(2), content: try $0.decode(3)) }
