@@ -22,6 +22,7 @@ public struct ConfigService: ServiceDefinition {
     let publisher: Publisher
     let exchange: Exchange
     let streams: EventStreams
+    let liveVersions: LiveVersionsFeed
     private let scheduler: Scheduler
 
     public init(settings: Settings, logger: Logger) throws {
@@ -51,12 +52,13 @@ public struct ConfigService: ServiceDefinition {
         publisher = Publisher(postgres: postgres, kinds: kinds, live: live)
         exchange = Exchange(postgres: postgres, publisher: publisher, kinds: kinds)
         self.streams = EventStreams(live: live, limits: streams)
+        liveVersions = LiveVersionsFeed(postgres: postgres, logger: logger)
         scheduler = Scheduler(schedules: schedules, publisher: publisher, logger: logger)
     }
 
-    static let kinds = Kinds([:])
+    static let kinds = Kinds([.configuration: ConfigurationKind()])
 
-    public var background: [any Service] { [postgres, live, scheduler] }
+    public var background: [any Service] { [postgres, live, scheduler, liveVersions] }
 
     /// Nothing: documents are of apps, not of their users.
     public var userData: any UserDataHolder { NoUserData() }

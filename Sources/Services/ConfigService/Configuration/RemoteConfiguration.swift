@@ -6,7 +6,7 @@ import MartletHTTP
 /// Answers clients from what is live.
 ///
 /// `{"config":{"version","date"},"appVersion","theme","version","number","live":true,"hash","themes":[…],"languagesList":[…],"mainSettings":{…},
-/// "colors":[…],"controllers":[…],"experiments":[…]}` with an entity tag of all of it. `version` is the document's own, or its number; `hash` is
+/// "colors":[…],"controllers":[…],"experiments":{}}` with an entity tag of all of it. `version` is the document's own, or its number; `hash` is
 /// of the four parts in front of the experiments; `themes` are those that this app version may choose from.
 struct RemoteConfiguration: Sendable {
     let live: LiveDocuments
@@ -19,7 +19,7 @@ struct RemoteConfiguration: Sendable {
             throw HTTPProblem(.documentNotFound, "There is no configuration for this app version\(asked.theme == nil ? "" : " and theme").")
         }
         let variant = CompiledConfiguration.Variant(
-            overrides: compiled.matches(asked.attributes), themes: index.themes(for: asked.appVersion), experiments: "[]")
+            overrides: compiled.matches(asked.attributes), themes: index.themes(for: asked.appVersion), experiments: "{}")
         let answer = try compiled.answer(variant, of: entry.document, named: entry.name)
         return try .stored(
             answer.bytes, gzip: answer.gzip, tag: EntityTag(text: answer.sha256), type: "application/json; charset=utf-8", to: request,
