@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Hummingbird
 import MartletAPI
@@ -16,8 +17,8 @@ struct ConfigurationRequest: Sendable {
     let appVersion: VersionNumber
     /// Nil: whichever is usual.
     let theme: String?
-    /// For conditions: `appVersion`, `theme`, the `descriptions`, `userId`, `deviceId`, `id` (of the user, or else of the device), `isSignedIn`, and
-    /// whatever else the client says.
+    /// For conditions: `appVersion`, `theme`, the `descriptions`, `userId`, `deviceId`, `id` (of the user, or else of the device), `isSignedIn`, `now`,
+    /// and whatever else the client says.
     let attributes: FlagAttributes
     let unit: ExperimentUnit
 
@@ -43,6 +44,7 @@ struct ConfigurationRequest: Sendable {
         attributes["isSignedIn"] = .bool(principal.userID != nil)
         attributes["appVersion"] = .string(version.text)
         attributes["theme"] = theme.map { .string($0) }
+        attributes["now"] = .number(Date().timeIntervalSince1970)
         for (name, text) in described {
             guard (1...200).contains(text.utf8.count) else { throw HTTPProblem(.invalidParameter, "This must have 1 to 200 bytes.", field: name) }
             attributes[name] = .string(text)
