@@ -38,6 +38,7 @@ struct ConfigurationRequest: Sendable {
         // What is known for sure takes the place of what is only said.
         let deviceID = try request.deviceID
         unit = ExperimentUnit(userID: principal.userID, deviceID: deviceID)
+        attributes["user"] = principal.userID.map { .object(["id": .string($0)]) }
         attributes["userId"] = principal.userID.map { .string($0) }
         attributes["deviceId"] = deviceID.map { .string($0) }
         attributes["id"] = (principal.userID ?? deviceID).map { .string($0) }
