@@ -25,12 +25,12 @@ let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", pac
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 
 /// A service whose migrations are compiled into it: the program is all there is to deploy.
-func service(_ name: String, dependencies: [Target.Dependency] = [], migrations: Bool = false) -> Target {
+func service(_ name: String, dependencies: [Target.Dependency] = [], migrations: Bool = false, resources: [String] = []) -> Target {
     .target(
         name: name,
         dependencies: ["MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", hummingbird, logging, serviceLifecycle]
             + dependencies,
-        path: "Sources/Services/\(name)", resources: migrations ? [.embedInCode("Migrations")] : [], swiftSettings: settings)
+        path: "Sources/Services/\(name)", resources: ((migrations ? ["Migrations"] : []) + resources).map { .embedInCode($0) }, swiftSettings: settings)
 }
 
 /// A program: reads its configuration, builds the service, runs it.
@@ -147,7 +147,13 @@ let package = Package(
             dependencies: [
                 "CZlib", "MartletFlags", "MartletStatistics", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
             ],
+            migrations: true, resources: ["Configuration/Catalogue"]),
+=======
+            dependencies: [
+                "CZlib", "MartletFlags", "MartletStatistics", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
+            ],
             migrations: true),
+>>>>>>> dd2618cbea4e9daf56dc872309782b57d458883b
         service("AnalyticsService"),
         service("NotificationsService"),
         .target(

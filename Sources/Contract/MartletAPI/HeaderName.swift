@@ -18,6 +18,13 @@ public enum HeaderName {
     public static let next = "x-martlet-next"
     /// Opens the receipt of an account's deletion. Without `x-martlet-` in front, so that gateways let it pass.
     public static let receiptToken = "receipt-token"
+    /// With every list of objects: the configuration that was published last, `"<version>";date="<RFC 3339>"` (RFC 9651 §3.3). Without
+    /// `x-martlet-` in front, so that gateways let it pass.
+    public static let configVersion = "config-version"
+    /// The same of translations.
+    public static let translationVersion = "translation-version"
+    /// Names the device that asks for a configuration or flags: what experiments count as one where nobody is signed in.
+    public static let deviceID = "x-device-id"
     /// Names one request in logs and errors. The gateway keeps a client's own when it is well-formed.
     public static let requestID = "x-request-id"
 }

@@ -4,21 +4,21 @@ public import MartletHTTP
 extension StorageService {
     // The router knows one name for one place in a path, so what is `id` in one route is `skip` in another.
     public func addRoutes(to router: Router<ServiceContext>) {
-        router.on(.get, "storage/:collection", ListObjects(objects: objects, rights: rights))
-        router.on(.get, "storage/:collection/:id/:limit", ListObjects(objects: objects, rights: rights))
+        router.on(.get, "storage/:collection", ListObjects(objects: objects, rights: rights, envelope: envelope))
+        router.on(.get, "storage/:collection/:id/:limit", ListObjects(objects: objects, rights: rights, envelope: envelope))
         router.on(.post, "storage/:collection", CreateObject(idempotency: idempotency, rights: rights, before: before))
         router.on(.get, "storage/:collection/:id", ReadObject(objects: objects, rights: rights))
         router.on(.put, "storage/:collection/:id", ReplaceObject(idempotency: idempotency, rights: rights, before: before))
         router.on(.patch, "storage/:collection/:id", ChangeObject(idempotency: idempotency, rights: rights, before: before))
         router.on(.delete, "storage/:collection/:id", DeleteObject(objects: objects, rights: rights, before: before))
         router.on(.post, "storage/batch", RunBatch(batch: batch, idempotency: idempotency, rights: rights))
-        router.on(.post, "storage/all/:collection", CreateObjects(idempotency: idempotency, rights: rights, before: before))
-        router.on(.post, "storage/query/:collection", QueryObjects(objects: objects, rights: rights))
-        router.on(.post, "storage/query/:collection/:id/:limit", QueryObjects(objects: objects, rights: rights))
+        router.on(.post, "storage/all/:collection", CreateObjects(idempotency: idempotency, rights: rights, before: before, envelope: envelope))
+        router.on(.post, "storage/query/:collection", QueryObjects(objects: objects, rights: rights, envelope: envelope))
+        router.on(.post, "storage/query/:collection/:id/:limit", QueryObjects(objects: objects, rights: rights, envelope: envelope))
         router.on(.post, "storage/remove/:collection/:id", RemoveObject(idempotency: idempotency, rights: rights, before: before))
 
-        router.on(.post, "storage/aggregate/:collection", AggregateObjects(objects: objects, rights: rights))
-        router.on(.post, "storage/distinct/:collection", DistinctValues(objects: objects, rights: rights))
+        router.on(.post, "storage/aggregate/:collection", AggregateObjects(objects: objects, rights: rights, envelope: envelope))
+        router.on(.post, "storage/distinct/:collection", DistinctValues(objects: objects, rights: rights, envelope: envelope))
         router.on(.get, "collections/:collection/advice", ListAdvice(objects: objects, indexes: indexes))
 
         router.on(.get, "collections", ListCollections(collections: collections))

@@ -1,3 +1,4 @@
+import Foundation
 public import Logging
 import MartletCore
 public import MartletHTTP
@@ -9,7 +10,8 @@ public import ServiceLifecycle
 ///
 /// Settings: `database.url` (secret; role `martlet_storage`), `database.connections` (4), `changes.retention.days` (7),
 /// `files.…` (`FileSettings`), `jobs.concurrency` (2), `jobs.retention.hours` (168), `import.limit.bytes` (1 GiB),
-/// `live.subscribers` (10000) and `live.subscribers.app` (5000) on one copy, `hooks.private.allowed` (false).
+/// `live.subscribers` (10000) and `live.subscribers.app` (5000) on one copy, `hooks.private.allowed` (false), `services.config`
+/// (http://127.0.0.1:8203: what lists say of live versions comes from there).
 public struct StorageService: ServiceDefinition {
     public static let name = "storage"
     public static let defaultPort = 8202
@@ -33,6 +35,10 @@ public struct StorageService: ServiceDefinition {
     let transfers: TransferStores
     let worker: JobWorker
     let maximumImportSizeInBytes: Int
+
+    /// Nil: nobody says what is live.
+    let configFeed: ConfigFeed?
+    let versions: KnownVersions
 
     // Files
     let fileSettings: FileSettings
@@ -74,8 +80,13 @@ public struct StorageService: ServiceDefinition {
             transfers: PostgresClient(configuration: ofTransfers, logger: logger),
             builder: PostgresClient(configuration: ofBuilds, logger: logger), jobs: jobs,
             maximumImportSizeInBytes: try settings.integer("import.limit.bytes", default: 1 << 30, in: 1...(1 << 40)), limits: limits,
-            hooks: try HookSettings(settings))
+            hooks: try HookSettings(settings),
+            configFeed: ConfigFeed(
+                url: try settings.url("services.config", default: Self.defaultConfigURL),
+                internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger))
     }
+
+    static let defaultConfigURL = URL(string: "http://127.0.0.1:8203")!
 
     /// - Parameters:
     ///   - transfers: what imports, exports and copies run on; nil: the same as everything.
@@ -85,13 +96,15 @@ public struct StorageService: ServiceDefinition {
         logger: Logger = Logger(label: "storage") { _ in SwiftLogNoOpLogHandler() }, retentionInDays: Int = 7,
         transfers: PostgresClient? = nil, builder: PostgresClient? = nil, jobs: JobWorker.Configuration = JobWorker.Configuration(),
         maximumImportSizeInBytes: Int = 1 << 30, limits: Live.Limits = Live.Limits(),
-        hooks hookSettings: HookSettings = HookSettings(secret: .random())
+        hooks hookSettings: HookSettings = HookSettings(secret: .random()), configFeed: ConfigFeed? = nil
     ) {
         let signal = ChangeSignal(postgres: postgres)
         self.signal = signal
         let spaces = Spaces(postgres: postgres)
         self.spaces = spaces
         self.postgres = postgres
+        self.configFeed = configFeed
+        self.versions = configFeed?.versions ?? KnownVersions()
         self.housekeeping = Housekeeping(
             postgres: postgres, logger: logger, retentionInDays: retentionInDays, fileHistoryInDays: fileSettings.historyInDays)
         self.collections = CollectionStore(postgres: postgres, spaces: spaces)
@@ -140,6 +153,7 @@ public struct StorageService: ServiceDefinition {
     public var background: [any Service] {
         var services: [any Service] = [postgres]
         services += [transferClient, builder].compactMap(\.self)
+        if let configFeed { services.append(configFeed) }
         return services + [
             RightsWatch(rights: rights, postgres: postgres), ChangeWatch(signal: signal, postgres: postgres), housekeeping, orphans, worker,
             hookDelivery,
@@ -149,4 +163,6 @@ public struct StorageService: ServiceDefinition {
     public var userData: any UserDataHolder { StoredUserData(postgres: postgres, spaces: spaces, rights: rights, signal: signal) }
 
     public func isReady() async -> Bool { postgres.isReady }
+
+    var envelope: Envelope { Envelope(versions: versions) }
 }

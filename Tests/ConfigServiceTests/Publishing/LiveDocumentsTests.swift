@@ -2,6 +2,7 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 import MartletTesting
+import ServiceLifecycle
 import Testing
 
 @testable import ConfigService

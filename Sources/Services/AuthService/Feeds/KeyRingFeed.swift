@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import MartletAPI
+import MartletHTTP
 import MartletPostgres
 public import ServiceLifecycle
 import Synchronization

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import MartletAPI
+import MartletHTTP
 import MartletPostgres
 import ServiceLifecycle
 import Synchronization

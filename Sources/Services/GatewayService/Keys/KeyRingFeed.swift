@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import MartletAPI
+import MartletCore
 
 /// Follows `auth`'s feed of key rings and reports back which credentials were used.
 struct KeyRingFeed: Sendable {
@@ -10,7 +11,7 @@ struct KeyRingFeed: Sendable {
 
     /// Hands every new key ring to `publish`, until cancelled.
     func follow(_ publish: @Sendable (KeyRing) async -> Void) async {
-        await AuthClient.follow { version in
+        await Feed.follow { version in
             guard let data = try await auth.news(of: "keyring", after: version) else { return version }
             let ring = try KeyRingFile.decode(data)
             await publish(ring)

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import MartletAPI
+import MartletCore
 
 /// Follows `auth`'s feed of sessions that have ended, and keeps them on disk.
 struct RevocationFeed: Sendable {
@@ -25,7 +26,7 @@ struct RevocationFeed: Sendable {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.save(unsaved) }
             var revoked = known
-            await AuthClient.follow { version in
+            await Feed.follow { version in
                 guard let data = try await auth.news(of: "revocations", after: version) else { return version }
                 let news = try JSONDecoder().decode(Revocations.self, from: data)
                 revoked.add(news.sessions, cutOff: news.cutOff ?? 0, at: Int64(Date().timeIntervalSince1970))

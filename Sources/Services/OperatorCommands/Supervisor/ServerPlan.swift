@@ -41,6 +41,7 @@ struct ServerPlan: Sendable {
             environment["MARTLET_DATABASE_URL"] = try databaseURL(name)
             if name == "storage" {
                 environment["MARTLET_FILES_DIRECTORY"] = state.appending(path: "files").path
+                environment["MARTLET_SERVICES_CONFIG"] = Self.serviceNames.firstIndex(of: "config").map { "http://127.0.0.1:\(ports[2 * $0])" }
                 // `MARTLET_FILES_…` and `MARTLET_HOOKS_…` are for storage, as they came.
                 for (key, value) in inherited where key.hasPrefix("MARTLET_FILES_") || key.hasPrefix("MARTLET_HOOKS_") {
                     environment[key] = value

@@ -8,11 +8,12 @@ import MartletHTTP
 struct AggregateObjects: Endpoint {
     let objects: ObjectStore
     let rights: RightsStore
+    let envelope: Envelope
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let scope = try await context.scope(rights)
         let value = try await request.json(upTo: QueryObjects.maximumFilterSizeInBytes)
-        return Envelope.response(try await objects.summarize(try AggregateQuery(value, in: scope), in: scope))
+        return envelope.response(try await objects.summarize(try AggregateQuery(value, in: scope), in: scope), of: scope.space)
     }
 }

@@ -8,6 +8,7 @@ struct CreateObjects: Endpoint {
     let idempotency: Idempotency
     let rights: RightsStore
     let before: BeforeHooks
+    let envelope: Envelope
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
@@ -16,7 +17,7 @@ struct CreateObjects: Endpoint {
         let documents = try Documents(body)
         try await before.refuseBulk(in: scope)
         return try await idempotency.perform(request, body, in: scope) { objects in
-            Envelope.response(try await objects.createAll(documents, in: scope), status: .created)
+            envelope.response(try await objects.createAll(documents, in: scope), of: scope.space, status: .created)
         }
     }
 }

@@ -1,3 +1,4 @@
+import HTTPTypes
 import Hummingbird
 import MartletHTTP
 import MartletPostgres
@@ -5,20 +6,22 @@ import NIOCore
 
 /// The answer of every list read (A2): `{"config":…,"translation":…,"count":n,"data":[…]}`.
 ///
-/// `config` and `translation` name the live versions; null until the config service publishes some.
-enum Envelope {
-    private static let head: StaticString =
-        #"{"config":{"version":null,"date":null},"translation":{"version":null,"date":null},"count":"#
+/// `config` and `translation` name the versions that were published last, by what this process knows; null where nothing is live.
+struct Envelope: Sendable {
+    let versions: KnownVersions
 
-    static func response(_ page: ObjectStore.Page, status: HTTPResponse.Status = .ok) -> Response {
-        guard let row = page.rows?.first else { return .json(body(page, objects: nil), status: status) }
-        return .json(row.withBytes(1) { body(page, objects: $0) }, status: status)
+    func response(_ page: ObjectStore.Page, of space: AppSpace, status: HTTPResponse.Status = .ok) -> Response {
+        let notice = versions[space]
+        let body = page.rows?.first.map { row in row.withBytes(1) { text(page, notice, objects: $0) } } ?? text(page, notice, objects: nil)
+        var response = Response.json(body, status: status)
+        for field in notice.headers { response.headers[field.name] = field.value }
+        return response
     }
 
-    private static func body(_ page: ObjectStore.Page, objects: UnsafeRawBufferPointer?) -> ByteBuffer {
+    private func text(_ page: ObjectStore.Page, _ notice: VersionNotice, objects: UnsafeRawBufferPointer?) -> ByteBuffer {
         var body = ByteBuffer()
-        body.reserveCapacity(head.utf8CodeUnitCount + 32 + (objects?.count ?? 0))
-        body.writeStaticString(head)
+        body.reserveCapacity(notice.head.utf8.count + 32 + (objects?.count ?? 0))
+        body.writeString(notice.head)
         body.writeString(String(page.count))
         if let cursor = page.cursor {
             body.writeStaticString(#","cursor":"#)

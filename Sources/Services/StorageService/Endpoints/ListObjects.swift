@@ -7,6 +7,7 @@ import MartletHTTP
 struct ListObjects: Endpoint {
     let objects: ObjectStore
     let rights: RightsStore
+    let envelope: Envelope
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let scope = try await context.scope(rights)
@@ -14,6 +15,6 @@ struct ListObjects: Endpoint {
         if let skip = context.parameters.get("id"), let limit = context.parameters.get("limit") {
             try query.setPage(skip: skip, limit: limit)
         }
-        return Envelope.response(try await objects.list(query, in: scope))
+        return envelope.response(try await objects.list(query, in: scope), of: scope.space)
     }
 }

@@ -9,6 +9,7 @@ struct QueryObjects: Endpoint {
 
     let objects: ObjectStore
     let rights: RightsStore
+    let envelope: Envelope
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let scope = try await context.scope(rights)
@@ -18,6 +19,6 @@ struct QueryObjects: Endpoint {
         }
         let filter = try await request.json(upTo: Self.maximumFilterSizeInBytes)
         try query.add(filter, in: scope)
-        return Envelope.response(try await objects.list(query, in: scope))
+        return envelope.response(try await objects.list(query, in: scope), of: scope.space)
     }
 }

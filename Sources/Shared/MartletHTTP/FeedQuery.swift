@@ -1,16 +1,15 @@
-import Hummingbird
+public import Hummingbird
 import MartletAPI
 import MartletCore
-import MartletHTTP
 
 /// `?after=<number>&wait=<seconds, 0…30>`: what a process of ours has of a feed, and how long it waits for more.
-struct FeedQuery {
-    let after: Int64
-    let wait: Duration
+public struct FeedQuery {
+    public let after: Int64
+    public let wait: Duration
 
     /// - Parameter after: what whoever says nothing has.
     /// - Throws: `forbidden` for all but our own processes; `invalid-parameter`.
-    init(_ request: Request, _ context: ServiceContext, default after: Int64) throws {
+    public init(_ request: Request, _ context: ServiceContext, default after: Int64) throws {
         guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
         let parameters = request.uri.queryParameters
         guard let after = parameters["after"].map({ Int64($0) }) ?? after else { throw HTTPProblem(.invalidParameter, field: "after") }

@@ -2,7 +2,7 @@ import ServiceLifecycle
 import Synchronization
 
 /// Those who wait for a change, until it comes, their time is up, or the process shuts down.
-final class Waiters: Sendable {
+public final class Waiters: Sendable {
     private struct State {
         var next = 0
         var waiting: [Int: AsyncStream<Void>.Continuation] = [:]
@@ -10,13 +10,15 @@ final class Waiters: Sendable {
 
     private let state = Mutex(State())
 
+    public init() {}
+
     /// Something may have changed: everybody looks.
-    func wake() {
+    public func wake() {
         for waiter in state.withLock({ Array($0.waiting.values) }) { waiter.yield() }
     }
 
     /// What `look` returns as soon as it returns something; nil when the time is up.
-    func wait<Value: Sendable>(_ limit: Duration, for look: @escaping @Sendable () -> Value?) async -> Value? {
+    public func wait<Value: Sendable>(_ limit: Duration, for look: @escaping @Sendable () -> Value?) async -> Value? {
         if let value = look() { return value }
         let (changes, number) = enter()
         defer { leave(number) }

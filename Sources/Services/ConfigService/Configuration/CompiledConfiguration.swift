@@ -1,0 +1,67 @@
+import Crypto
+import Foundation
+import MartletCore
+import MartletFlags
+import NIOCore
+import Synchronization
+
+/// What clients are answered from: the conditions, read once, and the answers that were asked for so far.
+final class CompiledConfiguration: Sendable {
+    static let maximumAnswers = 64
+
+    struct Override: Sendable {
+        let condition: Condition
+        let patch: JSONValue
+    }
+
+    /// What makes one answer differ from another.
+    struct Variant: Sendable, Hashable {
+        /// Of those that hold, in their order.
+        var overrides: [Int]
+        var themes: [String]
+        /// A JSON object: experiment → variation.
+        var experiments: String
+    }
+
+    /// The document's own version, if it has one.
+    let version: String?
+    private let overrides: [Override]
+    private let answers = Mutex<[Variant: StoredContent]>([:])
+
+    init(version: String?, overrides: [Override]) {
+        self.version = version
+        self.overrides = overrides
+    }
+
+    /// Which overrides hold for whoever asks.
+    func matches(_ attributes: FlagAttributes) -> [Int] {
+        overrides.isEmpty ? [] : overrides.indices.filter { overrides[$0].condition.matches(attributes) }
+    }
+
+    func answer(_ variant: Variant, of live: LiveDocument, named name: ConfigurationName) throws -> StoredContent {
+        if let known = answers.withLock({ $0[variant] }) { return known }
+        let made = StoredContent(Array(try text(variant, of: live, named: name).utf8))
+        answers.withLock { answers in
+            if answers.count >= Self.maximumAnswers { answers = [:] }
+            answers[variant] = made
+        }
+        return made
+    }
+
+    private func text(_ variant: Variant, of live: LiveDocument, named name: ConfigurationName) throws -> String {
+        var document = try JSONValue(parsing: live.content.readableBytesView)
+        for index in variant.overrides { document = ConfigurationPatch.apply(overrides[index].patch, to: document) }
+        let shown = ["languagesList", "mainSettings", "colors", "controllers"].map { part in
+            JSONValue.quote(part) + ":" + (document[part] ?? (part == "mainSettings" ? .object([]) : .array([]))).text
+        }.joined(separator: ",")
+        let (version, date) = (JSONValue.quote(version ?? "\(live.version)"), JSONValue.quote(Self.text(live.published)))
+        let head = [
+            #""config":{"version":\#(version),"date":\#(date)}"#, #""appVersion":\#(JSONValue.quote(name.appVersion))"#,
+            #""theme":\#(name.theme.map { JSONValue.quote($0) } ?? "null")"#, #""version":\#(version)"#, #""number":\#(live.version)"#, #""live":true"#,
+            #""hash":"\#(SHA256.hash(data: Data(shown.utf8)).map { String(format: "%02x", $0) }.joined())""#, #""themes":[\#(variant.themes.map { JSONValue.quote($0) }.joined(separator: ","))]"#,
+        ].joined(separator: ",")
+        return "{\(head),\(shown),\"experiments\":\(variant.experiments)}"
+    }
+
+    private static func text(_ date: Date) -> String { date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)) }
+}

@@ -1,0 +1,50 @@
+import MartletCore
+
+/// The configurations that are live in a space, by app version and theme.
+struct ConfigurationIndex: Sendable {
+    struct Entry: Sendable {
+        let name: ConfigurationName
+        let document: LiveDocument
+        fileprivate let sortKey: String
+    }
+
+    /// Per theme, in the order of app versions.
+    private var byTheme: [String?: [Entry]] = [:]
+
+    init(_ documents: [LiveDocument]) {
+        for document in documents {
+            guard let name = ConfigurationName(document.key.name), let version = VersionNumber(name.appVersion) else { continue }
+            byTheme[name.theme, default: []].append(Entry(name: name, document: document, sortKey: version.sortKey))
+        }
+        byTheme = byTheme.mapValues { $0.sorted { Array($0.sortKey.utf8).lexicographicallyPrecedes(Array($1.sortKey.utf8)) } }
+    }
+
+    /// The configuration of the newest app version that is not above `version`.
+    ///
+    /// - Parameter theme: nil: the one without a theme; where an app version has none, its theme Light, or else the first by name.
+    func entry(for version: VersionNumber, theme: String?) -> Entry? {
+        if let theme { return newest(of: theme, upTo: version) }
+        // The newest app version first, then the theme.
+        let candidates = byTheme.keys.compactMap { newest(of: $0, upTo: version) }
+        return candidates.max { left, right in
+            left.sortKey == right.sortKey ? Self.rank(left) > Self.rank(right) : left.sortKey.utf8.lexicographicallyPrecedes(right.sortKey.utf8)
+        }
+    }
+
+    /// The themes that an app of this version may choose from, by name.
+    func themes(for version: VersionNumber) -> [String] {
+        byTheme.keys.compactMap { $0 }.filter { newest(of: $0, upTo: version) != nil }.sorted()
+    }
+
+    private static func rank(_ entry: Entry) -> (Int, String) {
+        switch entry.name.theme {
+        case nil: (0, "")
+        case "Light": (1, "")
+        case let theme?: (2, theme)
+        }
+    }
+
+    private func newest(of theme: String?, upTo version: VersionNumber) -> Entry? {
+        byTheme[theme]?.last { !version.sortKey.utf8.lexicographicallyPrecedes($0.sortKey.utf8) }
+    }
+}

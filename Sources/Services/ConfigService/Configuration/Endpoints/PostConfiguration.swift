@@ -1,0 +1,61 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `POST /remote`: asks for a configuration with what a client knows of itself, or, as the thesis' dashboard did, stores one.
+///
+/// Asking takes `appVersion`, and perhaps `theme`, `language`, `platform`, `osVersion`, `country`, `build` and `attributes`, an object for
+/// conditions; it answers as `ReadConfiguration`, 304 for `If-None-Match` included. With a `configuration` it is `UploadConfiguration`.
+struct PostConfiguration: Endpoint {
+    let remote: RemoteConfiguration
+    let upload: UploadConfiguration
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        let fields = try await BodyFields(
+            request, Set(ConfigurationRequest.descriptions + ["appVersion", "theme", "attributes", "configuration", "live", "note"]),
+            upTo: ConfigurationKind().maximumSizeInBytes + (64 << 10))
+        if fields["configuration"] != nil { return try await upload.store(fields, context) }
+        for name in ["live", "note"] where fields[name] != nil { throw HTTPProblem(.invalidBody, "This goes with a configuration.", field: name) }
+        var described: [String: String] = [:]
+        for name in ConfigurationRequest.descriptions { described[name] = try fields.string(name) }
+        let asked = try ConfigurationRequest(
+            appVersion: try fields.requiredString("appVersion"), theme: try fields.string("theme"), described: described,
+            attributes: fields["attributes"], request, context)
+        return try await remote.response(to: asked, request)
+    }
+}
+
+/// Stores a configuration and publishes it in one call: `{"appVersion","theme","configuration":{…},"live":true,"note":""}`; master key.
+///
+/// `live` false only keeps it as the draft. 201 with `{"name","live","version":…}`; nothing is written when it has errors and is to be live.
+struct UploadConfiguration: Sendable {
+    let documents: DocumentStore
+    let publisher: Publisher
+    let live: LiveDocuments
+
+    func store(_ fields: BodyFields, _ context: ServiceContext) async throws -> Response {
+        let author = try context.author(may: .update, DocumentKind.configuration.area)
+        let space = try context.space
+        let kind = ConfigurationKind()
+        let name = try fields.requiredString("appVersion") + (try fields.string("theme").map { "~" + $0 } ?? "")
+        let key = try DocumentKey(checking: name, of: .configuration)
+        if let problem = kind.problem(withName: name) { throw HTTPProblem(.invalidName, problem, field: "appVersion") }
+        let configuration = fields["configuration"] ?? .null
+        try configuration.checkIsDocument()
+        let draft = try configuration.draft(upTo: kind.maximumSizeInBytes)
+        let isLive = try fields.flag("live") ?? true
+        let note = try fields.string("note") ?? ""
+        guard note.unicodeScalars.count <= 2_000 else { throw HTTPProblem(.invalidBody, "A note may have at most 2,000 characters.", field: "note") }
+        let findings = kind.check(configuration, named: name, in: try await live.current(space)).limited
+        guard !isLive || !findings.contains(where: { $0.severity == .error }) else {
+            throw HTTPProblem(.documentRefused, "Nothing was published: see findings.", findings: findings)
+        }
+        _ = try await documents.edit(key, in: space, if: .none, by: author, maximumDocuments: kind.maximumDocuments) { _ in draft }
+        let version = isLive ? try await publisher.publish(Publisher.Request(key: key, space: space, note: note, author: author), if: .none) : "null"
+        var response = Response.json(#"{"name":\#(JSONValue.quote(name)),"live":\#(isLive),"version":\#(version),"findings":\#(findings.json.text)}"#)
+        response.status = .created
+        return response
+    }
+}

@@ -1,0 +1,81 @@
+import MartletAPI
+import MartletCore
+
+/// A place in a document (JSON Pointer, RFC 6901).
+struct DocumentPlace: Sendable {
+    let text: String
+
+    static let root = DocumentPlace(text: "")
+
+    static func / (place: DocumentPlace, name: String) -> DocumentPlace {
+        DocumentPlace(text: place.text + "/" + name.replacing("~", with: "~0").replacing("/", with: "~1"))
+    }
+
+    static func / (place: DocumentPlace, index: Int) -> DocumentPlace { DocumentPlace(text: place.text + "/\(index)") }
+}
+
+/// What was found in a document so far, and the usual questions that are asked of its values.
+struct Findings: Sendable {
+    static let maximum = 1_000
+
+    private(set) var list: [Finding] = []
+    private var hasErrors = false
+
+    mutating func error(_ code: String, at place: DocumentPlace, _ message: String) { add(Finding(.error, code, at: place.text, message)) }
+
+    mutating func warning(_ code: String, at place: DocumentPlace, _ message: String) { add(Finding(.warning, code, at: place.text, message)) }
+
+    mutating func add(_ finding: Finding) {
+        // The first error must not go unseen behind warnings.
+        let isFirstError = finding.severity == .error && !hasErrors
+        if list.count < Self.maximum || isFirstError { list.append(finding) }
+        hasErrors = hasErrors || finding.severity == .error
+    }
+
+    /// The members of an object, each of which is known; none for what is no object.
+    mutating func members(_ value: JSONValue, at place: DocumentPlace, known: Set<String>? = nil, upTo limit: Int = 1_000) -> [JSONValue.Member] {
+        guard let members = value.members else {
+            error("wrong-type", at: place, "This must be an object.")
+            return []
+        }
+        guard members.count <= limit else {
+            error("too-many", at: place, "This may have at most \(limit) members.")
+            return []
+        }
+        for member in members {
+            guard let known, !known.contains(member.name) else { continue }
+            error("unknown-member", at: place / member.name, "This is not known here." + NearMiss.question(for: member.name, among: known))
+        }
+        return members
+    }
+
+    /// None for what is no list.
+    mutating func elements(_ value: JSONValue, at place: DocumentPlace, upTo limit: Int) -> [JSONValue] {
+        guard let elements = value.elements else {
+            error("wrong-type", at: place, "This must be a list.")
+            return []
+        }
+        guard elements.count <= limit else {
+            error("too-many", at: place, "This may have at most \(limit) entries.")
+            return []
+        }
+        return elements
+    }
+
+    /// Nil for what is no text of a fitting length without control characters.
+    mutating func text(_ value: JSONValue?, at place: DocumentPlace, from minimum: Int = 1, upTo limit: Int = 200) -> String? {
+        guard let value, value != .null || minimum == 0 else {
+            error("required", at: place, "This is required.")
+            return nil
+        }
+        guard let text = value.string else {
+            error("wrong-type", at: place, "This must be text.")
+            return nil
+        }
+        guard (minimum...limit).contains(text.unicodeScalars.count), !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            error("out-of-range", at: place, "This must have \(minimum) to \(limit) characters, and no control characters.")
+            return nil
+        }
+        return text
+    }
+}

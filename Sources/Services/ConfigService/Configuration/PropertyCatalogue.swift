@@ -1,0 +1,129 @@
+import MartletCore
+
+/// Which kinds of things there are on screens, and which properties each has.
+///
+/// `{"version":n,"kinds":{"UILabel":{"framework":"UIKit","parent":"UIView","properties":{"text":"text",…}}}}`; a kind has its parent's properties,
+/// too. The file `Catalogue/catalogue.json` is it; a document may add kinds and properties of its own.
+struct PropertyCatalogue: Sendable {
+    static let maximumOwnKinds = 100
+    static let maximumProperties = 200
+    /// Parents above each other.
+    private static let maximumDepth = 16
+
+    struct Kind: Sendable {
+        var framework: String
+        var parent: String?
+        var properties: [String: PropertyType]
+        /// Other properties, too, of any type.
+        var isOpen: Bool
+    }
+
+    private(set) var kinds: [String: Kind] = [:]
+
+    struct Malformed: Error, Equatable {
+        /// Names from the outermost object inwards.
+        let path: [String]
+        let message: String
+    }
+
+    /// Kinds by name, and properties for kinds that are there.
+    mutating func add(_ value: JSONValue) throws(Malformed) {
+        guard let members = value.members else { throw Malformed(path: [], message: "This must be an object.") }
+        for member in members {
+            let kind = try Self.kind(member.value, named: member.name)
+            if let known = kinds[member.name] {
+                try extend(known, with: kind, named: member.name)
+            } else {
+                kinds[member.name] = kind
+            }
+        }
+        for member in members { try checkParents(of: member.name) }
+    }
+
+    private mutating func extend(_ known: Kind, with kind: Kind, named name: String) throws(Malformed) {
+        guard kind.parent == nil || kind.parent == known.parent else { throw Malformed(path: [name, "parent"], message: "\(name) has another parent already.") }
+        if let property = kind.properties.keys.sorted().first(where: { self.type(of: $0, in: name) != nil }) {
+            throw Malformed(path: [name, "properties", property], message: "\(name) has this property already.")
+        }
+        kinds[name]?.properties.merge(kind.properties) { $1 }
+        if kind.isOpen { kinds[name]?.isOpen = true }
+    }
+
+    /// What a property of a kind takes; nil: the kind has none of this name, or does not exist.
+    func type(of property: String, in kind: String) -> PropertyType? {
+        var next = kinds[kind]
+        var isOpen = false
+        for _ in 0..<Self.maximumDepth {
+            guard let kind = next else { break }
+            if let type = kind.properties[property] { return type }
+            isOpen = isOpen || kind.isOpen
+            next = kind.parent.flatMap { kinds[$0] }
+        }
+        return isOpen ? .any : nil
+    }
+
+    /// The names of a kind's properties, its parents' included.
+    func properties(of kind: String) -> Set<String> {
+        var names: Set<String> = []
+        var next = kinds[kind]
+        for _ in 0..<Self.maximumDepth {
+            guard let kind = next else { break }
+            names.formUnion(kind.properties.keys)
+            next = kind.parent.flatMap { kinds[$0] }
+        }
+        return names
+    }
+
+    private static func kind(_ value: JSONValue, named name: String) throws(Malformed) -> Kind {
+        guard name.wholeMatch(of: /[A-Za-z][A-Za-z0-9_]{0,63}/) != nil else {
+            throw Malformed(path: [name], message: "A kind's name is 1 to 64 letters, digits and _, a letter first.")
+        }
+        guard let members = value.members else { throw Malformed(path: [name], message: "This must be an object.") }
+        let known: Set<String> = ["framework", "parent", "properties", "isOpen"]
+        if let stray = members.first(where: { !known.contains($0.name) }) { throw Malformed(path: [name, stray.name], message: "This is not known here.") }
+        var kind = Kind(framework: "custom", parent: nil, properties: [:], isOpen: false)
+        if let framework = value["framework"] {
+            guard let text = framework.string, (1...64).contains(text.utf8.count) else { throw Malformed(path: [name, "framework"], message: "This must be text.") }
+            kind.framework = text
+        }
+        if let parent = value["parent"] {
+            guard let text = parent.string else { throw Malformed(path: [name, "parent"], message: "This must be a kind's name.") }
+            kind.parent = text
+        }
+        if let isOpen = value["isOpen"] {
+            guard case .bool(let flag) = isOpen else { throw Malformed(path: [name, "isOpen"], message: "This must be true or false.") }
+            kind.isOpen = flag
+        }
+        if let properties = value["properties"] { kind.properties = try Self.properties(properties, of: name) }
+        return kind
+    }
+
+    private static func properties(_ value: JSONValue, of kind: String) throws(Malformed) -> [String: PropertyType] {
+        let path = [kind, "properties"]
+        guard let members = value.members, members.count <= maximumProperties else {
+            throw Malformed(path: path, message: "This must be an object with at most \(maximumProperties) members.")
+        }
+        var properties: [String: PropertyType] = [:]
+        for member in members {
+            guard (1...64).contains(member.name.utf8.count) else { throw Malformed(path: path + [member.name], message: "A property's name has 1 to 64 bytes.") }
+            do throws(PropertyType.Malformed) {
+                properties[member.name] = try PropertyType(member.value)
+            } catch {
+                throw Malformed(path: path + [member.name], message: error.message)
+            }
+        }
+        return properties
+    }
+
+    private func checkParents(of name: String) throws(Malformed) {
+        var seen: Set<String> = [name]
+        var next = kinds[name]?.parent
+        while let parent = next {
+            guard let kind = kinds[parent] else { throw Malformed(path: [name, "parent"], message: "There is no kind \(parent).") }
+            guard seen.insert(parent).inserted, seen.count <= Self.maximumDepth else {
+                throw Malformed(path: [name, "parent"], message: "A kind cannot be above itself, nor more than \(Self.maximumDepth) deep.")
+            }
+            next = kind.parent
+        }
+    }
+}

@@ -1,0 +1,184 @@
+import Foundation
+import MartletCore
+
+/// What a property of something on the screen takes.
+enum PropertyType: Sendable, Equatable {
+    case text(upTo: Int)
+    case number(ClosedRange<Double>, isWhole: Bool)
+    case boolean
+    /// The name of one of the document's colours.
+    case color
+    case choice([String])
+    case texts
+    case url
+    case date
+    /// Any JSON value.
+    case any
+
+    static let maximumTextLength = 10_000
+    static let maximumTexts = 100
+
+    enum Verdict: Equatable {
+        case good
+        /// Accepted as the thesis' dashboard wrote it; says how it is written better.
+        case spelledOddly(String)
+        /// Of another type, with what it should be.
+        case wrongType(String)
+        case outOfRange(String)
+        case unknownChoice(String, of: [String])
+    }
+
+    /// An empty text is what the thesis' dashboard writes for a property that is not set, whatever its type.
+    func verdict(on value: JSONValue) -> Verdict {
+        if case .string("") = value { return .good }
+        switch self {
+        case .text(let limit): return Self.text(value, upTo: limit)
+        case .number(let range, let isWhole): return Self.number(value, in: range, isWhole: isWhole)
+        case .boolean: return Self.boolean(value)
+        case .color: return value.string == nil ? .wrongType("the name of a colour") : .good
+        case .choice(let choices): return Self.choice(value, of: choices)
+        case .texts: return Self.texts(value)
+        case .url: return value.string.flatMap { URL(string: $0)?.scheme } == nil ? .wrongType("an address with its scheme, such as https://…") : .good
+        case .date: return value.string.map(Self.isDate) == true ? .good : .wrongType("a date, YYYY-MM-DD, or a time as RFC 3339 has it")
+        case .any: return .good
+        }
+    }
+
+    private static func text(_ value: JSONValue, upTo limit: Int) -> Verdict {
+        guard let text = value.string else { return .wrongType("text") }
+        return text.unicodeScalars.count <= limit ? .good : .outOfRange("at most \(limit) characters")
+    }
+
+    private static func number(_ value: JSONValue, in range: ClosedRange<Double>, isWhole: Bool) -> Verdict {
+        let name = isWhole ? "a whole number" : "a number"
+        let literal: String
+        var isText = false
+        switch value {
+        case .number(let text): literal = text
+        case .string(let text): (literal, isText) = (text, true)
+        default: return .wrongType(name)
+        }
+        guard let number = Double(literal), number.isFinite, !isText || (try? JSONValue(parsing: literal.utf8)) == .number(literal) else {
+            return .wrongType(name)
+        }
+        guard !isWhole || number == number.rounded() else { return .wrongType(name) }
+        guard range.contains(number) else { return .outOfRange(spelled(range)) }
+        return isText ? .spelledOddly("a number, without quotes") : .good
+    }
+
+    private static func boolean(_ value: JSONValue) -> Verdict {
+        switch value {
+        case .bool: .good
+        case .number("0"), .number("1"), .string("0"), .string("1"), .string("true"), .string("false"), .string("True"), .string("False"):
+            .spelledOddly("true or false, without quotes")
+        default: .wrongType("true or false")
+        }
+    }
+
+    /// The thesis' dashboard stored a choice's place in the list.
+    private static func choice(_ value: JSONValue, of choices: [String]) -> Verdict {
+        switch value {
+        case .string(let text) where choices.contains(text): .good
+        case .string(let text): Int(text).map { choices.indices.contains($0) } == true ? .spelledOddly("a word of the list") : .unknownChoice(text, of: choices)
+        case .number(let literal):
+            Int(literal).map { choices.indices.contains($0) } == true ? .spelledOddly("a word of the list") : .outOfRange("a number from 0 to \(choices.count - 1)")
+        default: .wrongType("one of: " + choices.joined(separator: ", "))
+        }
+    }
+
+    private static func texts(_ value: JSONValue) -> Verdict {
+        guard case .array(let elements) = value, elements.allSatisfy({ $0.string != nil }) else { return .wrongType("a list of texts") }
+        guard elements.count <= maximumTexts, elements.allSatisfy({ text($0, upTo: maximumTextLength) == .good }) else {
+            return .outOfRange("at most \(maximumTexts) texts of at most \(maximumTextLength) characters")
+        }
+        return .good
+    }
+
+    private static func isDate(_ text: String) -> Bool {
+        // The strategy takes the 30th of February for the 2nd of March.
+        if text.utf8.count == 10 { return (try? Date(text + "T00:00:00Z", strategy: .iso8601))?.formatted(.iso8601.year().month().day()) == text }
+        return (try? Date(text, strategy: .iso8601)) != nil || (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))) != nil
+    }
+
+    private static func spelled(_ range: ClosedRange<Double>) -> String {
+        switch (range.lowerBound.isFinite, range.upperBound.isFinite) {
+        case (true, true): "from \(short(range.lowerBound)) to \(short(range.upperBound))"
+        case (true, false): "at least \(short(range.lowerBound))"
+        default: "at most \(short(range.upperBound))"
+        }
+    }
+
+    private static func short(_ number: Double) -> String { Int(exactly: number).map { "\($0)" } ?? "\(number)" }
+}
+
+extension PropertyType {
+    struct Malformed: Error, Equatable {
+        let message: String
+    }
+
+    /// As the catalogue writes it: a type's name; a list of choices; or `{"type","minimum","maximum","maximumLength","choices"}`.
+    init(_ value: JSONValue) throws(Malformed) {
+        switch value {
+        case .string(let name): try self.init(named: name, value)
+        case .array: self = .choice(try Self.choices(value))
+        case .object(let members):
+            let known: Set<String> = ["type", "minimum", "maximum", "maximumLength", "choices"]
+            if let stray = members.first(where: { !known.contains($0.name) }) { throw Malformed(message: "\(stray.name) is not known here.") }
+            guard let name = value["type"]?.string else { throw Malformed(message: "The type is missing.") }
+            try self.init(named: name, value)
+        default: throw Malformed(message: "This is no type of a property.")
+        }
+    }
+
+    private init(named name: String, _ value: JSONValue) throws(Malformed) {
+        switch name {
+        case "text": self = .text(upTo: try Self.length(value["maximumLength"]))
+        case "number", "integer":
+            let (minimum, maximum) = (try Self.bound(value["minimum"], -.infinity), try Self.bound(value["maximum"], .infinity))
+            guard minimum <= maximum else { throw Malformed(message: "The minimum is above the maximum.") }
+            self = .number(minimum...maximum, isWhole: name == "integer")
+        case "boolean": self = .boolean
+        case "color": self = .color
+        case "choice": self = .choice(try Self.choices(value["choices"] ?? .null))
+        case "texts": self = .texts
+        case "url": self = .url
+        case "date": self = .date
+        case "any": self = .any
+        default: throw Malformed(message: "\(name) is no type: text, number, integer, boolean, color, choice, texts, url, date or any.")
+        }
+    }
+
+    private static func choices(_ value: JSONValue) throws(Malformed) -> [String] {
+        guard case .array(let elements) = value, (1...200).contains(elements.count) else { throw Malformed(message: "Choices are a list of 1 to 200 words.") }
+        let words = elements.compactMap(\.string).filter { (1...200).contains($0.unicodeScalars.count) }
+        guard words.count == elements.count, Set(words).count == words.count else {
+            throw Malformed(message: "Choices are words of 1 to 200 characters, none of them twice.")
+        }
+        return words
+    }
+
+    private static func length(_ value: JSONValue?) throws(Malformed) -> Int {
+        guard let value else { return maximumTextLength }
+        guard case .number(let literal) = value, let length = Int(literal), (1...maximumTextLength).contains(length) else {
+            throw Malformed(message: "maximumLength is a whole number from 1 to \(maximumTextLength).")
+        }
+        return length
+    }
+
+    private static func bound(_ value: JSONValue?, _ usual: Double) throws(Malformed) -> Double {
+        guard let value else { return usual }
+        guard case .number(let literal) = value, let number = Double(literal), number.isFinite else { throw Malformed(message: "minimum and maximum are numbers.") }
+        return number
+    }
+}
+
+extension JSONValue {
+    /// Nil for what is no string.
+    var string: String? { if case .string(let text) = self { text } else { nil } }
+
+    /// Nil for what is no object.
+    var members: [Member]? { if case .object(let members) = self { members } else { nil } }
+
+    /// Nil for what is no array.
+    var elements: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
+}

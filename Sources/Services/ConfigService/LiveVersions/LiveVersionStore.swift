@@ -1,0 +1,48 @@
+import MartletAPI
+import MartletPostgres
+
+/// Reads which configurations and translations are live.
+struct LiveVersionStore: Sendable {
+    let postgres: PostgresClient
+
+    func generations() async throws -> [ConfigSpace: Int64] {
+        let rows = try await postgres.query("SELECT app_id, environment, generation FROM config.spaces")
+        var generations: [ConfigSpace: Int64] = [:]
+        for row in rows {
+            guard let environment = AppEnvironment(rawValue: try row.decode(1)) else { continue }
+            generations[ConfigSpace(appID: try row.decode(0), environment: environment)] = try row.decode(2)
+        }
+        return generations
+    }
+
+    /// The document of each kind that was published last in each space, by its own `version` or else its number.
+    func versions(of spaces: some Collection<ConfigSpace>) async throws -> [ConfigSpace: LiveVersions.Space] {
+        let rows = try await postgres.query(
+            """
+            SELECT DISTINCT ON (d.app_id, d.environment, d.kind)
+                d.app_id, d.environment, d.kind, v.version::text, v.content::json ->> 'version', \(VersionStore.time("v.created"))
+            FROM unnest(\(spaces.map(\.appID)), \(spaces.map(\.environment.rawValue))) AS wanted (app_id, environment)
+            JOIN config.documents AS d USING (app_id, environment)
+            JOIN config.versions AS v ON v.document_id = d.id AND v.version = d.live_version
+            WHERE d.kind IN ('configuration', 'translation')
+            ORDER BY d.app_id, d.environment, d.kind, v.created DESC, d.name
+            """)
+        var versions: [ConfigSpace: LiveVersions.Space] = [:]
+        for row in rows {
+            guard let environment = AppEnvironment(rawValue: try row.decode(1)), let kind = DocumentKind(rawValue: try row.decode(2)) else { continue }
+            let space = ConfigSpace(appID: try row.decode(0), environment: environment)
+            let own: String? = try row.decode(4)
+            let version = LiveVersions.Version(version: try own.flatMap(Self.plain) ?? row.decode(3), date: try row.decode(5))
+            var entry = versions[space] ?? LiveVersions.Space(appID: space.appID, environment: environment)
+            if kind == .configuration { entry.config = version } else { entry.translation = version }
+            versions[space] = entry
+        }
+        return versions
+    }
+
+    /// Nil for what cannot stand in a header.
+    private static func plain(_ text: String) -> String? {
+        let isPlain = (1...64).contains(text.utf8.count) && text.utf8.allSatisfy { (0x20...0x7e).contains($0) && $0 != 0x22 && $0 != 0x5c }
+        return isPlain ? text : nil
+    }
+}

@@ -1,0 +1,89 @@
+import Logging
+import MartletAPI
+import MartletHTTP
+import MartletPostgres
+import ServiceLifecycle
+import Synchronization
+
+/// The newest configuration and translation of every space in memory, and the services that wait for newer ones.
+///
+/// Woken by NOTIFY, and looks by itself every `interval`, in case a notification was lost with a connection.
+final class LiveVersionsFeed: Service {
+    private static let interval: Duration = .seconds(2)
+    /// Spaces whose versions are read in one statement.
+    private static let portion = 500
+
+    private struct State {
+        var number: Int64?
+        var generations: [ConfigSpace: Int64] = [:]
+        var spaces: [ConfigSpace: LiveVersions.Space] = [:]
+    }
+
+    private let store: LiveVersionStore
+    private let postgres: PostgresClient
+    private let logger: Logger
+    private let state = Mutex(State())
+    private let waiters = Waiters()
+
+    init(postgres: PostgresClient, logger: Logger) {
+        store = LiveVersionStore(postgres: postgres)
+        self.postgres = postgres
+        self.logger = logger
+    }
+
+    var isRead: Bool { state.withLock { $0.number != nil } }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            // One reader, so that an older state cannot come in behind a newer one.
+            let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            await withDiscardingTaskGroup { group in
+                group.addTask {
+                    for await _ in self.postgres.listen(LiveDocuments.channel) { wake.yield() }
+                }
+                group.addTask {
+                    while !Task.isCancelled {
+                        wake.yield()
+                        try? await Task.sleep(for: Self.interval)
+                    }
+                    wake.finish()
+                }
+                group.addTask {
+                    for await _ in wakes { await self.refresh() }
+                }
+            }
+        }
+    }
+
+    /// All of them when their number is not `number`; nil when it was that for as long as was waited.
+    func versions(after number: Int64, wait: Duration) async -> LiveVersions? {
+        await waiters.wait(wait) {
+            self.state.withLock { state in
+                guard let current = state.number, current != number else { return nil }
+                return LiveVersions(number: current, spaces: Array(state.spaces.values))
+            }
+        }
+    }
+
+    private func refresh() async {
+        do {
+            let generations = try await store.generations()
+            let known = state.withLock { $0.generations }
+            let changed = generations.filter { known[$0.key] != $0.value }.map(\.key)
+            guard !changed.isEmpty || known.count != generations.count || !isRead else { return }
+            var fresh: [ConfigSpace: LiveVersions.Space] = [:]
+            for start in stride(from: 0, to: changed.count, by: Self.portion) {
+                fresh.merge(try await store.versions(of: changed[start..<min(start + Self.portion, changed.count)])) { $1 }
+            }
+            state.withLock { state in
+                for space in changed { state.spaces[space] = fresh[space] }
+                state.spaces = state.spaces.filter { generations[$0.key] != nil }
+                state.generations = generations
+                state.number = generations.values.reduce(0, &+)
+            }
+            waiters.wake()
+        } catch {
+            logger.debug("live versions not read", metadata: ["error.cause": "\(error)"])
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import AsyncHTTPClient
+import Foundation
+import Logging
+import MartletAPI
+import MartletCore
+import NIOCore
+import NIOHTTP1
+import ServiceLifecycle
+
+/// Follows what `config` says is live, so that lists can tell it without asking anybody (A2).
+///
+/// While `config` is away the versions stay what they were.
+final class ConfigFeed: Service {
+    private static let waitSeconds = 20
+    private static let maximumSizeInBytes = 64 << 20
+
+    let versions = KnownVersions()
+    private let url: URL
+    private let signer: PrincipalSigner
+    private let logger: Logger
+    private let client: HTTPClient
+
+    /// - Parameter url: where `config` listens for processes of ours.
+    init(url: URL, internalSecret: Secret, logger: Logger) {
+        self.url = url
+        self.logger = logger
+        signer = PrincipalSigner(internalSecret: internalSecret)
+        var configuration = HTTPClient.Configuration()
+        configuration.redirectConfiguration = .disallow
+        configuration.httpVersion = .http1Only
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.timeout.connect = .seconds(2)
+        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    deinit {
+        client.shutdown { _ in }
+    }
+
+    enum Failure: Error {
+        case status(Int)
+    }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await Feed.follow { number in
+                guard let news = try await self.news(after: number) else { return number }
+                self.versions.replace(with: news.spaces)
+                return news.number
+            } didFail: { error in
+                self.logger.warning("Live versions of configurations are not told; the last ones are.", metadata: ["error.cause": "\(error)"])
+            }
+        }
+    }
+
+    /// Nil: nothing was published, for as long as `config` waits.
+    private func news(after number: Int64) async throws -> LiveVersions? {
+        let base = url.absoluteString.hasSuffix("/") ? String(url.absoluteString.dropLast()) : url.absoluteString
+        var request = HTTPClientRequest(url: "\(base)/internal/config/live?after=\(number)&wait=\(Self.waitSeconds)")
+        request.headers.add(name: HeaderName.principal, value: try signer.header(for: .service(StorageService.name), at: Date()))
+        let response = try await client.execute(request, timeout: .seconds(Int64(Self.waitSeconds) + 10))
+        switch response.status {
+        case .ok:
+            let body = try await response.body.collect(upTo: Self.maximumSizeInBytes)
+            return try JSONDecoder().decode(LiveVersions.self, from: Data(body.readableBytesView))
+        case .noContent: return nil
+        default: throw Failure.status(Int(response.status.code))
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import HTTPTypes
+import MartletAPI
+import MartletCore
+import Synchronization
+
+/// The configurations and translations that are live, by app and environment, in memory.
+final class KnownVersions: Sendable {
+    struct Key: Hashable {
+        let appID: String
+        let environment: AppEnvironment
+    }
+
+    private let known = Mutex<[Key: VersionNotice]>([:])
+
+    /// What lists of the space say.
+    subscript(space: AppSpace) -> VersionNotice {
+        known.withLock { $0[Key(appID: space.appID, environment: space.environment)] } ?? .none
+    }
+
+    func replace(with spaces: [LiveVersions.Space]) {
+        let notices = Dictionary(
+            spaces.map { (Key(appID: $0.appID, environment: $0.environment), VersionNotice(config: $0.config, translation: $0.translation)) }
+        ) { $1 }
+        known.withLock { $0 = notices }
+    }
+}
+
+/// What a list says of live versions, ready to be sent.
+final class VersionNotice: Sendable {
+    static let none = VersionNotice(config: nil, translation: nil)
+
+    /// `{"config":{"version","date"},"translation":{"version","date"},"count":`
+    let head: String
+    let headers: HTTPFields
+
+    init(config: LiveVersions.Version?, translation: LiveVersions.Version?) {
+        head = #"{"config":\#(Self.json(config)),"translation":\#(Self.json(translation)),"count":"#
+        var headers: HTTPFields = [:]
+        for (name, version) in [(HeaderName.configVersion, config), (HeaderName.translationVersion, translation)] {
+            guard let version, let name = HTTPField.Name(name) else { continue }
+            headers[name] = #""\#(version.version)";date="\#(version.date)""#
+        }
+        self.headers = headers
+    }
+
+    private static func json(_ version: LiveVersions.Version?) -> String {
+        guard let version else { return #"{"version":null,"date":null}"# }
+        return #"{"version":\#(JSONValue.quote(version.version)),"date":\#(JSONValue.quote(version.date))}"#
+    }
+}
