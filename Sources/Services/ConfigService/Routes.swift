@@ -10,6 +10,8 @@ extension ConfigService {
         router.on(.get, "config/schedules", ListSchedules(schedules: schedules))
         router.on(.delete, "config/schedules/:id", CancelSchedule(schedules: schedules))
 
+        addConfigurationRoutes(to: router)
+
         // Documents of any kind
         router.on(.get, "config/:kind", ListDocuments(documents: documents, kinds: kinds))
         router.on(.get, "config/:kind/:name", ReadDraft(documents: documents, kinds: kinds))
@@ -24,5 +26,7 @@ extension ConfigService {
         router.on(.get, "config/:kind/:name/versions", ListVersions(versions: versions, kinds: kinds))
         router.on(.get, "config/:kind/:name/versions/:version", ReadVersion(versions: versions, kinds: kinds))
         router.on(.get, "config/:kind/:name/diff", CompareVersions(versions: versions, documents: documents, kinds: kinds))
+
+        addExperimentRoutes(to: router)
     }
 }
