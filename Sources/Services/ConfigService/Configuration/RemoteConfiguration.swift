@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// Answers clients from what is live.
