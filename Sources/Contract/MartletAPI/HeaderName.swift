@@ -25,6 +25,8 @@ public enum HeaderName {
     public static let configVersion = "config-version"
     /// The same of translations.
     public static let translationVersion = "translation-version"
+    /// With a configuration: which variations of experiments decided it, `checkout=dark`. Without `x-martlet-` for the same reason.
+    public static let experiments = "experiments"
     /// Names the device that asks for a configuration or flags: what experiments count as one where nobody is signed in.
     public static let deviceID = "x-device-id"
     /// Names one request in logs and errors. The gateway keeps a client's own when it is well-formed.
