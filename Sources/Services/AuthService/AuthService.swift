@@ -99,7 +99,7 @@ public struct AuthService: ServiceDefinition {
     public var background: [any Service] {
         let housekeeping = Housekeeping(
             sessions: sessions, staffSessions: staffParts.sessions, deletions: userDataJobs.deletions, codes: provider.codes,
-            proofs: mailing.proofs, flows: federation.flows, logger: logger)
+            places: places, proofs: mailing.proofs, flows: federation.flows, logger: logger)
         return [postgres, feed, revocations, signIns.signingKeys, hasher, mailing.client, worker, housekeeping]
     }
 
@@ -111,7 +111,7 @@ public struct AuthService: ServiceDefinition {
 
     var byPassword: PasswordSignIn {
         PasswordSignIn(
-            users: users, sessions: sessions, attempts: attempts, hasher: hasher, completion: completion, settings: mailing.settings)
+            users: users, sessions: sessions, attempts: attempts, places: places, hasher: hasher, completion: completion, settings: mailing.settings)
     }
 
     var issueTokens: IssueTokens {
@@ -120,6 +120,7 @@ public struct AuthService: ServiceDefinition {
             sessions: sessions, tokens: provider.tokens, signingKeys: signIns.signingKeys, logger: logger)
     }
 
+    private var places: PlaceStore { PlaceStore(postgres: postgres, key: keys.places) }
     var apps: AppStore { AppStore(postgres: postgres) }
     var versions: VersionStore { VersionStore(postgres: postgres) }
     var pictures: PictureStore { PictureStore(postgres: postgres) }
