@@ -38,7 +38,7 @@ extension StorageService {
         router.on(.get, "roles/:role", ReadRole(roles: roles))
         router.on(.put, "roles/:role", ChangeRole(roles: roles))
         router.on(.delete, "roles/:role", DeleteRole(roles: roles))
-        router.on(.get, "me/roles", ReadOwnRoles(rights: rights))
+        router.on(.get, "auth/me/roles", ReadOwnRoles(rights: rights))
         router.on(.post, "internal/users/roles", ReadRolesOfUser(rights: rights))
 
         // Files

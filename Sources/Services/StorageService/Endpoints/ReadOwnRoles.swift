@@ -3,7 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /me/roles`: `{"count":n,"data":["<role>"]}`, the roles that the signed-in user has, also through other roles, by name.
+/// `GET /auth/me/roles`: `{"count":n,"data":["<role>"]}`, the roles that the signed-in user has, also through other roles, by name.
 struct ReadOwnRoles: Endpoint {
     let rights: RightsStore
 
