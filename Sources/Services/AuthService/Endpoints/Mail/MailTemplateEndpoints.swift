@@ -1,5 +1,6 @@
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// `GET /auth/mail/templates`: the app's own templates, for the app's own server: `{"count","data":[{"kind","language","subject"}]}`.
