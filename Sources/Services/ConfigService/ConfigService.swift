@@ -54,7 +54,9 @@ public struct ConfigService: ServiceDefinition {
         scheduler = Scheduler(schedules: schedules, publisher: publisher, logger: logger)
     }
 
-    static let kinds = Kinds([:])
+    static let kinds = Kinds([
+        .flags: FlagsKind(),
+    ])
 
     public var background: [any Service] { [postgres, live, scheduler] }
 

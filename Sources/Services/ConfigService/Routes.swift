@@ -10,6 +10,8 @@ extension ConfigService {
         router.on(.get, "config/schedules", ListSchedules(schedules: schedules))
         router.on(.delete, "config/schedules/:id", CancelSchedule(schedules: schedules))
 
+        addFlagsRoutes(to: router)
+
         // Documents of any kind
         router.on(.get, "config/:kind", ListDocuments(documents: documents, kinds: kinds))
         router.on(.get, "config/:kind/:name", ReadDraft(documents: documents, kinds: kinds))

@@ -25,8 +25,8 @@ extension FlagDocumentCompiler {
         if let value = value(json, variants, path) {
             check.check(value.json, at: value.path, log: &compiler.conditions.log)
             rule.action = .force(FeatureValue(value.json), rollout(json, of: key, path))
-            name = value.name ?? variants.first { $0.value == value.json }?.name ?? (rule.id.isEmpty ? nil : rule.id)
-                ?? (check.kind == .boolean ? FlagVariant.name(of: value.json) : "rule-\(index + 1)")
+            name = value.name ?? variants.first { $0.value == value.json }?.name
+                ?? (check.kind == .boolean ? FlagVariant.name(of: value.json) : rule.id.isEmpty ? "rule-\(index + 1)" : rule.id)
         } else if let split = json["split"] {
             rule.action = .experiment(experiment(split, json, of: key, check, variants, path), banditReference: nil)
         } else if case .experiment(let experiment, _) = rule.action {

@@ -35,7 +35,7 @@ public struct FlagDocumentCompiler {
                 continue
             }
             guard Self.isKey(member.name) else {
-                error("invalid-name", path, "A key is 1 to 128 letters, digits and . _ - :, a letter or digit first.")
+                error("invalid-name", path, "A key is 1 to 256 letters, digits and . _ - :, a letter, digit or _ first.")
                 continue
             }
             let (flag, feature) = compileFlag(member.name, member.value, path)
@@ -128,9 +128,9 @@ public struct FlagDocumentCompiler {
     }
 
     static func isKey(_ key: String) -> Bool {
-        guard (1...128).contains(key.utf8.count), let first = key.utf8.first else { return false }
+        guard (1...256).contains(key.utf8.count), let first = key.utf8.first else { return false }
         func isWord(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte) }
-        return isWord(first) && key.utf8.allSatisfy { isWord($0) || "._-:".utf8.contains($0) }
+        return (isWord(first) || first == UInt8(ascii: "_")) && key.utf8.allSatisfy { isWord($0) || "._-:".utf8.contains($0) }
     }
 }
 
