@@ -112,6 +112,9 @@ let package = Package(
             name: "MartletJobs", dependencies: ["MartletCore", "MartletPostgres", logging, nioCore, serviceLifecycle],
             path: "Sources/Shared/MartletJobs", resources: [.embedInCode("Migrations")], swiftSettings: settings),
 
+        // What A/B tests have found: tests, intervals, sample sizes. Pure functions of numbers.
+        .target(name: "MartletStatistics", path: "Sources/Shared/MartletStatistics", swiftSettings: settings),
+
         // Conditions, buckets, features and experiments: pure functions of what is known of who asks.
         .target(
             name: "MartletFlags", dependencies: ["MartletCore", crypto], path: "Sources/Shared/MartletFlags", swiftSettings: settings),
@@ -141,8 +144,16 @@ let package = Package(
             migrations: true),
         service(
             "ConfigService",
-            dependencies: ["CZlib", "MartletFlags", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore],
+            dependencies: [
+                "CZlib", "MartletFlags", "MartletStatistics", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
+            ],
             migrations: true, resources: ["Configuration/Catalogue"]),
+=======
+            dependencies: [
+                "CZlib", "MartletFlags", "MartletStatistics", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
+            ],
+            migrations: true),
+>>>>>>> dd2618cbea4e9daf56dc872309782b57d458883b
         service("AnalyticsService"),
         service("NotificationsService"),
         .target(
@@ -221,6 +232,8 @@ let package = Package(
             exclude: ["Support/moto_server.py"],
             swiftSettings: settings),
         .testTarget(
+            name: "MartletStatisticsTests", dependencies: ["MartletStatistics"], exclude: ["Support/gbstats_cases.py"], swiftSettings: settings),
+        .testTarget(
             name: "AuthServiceTests",
             dependencies: [
                 "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletMail", "MartletPostgres", "MartletTesting",
@@ -238,8 +251,8 @@ let package = Package(
         .testTarget(
             name: "ConfigServiceTests",
             dependencies: [
-                "ConfigService", "MartletAPI", "MartletCore", "MartletFlags", "MartletHTTP", "MartletPostgres", "MartletTesting", httpTypes, hummingbird,
-                hummingbirdTesting, logging, nioCore, serviceLifecycle,
+                "ConfigService", "MartletAPI", "MartletCore", "MartletFlags", "MartletHTTP", "MartletPostgres", "MartletStatistics", "MartletTesting",
+                httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
             swiftSettings: settings),
         .testTarget(

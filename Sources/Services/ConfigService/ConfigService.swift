@@ -22,6 +22,8 @@ public struct ConfigService: ServiceDefinition {
     let publisher: Publisher
     let exchange: Exchange
     let streams: EventStreams
+    let liveVersions: LiveVersionsFeed
+    let experiments: Experiments
     private let scheduler: Scheduler
 
     public init(settings: Settings, logger: Logger) throws {
@@ -51,17 +53,20 @@ public struct ConfigService: ServiceDefinition {
         publisher = Publisher(postgres: postgres, kinds: kinds, live: live)
         exchange = Exchange(postgres: postgres, publisher: publisher, kinds: kinds)
         self.streams = EventStreams(live: live, limits: streams)
+        liveVersions = LiveVersionsFeed(postgres: postgres, logger: logger)
+        let exposures = ExposureStore(postgres: postgres)
+        experiments = Experiments(exposures: exposures, log: ExposureLog(store: exposures, logger: logger), logger: logger)
         scheduler = Scheduler(schedules: schedules, publisher: publisher, logger: logger)
     }
 
     static let kinds = Kinds([
-        .flags: FlagsKind(),
+        .configuration: ConfigurationKind(), .experiment: ExperimentKind(), .flags: FlagsKind(),
     ])
 
-    public var background: [any Service] { [postgres, live, scheduler] }
+    public var background: [any Service] { [postgres, live, scheduler, liveVersions, experiments.log] }
 
-    /// Nothing: documents are of apps, not of their users.
-    public var userData: any UserDataHolder { NoUserData() }
+    /// Which variations users were given; documents are of apps, not of their users.
+    public var userData: any UserDataHolder { ExperimentUserData(exposures: experiments.exposures) }
 
     public func isReady() async -> Bool { postgres.isReady }
 }

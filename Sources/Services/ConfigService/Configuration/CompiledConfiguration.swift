@@ -19,7 +19,7 @@ final class CompiledConfiguration: Sendable {
         /// Of those that hold, in their order.
         var overrides: [Int]
         var themes: [String]
-        /// JSON: a list.
+        /// A JSON object: experiment → variation.
         var experiments: String
     }
 

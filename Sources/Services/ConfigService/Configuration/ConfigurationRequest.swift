@@ -19,6 +19,7 @@ struct ConfigurationRequest: Sendable {
     /// For conditions: `appVersion`, `theme`, the `descriptions`, `userId`, `deviceId`, `id` (of the user, or else of the device), `isSignedIn`, and
     /// whatever else the client says.
     let attributes: FlagAttributes
+    let unit: ExperimentUnit
 
     /// - Throws: `invalid-parameter`, `invalid-body`, `forbidden` for keys that are not for apps.
     init(
@@ -35,6 +36,7 @@ struct ConfigurationRequest: Sendable {
         var attributes = try Self.attributes(given)
         // What is known for sure takes the place of what is only said.
         let deviceID = try request.deviceID
+        unit = ExperimentUnit(userID: principal.userID, deviceID: deviceID)
         attributes["userId"] = principal.userID.map { .string($0) }
         attributes["deviceId"] = deviceID.map { .string($0) }
         attributes["id"] = (principal.userID ?? deviceID).map { .string($0) }
