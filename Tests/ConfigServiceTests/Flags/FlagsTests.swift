@@ -1,5 +1,6 @@
 import MartletAPI
 import MartletCore
+import MartletTesting
 import Testing
 
 @testable import ConfigService
