@@ -38,21 +38,25 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("1.0", nil, 404), ("1.0", "Dark", 404), ("2", nil, "2.0~Light"), ("2.0.0", "Light", "2.0~Light"), ("2.0.5", "Dark", "2.0~Dark"),
-        ("2.1", nil, "2.1"), ("2.1", "Dark", "2.0~Dark"), ("2.1", "Sepia", 404), ("2.9.9", nil, "2.1"), ("3.0-beta.1", nil, "2.1"), ("3.0", nil, "3.0~Dark"),
-        ("10.0", "Dark", "3.0~Dark"), ("10.0", nil, "3.0~Dark"),
-    ] as [(String, String?, any Sendable)])
-    func `an app version without a configuration has that of the newest one below`(version: String, theme: String?, expected: any Sendable) async throws {
+    /// App version, theme, and whose configuration it gets; nil: none.
+    private static let fallbacks: [(String, String?, String?)] = [
+        ("1.0", nil, nil), ("1.0", "Dark", nil), ("2", nil, "2.0~Light"), ("2.0.0", "Light", "2.0~Light"), ("2.0.5", "Dark", "2.0~Dark"),
+        ("2.1", nil, "2.1"), ("2.1", "Dark", "2.0~Dark"), ("2.1", "Sepia", nil), ("2.9.9", nil, "2.1"), ("3.0-beta.1", nil, "2.1"),
+        ("3.0", nil, "3.0~Dark"), ("10.0", "Dark", "3.0~Dark"), ("10.0", nil, "3.0~Dark"),
+    ]
+
+    @Test func `an app version without a configuration has that of the newest one below`() async throws {
         try await ConfigApp.run { app in
             for name in ["2.0~Light", "2.0~Dark", "2.0~Zen", "2.1", "3.0~Dark", "3.0~Exotic"] {
                 try #require(await app.publish(.configuration, name, #"{"mainSettings":{"is":"\#(name)"}}"#).status == 200)
             }
-            let answer = try await app.client("GET", "/remote/\(version)" + (theme.map { "/" + $0 } ?? ""))
-            if let name = expected as? String {
-                #expect(answer["mainSettings.is"] == "\"\(name)\"", "\(answer)")
-            } else {
-                #expect(answer.isProblem(.documentNotFound), "\(answer)")
+            for (version, theme, expected) in Self.fallbacks {
+                let answer = try await app.client("GET", "/remote/\(version)" + (theme.map { "/" + $0 } ?? ""))
+                if let expected {
+                    #expect(answer["mainSettings.is"] == "\"\(expected)\"", "\(version) \(theme ?? "-"): \(answer)")
+                } else {
+                    #expect(answer.isProblem(.documentNotFound), "\(version) \(theme ?? "-"): \(answer)")
+                }
             }
         }
     }
@@ -84,24 +88,22 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("GET", "/remote/one", nil, ErrorCode.invalidParameter, "appVersion"), ("GET", "/remote/1.0?language=", nil, .invalidParameter, "language"),
+    private static let badQuestions: [(String, String, String?, ErrorCode, String?)] = [
+        ("GET", "/remote/one", nil, .invalidParameter, "appVersion"), ("GET", "/remote/1.0?language=", nil, .invalidParameter, "language"),
         ("GET", "/remote/1.0?plan=x", nil, .invalidParameter, "plan"), ("GET", "/remote/1.0", nil, .documentNotFound, nil),
         ("POST", "/remote", "{}", .invalidBody, "appVersion"), ("POST", "/remote", #"{"appVersion":7}"#, .invalidBody, "appVersion"),
         ("POST", "/remote", #"{"appVersion":"1.0","attributes":[]}"#, .invalidBody, "attributes"),
         ("POST", "/remote", #"{"appVersion":"1.0","plan":"x"}"#, .invalidBody, "plan"),
         ("POST", "/remote", #"{"appVersion":"1.0","live":true}"#, .invalidBody, "live"), ("POST", "/remote", "[", .invalidJSON, nil),
         ("POST", "/remote", #"{"appVersion":"1.0","configuration":{}}"#, .forbidden, nil),
-    ] as [(String, String, String?, ErrorCode, String?)])
-    func `bad questions are refused with the field named`(method: String, path: String, body: String?, code: ErrorCode, field: String?) async throws {
-        try await ConfigApp.run { app in
-            let answer = try await app.client(method, path, body)
-            #expect(answer.isProblem(code, field: field), "\(answer)")
-        }
-    }
+    ]
 
-    @Test func `a device is named by visible characters only`() async throws {
+    @Test func `bad questions are refused with the field named`() async throws {
         try await ConfigApp.run { app in
+            for (method, path, body, code, field) in Self.badQuestions {
+                let answer = try await app.client(method, path, body)
+                #expect(answer.isProblem(code, field: field), "\(method) \(path) \(body ?? ""): \(answer)")
+            }
             let answer = try await app.client("GET", "/remote/1.0", headers: ["x-device-id": String(repeating: "d", count: 129)])
             #expect(answer.isProblem(.invalidParameter, field: "X-Device-Id"), "\(answer)")
         }
@@ -121,11 +123,12 @@ import Testing
         }
     }
 
-    @Test(arguments: ["live", "dark~x", "1.0~", "01.0"])
-    func `a configuration is named by an app version`(name: String) async throws {
+    @Test func `a configuration is named by an app version`() async throws {
         try await ConfigApp.run { app in
-            let answer = try await app.master("PUT", "/config/configuration/\(name)", "{}", headers: ["if-none-match": "*"])
-            #expect(answer.isProblem(.invalidName), "\(answer)")
+            for name in ["live", "dark~x", "1.0~", "01.0"] {
+                let answer = try await app.master("PUT", "/config/configuration/\(name)", "{}", headers: ["if-none-match": "*"])
+                #expect(answer.isProblem(.invalidName), "\(name): \(answer)")
+            }
         }
     }
 
