@@ -148,12 +148,6 @@ let package = Package(
                 "CZlib", "MartletFlags", "MartletStatistics", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
             ],
             migrations: true, resources: ["Configuration/Catalogue"]),
-=======
-            dependencies: [
-                "CZlib", "MartletFlags", "MartletStatistics", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
-            ],
-            migrations: true),
->>>>>>> dd2618cbea4e9daf56dc872309782b57d458883b
         service("AnalyticsService"),
         service("NotificationsService"),
         .target(

@@ -33,6 +33,8 @@ final class CompiledConfiguration: Sendable {
         self.overrides = overrides
     }
 
+    var hasOverrides: Bool { !overrides.isEmpty }
+
     /// Which overrides hold for whoever asks.
     func matches(_ attributes: FlagAttributes) -> [Int] {
         overrides.isEmpty ? [] : overrides.indices.filter { overrides[$0].condition.matches(attributes) }

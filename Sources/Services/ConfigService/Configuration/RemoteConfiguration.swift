@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// Answers clients from what is live.
@@ -30,7 +31,10 @@ struct RemoteConfiguration: Sendable {
         let answer = try compiled.answer(variant, of: document, named: entry.name)
         var headers: HTTPFields = [.vary: "Authorization, X-Device-Id"]
         if !assignments.isEmpty, let name = HTTPField.Name(HeaderName.experiments) { headers[name] = assignments.header }
+        // With overrides or experiments it depends on who asks, and when.
+        let isForAll = request.method == .get && !compiled.hasOverrides && space.documents(of: .experiment).isEmpty
         return try .stored(
-            answer.bytes, gzip: answer.gzip, tag: EntityTag(text: answer.sha256), type: "application/json; charset=utf-8", to: request, headers: headers)
+            answer.bytes, gzip: answer.gzip, tag: EntityTag(text: answer.sha256), type: "application/json; charset=utf-8", of: isForAll ? space : nil,
+            to: request, headers: headers)
     }
 }

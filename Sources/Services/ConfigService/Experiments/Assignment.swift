@@ -39,7 +39,7 @@ struct Assignment: Sendable {
     /// What flags answer instead.
     let flags: [JSONValue.Member]
 
-    /// As answers and the header `X-Martlet-Experiments` carry it.
+    /// As answers and the header `Experiments` carry it.
     var text: String { experiment + "=" + variation }
 }
 

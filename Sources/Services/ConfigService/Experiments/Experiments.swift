@@ -52,7 +52,7 @@ struct Experiments: Sendable {
 }
 
 extension [Assignment] {
-    /// For the header `X-Martlet-Experiments`: `checkout=dark, search=b`.
+    /// For the header `Experiments`: `checkout=dark, search=b`.
     var header: String { map(\.text).joined(separator: ", ") }
 
     /// For answers: `{"checkout":"dark"}`.
