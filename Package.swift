@@ -187,6 +187,9 @@ let package = Package(
         program("config", "ConfigService"),
         program("analytics", "AnalyticsService"),
         program("notifications", "NotificationsService"),
+        // How fast flags are evaluated, for deploy/bench.
+        .executableTarget(
+            name: "flagbench", dependencies: ["MartletCore", "MartletFlags"], path: "Sources/Executables/flagbench", swiftSettings: settings),
         program("martlet", "OperatorCommands", dependencies: [argumentParser]),
 
         // Tests
@@ -259,7 +262,8 @@ let package = Package(
             dependencies: [
                 "MartletAPI", "MartletCore", "MartletPostgres", "MartletTesting", asyncHTTPClient, logging, nioCore, nioHTTP1,
             ],
-            exclude: ["Support/tus_upload.py", "Support/hook_server.py", "Support/oidc_client.py"], swiftSettings: settings),
+            exclude: ["Support/tus_upload.py", "Support/hook_server.py", "Support/oidc_client.py", "Support/ofrep_client.py"],
+            swiftSettings: settings),
     ]
 )
 
