@@ -28,7 +28,7 @@ struct AppCommand: AsyncParsableCommand {
                 ["what", "value"],
                 [
                     ["app id", app.appId], ["project number", String(app.appNumber)], ["app key", app.appKey],
-                    ["secret", app.secret], ["master key", app.masterKey], ["test app key", app.testAppKey],
+                    ["secret", app.secret], ["master key", app.masterKey ?? "-"], ["test app key", app.testAppKey],
                     ["ingest key", app.ingestKey], ["evaluation key", app.evaluationKey],
                 ])
         }
