@@ -30,9 +30,11 @@ struct ConfirmStaffSecondFactor: Endpoint {
         let code = try await BodyFields(request, ["code"]).requiredString("code")
         let limit = AttemptStore.Limit.staffCode(of: id)
         try await attempts.begin([limit])
-        guard let codes = try await secondFactors.confirm(code, of: id) else { throw HTTPProblem(.signInFailed, "The code is wrong.", field: "code") }
+        let entry = AuditEntry(by: staff, "add-second-factor", .staff, target: staff.id, from: request.staffAddress)
+        guard let codes = try await secondFactors.confirm(code, of: id, also: { try await audit.record(entry, $0) }) else {
+            throw HTTPProblem(.signInFailed, "The code is wrong.", field: "code")
+        }
         try await attempts.succeed(account: limit, address: nil)
-        try await audit.record(AuditEntry(by: staff, "add-second-factor", .staff, target: staff.id, from: request.staffAddress))
         return try .recoveryCodes(codes)
     }
 }
@@ -44,10 +46,10 @@ struct RenewStaffRecoveryCodes: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let staff = try await check.confirm(request, context, secondFactors)
-        guard let codes = try await secondFactors.renewRecoveryCodes(of: try staff.uuid) else {
+        let entry = AuditEntry(by: staff, "renew-recovery-codes", .staff, target: staff.id, from: request.staffAddress)
+        guard let codes = try await secondFactors.renewRecoveryCodes(of: try staff.uuid, also: { try await check.staff.audit.record(entry, $0) }) else {
             throw HTTPProblem(.conflict, "There is no second factor.")
         }
-        try await check.staff.audit.record(AuditEntry(by: staff, "renew-recovery-codes", .staff, target: staff.id, from: request.staffAddress))
         return try .recoveryCodes(codes)
     }
 }
@@ -59,8 +61,8 @@ struct RemoveStaffSecondFactor: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let staff = try await check.confirm(request, context, secondFactors)
-        try await secondFactors.remove(of: try staff.uuid)
-        try await check.staff.audit.record(AuditEntry(by: staff, "remove-second-factor", .staff, target: staff.id, from: request.staffAddress))
+        let entry = AuditEntry(by: staff, "remove-second-factor", .staff, target: staff.id, from: request.staffAddress)
+        try await secondFactors.remove(of: try staff.uuid) { try await check.staff.audit.record(entry, $0) }
         return Response(status: .noContent)
     }
 }
