@@ -26,7 +26,7 @@ extension AuthService {
         router.on(.get, "admin/auth/oidc/callback", OAuthCallback(federation: federation, guests: .staff, logger: logger))
         router.on(.post, "admin/auth/oidc/callback", OAuthCallback(federation: federation, guests: .staff, logger: logger))
         router.on(.post, "admin/auth/refresh", RefreshStaffSession(staff: staff, sessions: sessions, signIns: staffParts.signIns, logger: logger))
-        router.on(.post, "admin/auth/logout", LogStaffOut(sessions: sessions, audit: audit))
+        router.on(.post, "admin/auth/logout", LogStaffOut(sessions: sessions))
 
         // One's own account
         router.on(.get, "admin/me", ReadStaffMe(staff: staff))
@@ -36,8 +36,8 @@ extension AuthService {
         router.on(.post, "admin/me/totp/confirm", ConfirmStaffSecondFactor(attempts: attempts, secondFactors: secondFactors, audit: audit))
         router.on(.post, "admin/me/totp/recovery-codes", RenewStaffRecoveryCodes(check: check, secondFactors: secondFactors))
         router.on(.get, "admin/sessions", ListStaffSessions(sessions: sessions))
-        router.on(.delete, "admin/sessions", EndStaffSessions(sessions: sessions, audit: audit))
-        router.on(.delete, "admin/sessions/:id", EndStaffSession(sessions: sessions, audit: audit))
+        router.on(.delete, "admin/sessions", EndStaffSessions(sessions: sessions))
+        router.on(.delete, "admin/sessions/:id", EndStaffSession(sessions: sessions))
 
         // Other staff
         router.on(.get, "admin/staff", ListStaff(staff: staff))

@@ -124,6 +124,7 @@ import Testing
             let waiting = try await client.goThrough(provider)
             #expect(try await client.send("DELETE", "staff/\(id)/identities/acme", as: root)["identities"] == "[]")
             #expect(try await client.finish(waiting).isProblem(.signInFailed))
+            #expect(try await client.send("DELETE", "staff/\(id)/identities/acme", as: root).isProblem(.notFound))
             #expect(try await client.link(id, #"{"subject":"s-1"}"#, as: root).status == 200)
             // The same subject of another issuer, under the same name.
             try await client.auth.postgres.execute("UPDATE auth.staff_identities SET issuer = 'https://former.example'")

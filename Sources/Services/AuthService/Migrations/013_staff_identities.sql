@@ -20,5 +20,5 @@ CREATE TABLE auth.staff_identities (
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON auth.staff_identities TO martlet_auth;
 
--- How many sign-ins in vain the log has of somebody already.
-CREATE INDEX audit_log_failures ON auth.audit_log (staff_id, at) WHERE action = 'sign-in-failed';
+-- How many sign-ins in vain the log has within the last hour.
+CREATE INDEX audit_log_failures ON auth.audit_log (at) WHERE action = 'sign-in-failed';

@@ -79,9 +79,17 @@ struct StaffSessionStore: Sendable {
         try await table.list(of: staff, current: current, where: "TRUE")
     }
 
-    /// Ends one session, or all but `kept`; returns how many there were.
-    func end(_ session: UUID? = nil, butFor kept: UUID? = nil, of staff: UUID) async throws -> Int {
-        try await table.end(session, butFor: kept, of: staff, where: "TRUE")
+    /// Ends one of a member's own sessions, or all but `kept`; in the audit log. Returns how many there were.
+    func end(_ session: UUID? = nil, butFor kept: UUID? = nil, by staff: StaffGrant, from address: String) async throws -> Int {
+        let id = try staff.uuid
+        return try await postgres.withTransaction { transaction in
+            let count = try await transaction.execute(table.ending(session, butFor: kept, of: id, where: "TRUE"))
+            guard session == nil || count > 0 else { return 0 }
+            let entry = AuditEntry(
+                by: staff, session == nil ? "end-sessions" : "sign-out", .staff, target: session?.uuidString.lowercased() ?? staff.id, from: address)
+            try await AuditStore(postgres: postgres).record(entry, transaction)
+            return count
+        }
     }
 
     func clean() async throws { try await table.clean() }

@@ -31,7 +31,7 @@ extension StaffStore {
         }
     }
 
-    /// - Throws: `staff-not-found`; `forbidden` as `StaffRules`.
+    /// - Throws: `staff-not-found`; `not-found` when there is no link; `forbidden` as `StaffRules`.
     func unlink(_ provider: String, from id: UUID, by actor: StaffActor) async throws -> String {
         try await changeIdentity(
             of: id, "unlink-identity", provider, "DELETE FROM auth.staff_identities WHERE staff_id = \(id) AND provider = \(provider)", by: actor)
@@ -44,7 +44,7 @@ extension StaffStore {
             let (grant, target, before) = try await lock(id, actor, transaction)
             // Whoever says who somebody is elsewhere can sign in as them.
             try StaffRules.check(grant, .update, target)
-            try await transaction.execute(statement)
+            guard try await transaction.execute(statement) > 0 else { throw HTTPProblem(.notFound, "The member is not linked there.") }
             let json: String = try await transaction.query("SELECT \(Self.json) FROM auth.staff AS u WHERE u.id = \(id)")[0].decode(0)
             let after = try JSONValue(parsing: json.utf8)
             try await audit.record(
