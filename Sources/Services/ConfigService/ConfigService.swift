@@ -1,4 +1,5 @@
 public import Logging
+import MartletCore
 public import MartletHTTP
 import MartletPostgres
 public import ServiceLifecycle
@@ -6,7 +7,7 @@ public import ServiceLifecycle
 /// Remote configuration, flags, experiments, translations and app definitions: documents that are edited as drafts, published as versions that
 /// never change, and read by clients from memory.
 ///
-/// Settings: `database.url` (secret; role `martlet_config`), `database.connections` (4), `memory.bytes` (512 MiB: published documents in
+/// Settings: `database.url` (secret; role `martlet_config`), `database.connections` (4), `internal.secret` (secret), `memory.bytes` (512 MiB: published documents in
 /// memory), `live.streams` (10000) and `live.streams.app` (5000) on one copy.
 public struct ConfigService: ServiceDefinition {
     public static let name = "config"
@@ -22,6 +23,7 @@ public struct ConfigService: ServiceDefinition {
     let publisher: Publisher
     let exchange: Exchange
     let streams: EventStreams
+    let definitionKeys: DefinitionKeyStore
     private let scheduler: Scheduler
 
     public init(settings: Settings, logger: Logger) throws {
@@ -33,11 +35,13 @@ public struct ConfigService: ServiceDefinition {
         var streams = EventStreams.Limits()
         streams.streams = try settings.integer("live.streams", default: streams.streams, in: 1...100_000)
         streams.streamsPerApp = try settings.integer("live.streams.app", default: streams.streamsPerApp, in: 1...100_000)
-        self.init(postgres: PostgresClient(configuration: configuration, logger: logger), logger: logger, limits: limits, streams: streams)
+        self.init(
+            postgres: PostgresClient(configuration: configuration, logger: logger),
+            internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger, limits: limits, streams: streams)
     }
 
     init(
-        postgres: PostgresClient, logger: Logger, limits: LiveDocuments.Limits = LiveDocuments.Limits(),
+        postgres: PostgresClient, internalSecret: Secret, logger: Logger, limits: LiveDocuments.Limits = LiveDocuments.Limits(),
         streams: EventStreams.Limits = EventStreams.Limits(), kinds: Kinds = ConfigService.kinds
     ) {
         self.postgres = postgres
@@ -51,11 +55,12 @@ public struct ConfigService: ServiceDefinition {
         publisher = Publisher(postgres: postgres, kinds: kinds, live: live)
         exchange = Exchange(postgres: postgres, publisher: publisher, kinds: kinds)
         self.streams = EventStreams(live: live, limits: streams)
+        definitionKeys = DefinitionKeyStore(postgres: postgres, internalSecret: internalSecret)
         scheduler = Scheduler(schedules: schedules, publisher: publisher, logger: logger)
     }
 
     static let kinds = Kinds([
-        .flags: FlagsKind(),
+        .flags: FlagsKind(), .definition: DefinitionKind(),
     ])
 
     public var background: [any Service] { [postgres, live, scheduler] }

@@ -6,5 +6,6 @@ extension ConfigService {
     /// The compiler plug-in puts `_` for the leading digit of a file's name: `001_…` is `_01_…`.
     public static let migrations: [Migration] = [
         Migration(number: 1, name: "documents", sql: PackageResources._01_documents_sql),
+        Migration(number: 7, name: "definition_keys", sql: PackageResources._07_definition_keys_sql),
     ]
 }

@@ -26,5 +26,7 @@ extension ConfigService {
         router.on(.get, "config/:kind/:name/versions", ListVersions(versions: versions, kinds: kinds))
         router.on(.get, "config/:kind/:name/versions/:version", ReadVersion(versions: versions, kinds: kinds))
         router.on(.get, "config/:kind/:name/diff", CompareVersions(versions: versions, documents: documents, kinds: kinds))
+
+        addDefinitionRoutes(to: router)
     }
 }

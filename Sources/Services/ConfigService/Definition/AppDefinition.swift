@@ -1,3 +1,4 @@
+import MartletAPI
 import MartletCore
 
 /// A Napton app in one document: `app.json`, whose models, views and controllers stand where their addresses would.

@@ -1,3 +1,4 @@
+import MartletAPI
 import MartletHTTP
 
 /// Which content of a definition a client gets.

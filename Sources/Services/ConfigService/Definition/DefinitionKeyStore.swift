@@ -31,8 +31,17 @@ struct DefinitionPublicKey: Sendable {
 
 /// The keys of apps, the private halves sealed (AES-GCM).
 struct DefinitionKeyStore: Sendable {
-    let postgres: PostgresClient
-    let sealing: SymmetricKey
+    private let postgres: PostgresClient
+    private let sealing: SymmetricKey
+
+    /// - Parameter internalSecret: makes the key that seals (HKDF, RFC 5869). With another one new keys are made.
+    init(postgres: PostgresClient, internalSecret: Secret) {
+        self.postgres = postgres
+        sealing = internalSecret.withValue { secret in
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: SymmetricKey(data: Data(secret.utf8)), info: Data("martlet config definition keys".utf8), outputByteCount: 32)
+        }
+    }
 
     /// The app's newest key, made when there is none, or none that this server can open.
     func signer(of appID: String) async throws -> DefinitionSigner {

@@ -1,6 +1,8 @@
 import Crypto
 import Foundation
+import MartletAPI
 import MartletCore
+import NIOCore
 import Synchronization
 
 /// A manifest in canonical form, and its signature.

@@ -11,3 +11,8 @@ struct RolloutUnit: Sendable {
     /// The host app's version.
     let client: String?
 }
+
+/// No flag is known: everybody gets the other version.
+struct NoRollout: DefinitionRollout {
+    func isOn(_ flag: String, for unit: RolloutUnit, in space: LiveSpace) -> Bool? { nil }
+}

@@ -1,4 +1,5 @@
 import MartletCore
+import NIOCore
 
 /// What the live translations of a space have, as far as a definition asks for it.
 struct LiveTranslations {
@@ -8,7 +9,7 @@ struct LiveTranslations {
         let language: String?
     }
 
-    private struct Document {
+    fileprivate struct Document {
         let name: String
         /// Languages that need a text of their own.
         let languages: [String]
@@ -22,9 +23,10 @@ struct LiveTranslations {
 
     /// - Parameter version: translations of app versions before it are left out: the definition does not go there.
     init(in space: LiveSpace, from version: VersionNumber?) {
-        documents = space.documents(of: .translation).compactMap { live in
+        documents = space.documents(of: .translation).compactMap { live -> Document? in
             if let version, let own = VersionNumber(live.key.name), own.sortKey < version.sortKey { return nil }
-            return (try? JSONValue(parsing: live.content.readableBytesView)).map { Document(live.key.name, $0) }
+            guard let catalogue = try? JSONValue(parsing: live.content.readableBytesView) else { return nil }
+            return Document(live.key.name, catalogue)
         }
     }
 

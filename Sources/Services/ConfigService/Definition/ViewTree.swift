@@ -1,3 +1,4 @@
+import MartletAPI
 import MartletCore
 
 /// How views are nested once every name is replaced by what it names: whether that ends, how deep it goes, and how much it makes.
