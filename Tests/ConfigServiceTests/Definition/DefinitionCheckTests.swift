@@ -37,7 +37,7 @@ import Testing
         var testDescription: String { "\(code): \(patch.prefix(80))" }
     }
 
-    static let errors = [
+    static let refusals = [
         Case(code: "bad-shape", path: "/views", patch: #"{"views":[]}"#),
         Case(code: "bad-name", path: "/views/a~1b", patch: #"{"views":{"a/b":{}}}"#),
         Case(code: "missing-member", path: "/root_controller", patch: #"{"root_controller":null}"#),
@@ -81,7 +81,7 @@ import Testing
     /// The events' row with one view of these members.
     static func row(_ members: String) -> String { #"{"views":{"EventRow":{"contents":[{\#(members)}]}}}"# }
 
-    @Test("What would not work on a device is an error that names its place", arguments: errors)
+    @Test("What would not work on a device is an error that names its place", arguments: refusals)
     func errors(_ test: Case) throws {
         let findings = findings(try DefinitionFixture.kickIn(test.patch))
         let found = findings.filter { $0.severity == .error }.map { "\($0.code) \($0.path)" }

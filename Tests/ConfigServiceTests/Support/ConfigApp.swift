@@ -44,6 +44,7 @@ struct ConfigApp: Sendable {
     }
 
     /// As the app's own server.
+    @discardableResult
     func master(_ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:]) async throws -> Answer {
         try await gateway.asking(as: principal(.master)).send(method, path, body, headers: headers)
     }

@@ -11,6 +11,11 @@ struct ClientCapabilities: Sendable {
     /// Kinds and operations of the host app, with their versions; nil: it did not say.
     let components: [String: Int]?
 
+    init(client: VersionNumber?, components: [String: Int]?) {
+        self.client = client
+        self.components = components
+    }
+
     /// - Throws: `invalid-parameter`.
     init(_ request: Request) throws {
         client = try request.uri.queryParameters["client"].map { text in
