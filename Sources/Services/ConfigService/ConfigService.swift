@@ -7,8 +7,8 @@ public import ServiceLifecycle
 /// Remote configuration, flags, experiments, translations and app definitions: documents that are edited as drafts, published as versions that
 /// never change, and read by clients from memory.
 ///
-/// Settings: `database.url` (secret; role `martlet_config`), `database.connections` (4), `internal.secret` (secret), `memory.bytes` (512 MiB: published documents in
-/// memory), `live.streams` (10000) and `live.streams.app` (5000) on one copy.
+/// Settings: `database.url` (secret; role `martlet_config`), `database.connections` (4), `internal.secret` (secret), `memory.bytes` (512 MiB:
+/// published documents in memory), `live.streams` (10000) and `live.streams.app` (5000) on one copy.
 public struct ConfigService: ServiceDefinition {
     public static let name = "config"
     public static let defaultPort = 8203
