@@ -1,16 +1,16 @@
 import MartletAPI
+import MartletFlags
 import MartletHTTP
 
 /// Which content of a definition a client gets.
 struct DefinitionChoice: Sendable {
     let editions: DefinitionEditions
-    let rollout: any DefinitionRollout
 
     /// The live one, or the one for whom its flag is not on; before that the newest that the client can show, if there is one within reach.
     func edition(
-        of live: LiveDocument, for unit: RolloutUnit, with capabilities: ClientCapabilities, in space: LiveSpace
+        of live: LiveDocument, for subject: Subject, with capabilities: ClientCapabilities, in space: LiveSpace
     ) async throws -> DefinitionEdition {
-        let meant = try meant(live, unit, space)
+        let meant = try meant(live, subject, space)
         guard !capabilities.missing(for: meant.definition).isEmpty else { return meant }
         return try await editions.first(before: live, in: space.space) {
             $0.version < meant.version && capabilities.missing(for: $0.definition).isEmpty
@@ -27,11 +27,11 @@ struct DefinitionChoice: Sendable {
         return try await editions.first(before: live, in: space.space) { $0.definition.part(sha256) != nil }?.definition.part(sha256)
     }
 
-    private func meant(_ live: LiveDocument, _ unit: RolloutUnit, _ space: LiveSpace) throws -> DefinitionEdition {
+    private func meant(_ live: LiveDocument, _ subject: Subject, _ space: LiveSpace) throws -> DefinitionEdition {
         let newest = DefinitionEdition(version: live.version, definition: try Self.definition(live))
-        guard let flag = newest.definition.rollout, self.rollout.isOn(flag.flag, for: unit, in: space) != true,
-            let other = space.version(flag.otherwise, of: live.key)
-        else { return newest }
+        guard let rollout = newest.definition.rollout, let other = space.version(rollout.otherwise, of: live.key) else { return newest }
+        // A flag that is not there is on for nobody.
+        if space.flags?.flags.evaluate(rollout.flag, for: subject)?.value.isOn == true { return newest }
         return DefinitionEdition(version: other.version, definition: try Self.definition(other))
     }
 

@@ -1,5 +1,6 @@
 import MartletAPI
 import MartletCore
+import MartletFlags
 import NIOCore
 
 /// Apps that are described on the server: what is checked before one is published, and what clients are answered from.
@@ -18,6 +19,9 @@ struct DefinitionKind: PublishedKind {
         let app = AppDefinition(document, &ignored)
         var check = DefinitionCheck(document, translations: LiveTranslations(in: space, from: app.minClient))
         var findings = check.run()
+        if let flag = app.rollout?.flag, space.flags?.flags.flags.contains(where: { $0.key == flag }) != true {
+            findings.append(Finding(.warning, "unknown-flag", at: "/rollout/flag", "No flag \"\(flag)\" is live: everybody gets the other version."))
+        }
         for part in CompiledDefinition(app).parts where (part.gzip ?? part.content).readableBytes > Self.maximumPartSizeInBytes {
             findings.append(
                 Finding(.error, "part-too-large", at: "/" + part.path, "A part may have at most \(Self.maximumPartSizeInBytes) bytes, compressed."))

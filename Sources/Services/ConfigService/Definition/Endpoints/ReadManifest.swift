@@ -20,22 +20,25 @@ struct ReadManifest: Endpoint {
         let document = try context.definition(in: space)
         try request.allowParameters(["client", "capabilities", "unit"])
         let capabilities = try ClientCapabilities(request)
-        let unit = RolloutUnit(
-            userID: try context.principal.userID, deviceID: try Self.unit(request), client: capabilities.client?.text)
-        let edition = try await choice.edition(of: document, for: unit, with: capabilities, in: space)
+        let unit = EvaluationContext(try Self.unit(request, capabilities), principal: try context.principal, now: Date())
+        let edition = try await choice.edition(of: document, for: unit.subject, with: capabilities, in: space)
         let signed = try await manifests.manifest(of: edition, live: document, in: space.space)
         let body = Self.body(signed, edition, capabilities)
         let tag = EntityTag(text: SHA256.hash(data: Data(body.utf8)).prefix(16).map { String(format: "%02x", $0) }.joined())
         return try .stored(ByteBuffer(string: body), gzip: nil, tag: tag, type: "application/json; charset=utf-8", to: request)
     }
 
-    /// A device's own id, by which a flag knows it again.
-    private static func unit(_ request: Request) throws -> String? {
-        guard let unit = request.uri.queryParameters["unit"] else { return nil }
-        guard (1...128).contains(unit.utf8.count) else {
-            throw HTTPProblem(.invalidParameter, "This must be 1 to 128 bytes.", field: "unit")
+    /// What flags know of the client: the id of its own that the device sends, and the host app's version.
+    private static func unit(_ request: Request, _ capabilities: ClientCapabilities) throws -> JSONValue {
+        var members: [JSONValue.Member] = []
+        if let unit = request.uri.queryParameters["unit"] {
+            guard (1...128).contains(unit.utf8.count) else {
+                throw HTTPProblem(.invalidParameter, "This must be 1 to 128 bytes.", field: "unit")
+            }
+            members.append(.init("targetingKey", .string(String(unit))))
         }
-        return String(unit)
+        if let client = capabilities.client { members.append(.init("appVersion", .string(client.text))) }
+        return .object(members)
     }
 
     private static func body(_ signed: SignedDefinition, _ edition: DefinitionEdition, _ capabilities: ClientCapabilities) -> String {
