@@ -2,7 +2,8 @@ import Foundation
 
 /// Operations by name that see only their arguments.
 ///
-/// `var`, `missing`, `missing_some`, `if`, `?:`, `and`, `or`, `map`, `filter`, `reduce`, `all`, `some` and `none` are part of the language and not here.
+/// Comparisons, `var`, `missing`, `missing_some`, `if`, `?:`, `and`, `or`, `map`, `filter`, `reduce`, `all`, `some` and `none` are part of the
+/// language and not here.
 public struct LogicOperations: Sendable {
     public typealias Operation = @Sendable ([LogicValue]) throws -> LogicValue
 

@@ -41,7 +41,8 @@ struct AppDefinition: Sendable {
         _ = reader.name("name")
         reader.checkNames(Self.known)
         if models.count + views.count + controllers.count > Self.maximumParts {
-            reader.findings.append(Finding(.error, "too-many-parts", at: "", "An app may have at most \(Self.maximumParts) models, views and controllers."))
+            reader.findings.append(
+                Finding(.error, "too-many-parts", at: "", "An app may have at most \(Self.maximumParts) models, views and controllers."))
         }
         findings += reader.findings
     }

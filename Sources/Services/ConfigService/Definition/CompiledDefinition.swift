@@ -119,7 +119,8 @@ struct CompiledDefinition: Sendable {
             let path = path + "/" + JSONPointer.escape(member.name)
             switch (member.name, member.value) {
             case ("contents", .array(let views)): for (index, view) in views.enumerated() { collect(&options, view, app, at: "\(path)/\(index)") }
-            case ("contents", .object(let views)): for view in views { collect(&options, view.value, app, at: path + "/" + JSONPointer.escape(view.name)) }
+            case ("contents", .object(let views)):
+                for view in views { collect(&options, view.value, app, at: path + "/" + JSONPointer.escape(view.name)) }
             case ("fallback", _): collect(&options, member.value, app, at: path)
             default: break
             }

@@ -46,7 +46,8 @@ extension DefinitionCheck {
         case .array(let elements):
             for (index, element) in elements.enumerated() {
                 check(content: element, at: "\(path)/\(index)")
-                if element["before"] != nil, case .object = element { note("bad-shape", "\(path)/\(index)/before", "A list has its order: give names.") }
+                guard case .object = element, element["before"] != nil else { continue }
+                note("bad-shape", "\(path)/\(index)/before", "A list has its order: give names.")
             }
         case .object(let members):
             for member in members {

@@ -21,7 +21,9 @@ struct DefinitionChoice: Sendable {
     func part(_ sha256: String, of live: LiveDocument, in space: LiveSpace) async throws -> DefinitionPart? {
         let newest = try Self.definition(live)
         if let part = newest.part(sha256) { return part }
-        if let rollout = newest.rollout, let other = space.version(rollout.otherwise, of: live.key), let part = try Self.definition(other).part(sha256) {
+        if let rollout = newest.rollout, let other = space.version(rollout.otherwise, of: live.key),
+            let part = try Self.definition(other).part(sha256)
+        {
             return part
         }
         return try await editions.first(before: live, in: space.space) { $0.definition.part(sha256) != nil }?.definition.part(sha256)

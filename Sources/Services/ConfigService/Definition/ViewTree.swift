@@ -30,7 +30,8 @@ struct ViewTree {
             let measure = measure(named: view.name)
             let path = "/views/" + JSONPointer.escape(view.name)
             if measure.depth > Self.maximumDepth {
-                findings.append(Finding(.error, "too-deep", at: path, "Views may be nested at most \(Self.maximumDepth) deep, those they name included."))
+                findings.append(
+                    Finding(.error, "too-deep", at: path, "Views may be nested at most \(Self.maximumDepth) deep, those they name included."))
             }
             if measure.views > Self.maximumViews {
                 findings.append(Finding(.error, "too-many-views", at: path, "A view may have at most \(Self.maximumViews) others in it."))
