@@ -97,7 +97,7 @@ let package = Package(
         .target(
             name: "MartletHTTP",
             dependencies: [
-                "MartletAPI", "MartletCore", httpTypes, hummingbird, logging, nioCore, nioHTTP1, serviceLifecycle, unixSignals,
+                "MartletAPI", "MartletCore", asyncHTTPClient, httpTypes, hummingbird, logging, nioCore, nioHTTP1, serviceLifecycle, unixSignals,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -114,6 +114,9 @@ let package = Package(
         .target(
             name: "MartletJobs", dependencies: ["MartletCore", "MartletPostgres", logging, nioCore, serviceLifecycle],
             path: "Sources/Shared/MartletJobs", resources: [.embedInCode("Migrations")], swiftSettings: settings),
+
+        // What A/B tests have found: tests, intervals, sample sizes. Pure functions of numbers.
+        .target(name: "MartletStatistics", path: "Sources/Shared/MartletStatistics", swiftSettings: settings),
 
         // Conditions, buckets, features and experiments: pure functions of what is known of who asks.
         .target(
@@ -145,7 +148,8 @@ let package = Package(
         service(
             "ConfigService",
             dependencies: [
-                "CZlib", "MartletFlags", "MartletLogic", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
+                "CZlib", "MartletFlags", "MartletLogic", "MartletStatistics", .product(name: "CoreMetrics", package: "swift-metrics"), crypto,
+                httpTypes, nioCore,
             ],
             migrations: true, resources: ["Configuration/Catalogue"]),
         service("AnalyticsService"),
@@ -227,6 +231,8 @@ let package = Package(
             exclude: ["Support/moto_server.py"],
             swiftSettings: settings),
         .testTarget(
+            name: "MartletStatisticsTests", dependencies: ["MartletStatistics"], exclude: ["Support/gbstats_cases.py"], swiftSettings: settings),
+        .testTarget(
             name: "AuthServiceTests",
             dependencies: [
                 "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletMail", "MartletPostgres", "MartletTesting",
@@ -244,8 +250,8 @@ let package = Package(
         .testTarget(
             name: "ConfigServiceTests",
             dependencies: [
-                "ConfigService", "MartletAPI", "MartletCore", "MartletFlags", "MartletHTTP", "MartletLogic", "MartletPostgres", "MartletTesting", crypto,
-                httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
+                "ConfigService", "MartletAPI", "MartletCore", "MartletFlags", "MartletHTTP", "MartletLogic", "MartletPostgres", "MartletStatistics",
+                "MartletTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
             exclude: ["Fixtures"], swiftSettings: settings),
         .testTarget(

@@ -2,19 +2,22 @@
 public struct LiveVersions: Codable, Sendable, Equatable {
     /// Another one when anything was published or withdrawn.
     public var number: Int64
-    /// Those in which something is live.
+    /// Those in which something was ever published.
     public var spaces: [Space]
 
     public struct Space: Codable, Sendable, Equatable {
         public var appID: String
         public var environment: AppEnvironment
+        /// Counts what was published.
+        public var generation: Int64
         /// Nil: none is live.
         public var config: Version?
         public var translation: Version?
 
-        public init(appID: String, environment: AppEnvironment, config: Version? = nil, translation: Version? = nil) {
+        public init(appID: String, environment: AppEnvironment, generation: Int64 = 0, config: Version? = nil, translation: Version? = nil) {
             self.appID = appID
             self.environment = environment
+            self.generation = generation
             self.config = config
             self.translation = translation
         }

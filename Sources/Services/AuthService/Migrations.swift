@@ -17,5 +17,6 @@ extension AuthService {
         Migration(number: 9, name: "passkeys", sql: PackageResources._09_passkeys_sql),
         Migration(number: 10, name: "user_data", sql: PackageResources._10_user_data_sql),
         Migration(number: 11, name: "apps", sql: PackageResources._11_apps_sql),
+        Migration(number: 12, name: "sign_in_places", sql: PackageResources._12_sign_in_places_sql),
     ]
 }

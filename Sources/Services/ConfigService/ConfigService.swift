@@ -23,6 +23,8 @@ public struct ConfigService: ServiceDefinition {
     let publisher: Publisher
     let exchange: Exchange
     let streams: EventStreams
+    let liveVersions: LiveVersionsFeed
+    let experiments: Experiments
     let definitionKeys: DefinitionKeyStore
     private let scheduler: Scheduler
 
@@ -55,18 +57,21 @@ public struct ConfigService: ServiceDefinition {
         publisher = Publisher(postgres: postgres, kinds: kinds, live: live)
         exchange = Exchange(postgres: postgres, publisher: publisher, kinds: kinds)
         self.streams = EventStreams(live: live, limits: streams)
+        liveVersions = LiveVersionsFeed(postgres: postgres, logger: logger)
+        let exposures = ExposureStore(postgres: postgres)
+        experiments = Experiments(exposures: exposures, log: ExposureLog(store: exposures, logger: logger), logger: logger)
         definitionKeys = DefinitionKeyStore(postgres: postgres, internalSecret: internalSecret)
         scheduler = Scheduler(schedules: schedules, publisher: publisher, logger: logger)
     }
 
     static let kinds = Kinds([
-        .flags: FlagsKind(), .definition: DefinitionKind(),
+        .configuration: ConfigurationKind(), .definition: DefinitionKind(), .experiment: ExperimentKind(), .flags: FlagsKind(),
     ])
 
-    public var background: [any Service] { [postgres, live, scheduler] }
+    public var background: [any Service] { [postgres, live, scheduler, liveVersions, experiments.log] }
 
-    /// Nothing: documents are of apps, not of their users.
-    public var userData: any UserDataHolder { NoUserData() }
+    /// Which variations users were given; documents are of apps, not of their users.
+    public var userData: any UserDataHolder { ExperimentUserData(exposures: experiments.exposures) }
 
     public func isReady() async -> Bool { postgres.isReady }
 }

@@ -7,7 +7,6 @@ extension ConfigService {
         router.on(.post, "ofrep/v1/evaluate/flags", EvaluateFlags(live: live))
         router.on(.post, "ofrep/v1/evaluate/flags/:key", EvaluateFlag(live: live))
         router.on(.get, "ofrep/v1/events", FollowFlags(streams: streams))
-        // For the app: /api/{appKey}/config/flags/evaluate.
         router.on(.post, "flags/evaluate", EvaluateForApp(live: live))
         router.on(.post, "config/:kind/:name/import-firebase", ImportFirebase(documents: documents, live: live, kinds: kinds))
     }

@@ -10,6 +10,7 @@ extension ConfigService {
         router.on(.get, "config/schedules", ListSchedules(schedules: schedules))
         router.on(.delete, "config/schedules/:id", CancelSchedule(schedules: schedules))
 
+        addConfigurationRoutes(to: router)
         addFlagsRoutes(to: router)
 
         // Documents of any kind
@@ -27,6 +28,7 @@ extension ConfigService {
         router.on(.get, "config/:kind/:name/versions/:version", ReadVersion(versions: versions, kinds: kinds))
         router.on(.get, "config/:kind/:name/diff", CompareVersions(versions: versions, documents: documents, kinds: kinds))
 
+        addExperimentRoutes(to: router)
         addDefinitionRoutes(to: router)
     }
 }

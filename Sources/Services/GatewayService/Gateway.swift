@@ -109,6 +109,7 @@ public final class Gateway: Service {
             tasks.addTask { await revocations.follow(from: known) { await self.use($0) } }
             tasks.addTask { await monitor.follow(addresses) { await self.use($0) } }
             tasks.addTask { await self.reportUses(to: feed) }
+            for feed in generationFeeds(client) { tasks.addTask { await feed.feed.follow { await self.use($0, of: feed.upstream) } } }
             if let certificates { tasks.addTask { [logger] in await certificates.watch(logger) } }
             try? await gracefulShutdown()
             await drain(server)
@@ -146,6 +147,19 @@ public final class Gateway: Service {
             _ = try? await worker.eventLoop.submit {
                 for (upstream, addresses) in zip(worker.upstreams, addresses) { upstream.replace(addresses) }
             }.get()
+        }
+    }
+
+    private func use(_ generations: [String: Int64]?, of upstream: Int) async {
+        for worker in workers { _ = try? await worker.eventLoop.submit { worker.unchanged[upstream].generations = generations }.get() }
+    }
+
+    /// One for each upstream that a route names one for, as the routes are at the start.
+    private func generationFeeds(_ client: HTTPClient) -> [(upstream: Int, feed: GenerationFeed)] {
+        let paths = Dictionary(
+            state.withLock { $0.routes }.routes.compactMap { route in route.generationPath.map { (route.upstreamIndex, $0) } }, uniquingKeysWith: { $1 })
+        return paths.map { index, path in
+            (index, GenerationFeed(targets: targets[index], path: path, client: client, signer: settings.signer, logger: logger))
         }
     }
 

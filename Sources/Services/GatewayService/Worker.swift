@@ -9,6 +9,8 @@ final class Worker: @unchecked Sendable {
     let upstreams: [Upstream]
     let metrics: WorkerMetrics
     let answers = Answers()
+    /// By place among the sorted names of all upstreams.
+    let unchanged: [UnchangedAnswers]
     var inFlight: InFlightLimits
     /// Of routes with `streaming`.
     var streams: InFlightLimits
@@ -39,6 +41,7 @@ final class Worker: @unchecked Sendable {
         streams = InFlightLimits(perAddress: limits.maximumStreamsPerAddress, perCredential: limits.maximumStreamsPerCredential)
         gatekeeper = Gatekeeper(signer: settings.signer, masterKeyNetworks: settings.masterKeyNetworks)
         upstreams = settings.upstreamNames.map { Upstream(name: $0, eventLoop: eventLoop, settings: settings) }
+        unchanged = settings.upstreamNames.map { _ in UnchangedAnswers() }
         requestLines = settings.logsRequests ? settings.requestLines.map { RequestLines($0) } : nil
         metrics = WorkerMetrics(upstreamNames: settings.upstreamNames)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import MartletAPI
 import MartletCore
 import Testing
 
@@ -164,7 +165,7 @@ import Testing
 
     private func findings(in document: String) throws -> [Finding] {
         let name = try #require(ConfigurationName("2.4.2~Dark"))
-        return ConfigurationCheck.findings(in: try JSONValue(parsing: document.utf8), named: name, catalogue: try PropertyCatalogue.builtIn.get())
+        return ConfigurationCheck.findings(in: try JSONValue(parsing: document.utf8), named: name, catalogue: .builtIn)
     }
 
     private func found(in document: String) throws -> [String] {

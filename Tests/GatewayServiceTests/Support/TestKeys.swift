@@ -4,6 +4,8 @@ import MartletCore
 
 /// Two apps with a credential of each kind; the text of a credential is known here only.
 enum TestKeys {
+    /// Of the first app.
+    static let appID = "alpha"
     static let internalSecret = Secret("a-secret-of-at-least-thirty-two-characters")
 
     static let ring = KeyRing(

@@ -4,7 +4,7 @@ import NIOPosix
 import Synchronization
 
 /// An HTTP server in process that records what arrives and behaves as the path asks:
-/// `echo`, `sink`, `page`, `big`, `slow`, `never`, `events`, `close`, `half`, `status/N`; anything else answers 200 with its name.
+/// `echo`, `sink`, `page`, `big`, `slow`, `never`, `events`, `close`, `half`, `status/N`, `unchanged` (304 that holds for `generation`); anything else answers 200 with its name.
 final class TestUpstream: Sendable {
     struct Arrival: Sendable {
         var head: HTTPRequestHead
@@ -16,6 +16,7 @@ final class TestUpstream: Sendable {
         var arrivals: [Arrival] = []
         var sentBytes = 0
         var isHealthy = true
+        var generation: Int64?
     }
 
     let name: String
@@ -57,6 +58,12 @@ final class TestUpstream: Sendable {
     var isHealthy: Bool {
         get { state.withLock { $0.isHealthy } }
         set { state.withLock { $0.isHealthy = newValue } }
+    }
+
+    /// What the feed at `/generations` tells of the environment live of the app `alpha`; nil: 503.
+    var generation: Int64? {
+        get { state.withLock { $0.generation } }
+        set { state.withLock { $0.generation = newValue } }
     }
 
     /// Stops listening and cuts every connection.
@@ -120,7 +127,7 @@ private final class UpstreamHandler: ChannelInboundHandler {
             self.head = head
             bodyCount = 0
             body = ByteBuffer()
-            guard path != "/health/ready" else { return }
+            guard path != "/health/ready", path != "/generations" else { return }
             index = upstream.arrived(head)
             isAnswering = true
             if act == "close" { context.close(promise: nil) }
@@ -134,7 +141,17 @@ private final class UpstreamHandler: ChannelInboundHandler {
     }
 
     private func answer(_ context: ChannelHandlerContext) {
+        if path == "/generations" { return tellGeneration(context) }
         switch act {
+        case "unchanged":
+            let generation = upstream.generation ?? 0
+            writeHead(
+                context, .notModified,
+                [
+                    ("etag", "\"v\(generation)\""), ("cache-control", "private, no-cache"), ("x-martlet-generation", "live:\(TestKeys.appID) \(generation)"),
+                    ("connection", "x-drop"), ("x-drop", "1"),
+                ])
+            end(context)
         case "ready": respond(context, upstream.isHealthy ? .ok : .serviceUnavailable, "")
         case "echo": respond(context, .ok, String(buffer: body))
         case "sink": respond(context, .ok, "\(bodyCount)")
@@ -167,6 +184,20 @@ private final class UpstreamHandler: ChannelInboundHandler {
         writeHead(context, status, path == "/health/ready" ? Array(headers.prefix(1)) : headers)
         if !text.isEmpty, head?.method != .HEAD { context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil) }
         end(context)
+    }
+
+    /// Waits for another number, as a feed does, for a while.
+    private func tellGeneration(_ context: ChannelHandlerContext, turns: Int = 100) {
+        let after = head?.uri.split(separator: "after=").last?.split(separator: "&").first.flatMap { Int64($0) } ?? -1
+        guard let generation = upstream.generation else { return respond(context, .serviceUnavailable, "") }
+        guard generation != after else {
+            guard turns > 0 else { return respond(context, .noContent, "") }
+            context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(10)) { self.tellGeneration(context, turns: turns - 1) }
+            return
+        }
+        respond(
+            context, .ok,
+            #"{"number":\#(generation),"spaces":[{"appID":"\#(TestKeys.appID)","environment":"live","generation":\#(generation)}]}"#)
     }
 
     private func writeHead(_ context: ChannelHandlerContext, _ status: HTTPResponseStatus, _ headers: [(String, String)]) {

@@ -112,7 +112,7 @@ def events(tag):
 
 def app_on_a_device():
     def evaluate(headers, context):
-        return requests.post(app + "/config/flags/evaluate", json={"context": context}, headers=headers, timeout=30)
+        return requests.post(app + "/flags/evaluate", json={"context": context}, headers=headers, timeout=30)
 
     # An app cannot say who somebody is.
     claimed = evaluate({"X-Martlet-Secret": secret}, {"targetingKey": "u1", "user": {"id": "admin"}, "country": "CH"})

@@ -20,6 +20,8 @@ struct StorageApp: Sendable {
     /// Parts of the service itself.
     let live: Live
     let objects: ObjectStore
+    /// Of all apps here.
+    let versions: KnownVersions
 
     init() async throws {
         let shared = try await SharedStorage.instance.parts()
@@ -30,6 +32,7 @@ struct StorageApp: Sendable {
         service = shared.service
         live = shared.live
         objects = shared.objects
+        versions = shared.versions
     }
 
     func principal(_ kind: Principal.Kind, _ environment: AppEnvironment = .live) -> Principal {
@@ -98,6 +101,7 @@ private actor SharedStorage {
         let service: ServiceClient
         let live: Live
         let objects: ObjectStore
+        let versions: KnownVersions
     }
 
     private var task: Task<Parts, any Error>?
@@ -111,7 +115,7 @@ private actor SharedStorage {
                 builder: database.client(for: "storage", maximumConnections: 2), hooks: SharedHooks.settings)
             return Parts(
                 database: database, superuser: database.superuserClient(), postgres: postgres,
-                service: try await ServiceClient(storage), live: storage.live, objects: storage.objects)
+                service: try await ServiceClient(storage), live: storage.live, objects: storage.objects, versions: storage.versions)
         }
         self.task = task
         return try await task.value

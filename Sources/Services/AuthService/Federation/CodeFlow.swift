@@ -58,7 +58,7 @@ struct CodeFlow: Sendable {
         case .facebook: return try await facebookIdentity(tokens, provider, addresses)
         case .google, .apple, .oidc:
             guard let text = tokens.string("id_token") else { throw ProviderFailure.notUnderstood }
-            let token = try await verifier.verify(text, of: addresses, for: [settings.clientIDs[0]], nonce: nonce(state))
+            let token = try await verifier.verify(text, of: addresses, for: [settings.clientIDs[0]], nonce: .own(nonce(state)))
             var identity = ProvenIdentity(
                 provider: provider, issuer: addresses.issuer, subject: token.subject, email: token.email, isEmailVerified: token.isEmailVerified,
                 name: token.name ?? Self.appleName(answer["user"]))

@@ -1,7 +1,9 @@
 import Crypto
 import Foundation
 import Logging
+import MartletAPI
 import MartletCore
+import MartletHTTP
 import MartletPostgres
 
 /// Authenticator apps of users or of staff, and the codes for when one is lost.
@@ -78,6 +80,25 @@ struct SecondFactorStore: Sendable {
     /// Whether signing in asks for a code.
     func isAsked(of user: UUID) async throws -> Bool {
         try await !postgres.query("SELECT FROM \(tables.factors) WHERE \(tables.person) = \(user) AND confirmed IS NOT NULL").isEmpty
+    }
+
+    /// Takes a code, as `take(_:of:)`; wrong ones count against `limit`.
+    ///
+    /// - Throws: `sign-in-failed` naming `field`, `too-many-requests`.
+    func take(_ code: String, of user: UUID, field: String? = nil, counting limit: AttemptStore.Limit, by attempts: AttemptStore) async throws {
+        guard try await attempts.guess(limit, { try await take(code, of: user) ? true : nil }) != nil else { throw Self.wrongCode(field) }
+    }
+
+    /// Puts the secret in force, as `confirm(_:of:)`; wrong codes count against `limit`.
+    ///
+    /// - Throws: as `take`.
+    func confirm(_ code: String, of user: UUID, counting limit: AttemptStore.Limit, by attempts: AttemptStore) async throws -> [String] {
+        guard let codes = try await attempts.guess(limit, { try await confirm(code, of: user) }) else { throw Self.wrongCode("code") }
+        return codes
+    }
+
+    private static func wrongCode(_ field: String?) -> HTTPProblem {
+        HTTPProblem(.signInFailed, field == nil ? nil : "The code is wrong.", field: field)
     }
 
     /// Takes a code, of the app or a recovery code: it is good for this once.

@@ -19,7 +19,7 @@ final class CompiledConfiguration: Sendable {
         /// Of those that hold, in their order.
         var overrides: [Int]
         var themes: [String]
-        /// JSON: a list.
+        /// A JSON object: experiment → variation.
         var experiments: String
     }
 
@@ -32,6 +32,8 @@ final class CompiledConfiguration: Sendable {
         self.version = version
         self.overrides = overrides
     }
+
+    var hasOverrides: Bool { !overrides.isEmpty }
 
     /// Which overrides hold for whoever asks.
     func matches(_ attributes: FlagAttributes) -> [Int] {

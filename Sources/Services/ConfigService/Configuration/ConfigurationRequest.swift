@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Hummingbird
 import MartletAPI
@@ -16,9 +17,10 @@ struct ConfigurationRequest: Sendable {
     let appVersion: VersionNumber
     /// Nil: whichever is usual.
     let theme: String?
-    /// For conditions: `appVersion`, `theme`, the `descriptions`, `userId`, `deviceId`, `id` (of the user, or else of the device), `isSignedIn`, and
-    /// whatever else the client says.
+    /// For conditions: `appVersion`, `theme`, the `descriptions`, `userId`, `deviceId`, `id` (of the user, or else of the device), `isSignedIn`, `now`,
+    /// and whatever else the client says.
     let attributes: FlagAttributes
+    let unit: ExperimentUnit
 
     /// - Throws: `invalid-parameter`, `invalid-body`, `forbidden` for keys that are not for apps.
     init(
@@ -35,12 +37,15 @@ struct ConfigurationRequest: Sendable {
         var attributes = try Self.attributes(given)
         // What is known for sure takes the place of what is only said.
         let deviceID = try request.deviceID
+        unit = ExperimentUnit(userID: principal.userID, deviceID: deviceID)
+        attributes["user"] = principal.userID.map { .object(["id": .string($0)]) }
         attributes["userId"] = principal.userID.map { .string($0) }
         attributes["deviceId"] = deviceID.map { .string($0) }
         attributes["id"] = (principal.userID ?? deviceID).map { .string($0) }
         attributes["isSignedIn"] = .bool(principal.userID != nil)
         attributes["appVersion"] = .string(version.text)
         attributes["theme"] = theme.map { .string($0) }
+        attributes["now"] = .number(Date().timeIntervalSince1970)
         for (name, text) in described {
             guard (1...200).contains(text.utf8.count) else { throw HTTPProblem(.invalidParameter, "This must have 1 to 200 bytes.", field: name) }
             attributes[name] = .string(text)

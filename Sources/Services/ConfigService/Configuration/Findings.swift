@@ -1,3 +1,4 @@
+import MartletAPI
 import MartletCore
 
 /// A place in a document (JSON Pointer, RFC 6901).

@@ -1,28 +1,40 @@
 import HTTPTypes
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// Answers clients from what is live.
 ///
 /// `{"config":{"version","date"},"appVersion","theme","version","number","live":true,"hash","themes":[…],"languagesList":[…],"mainSettings":{…},
-/// "colors":[…],"controllers":[…],"experiments":[…]}` with an entity tag of all of it. `version` is the document's own, or its number; `hash` is
-/// of the four parts in front of the experiments; `themes` are those that this app version may choose from.
+/// "colors":[…],"controllers":[…],"experiments":{}}` with an entity tag of all of it. `version` is the document's own, or its number; `hash` is
+/// of the four parts in front of the experiments; `themes` are those that this app version may choose from; `experiments` says which variation
+/// the unit was given, and so does the header `Experiments`.
 struct RemoteConfiguration: Sendable {
     let live: LiveDocuments
+    let experiments: Experiments
 
     /// - Throws: `document-not-found`.
     func response(to asked: ConfigurationRequest, _ request: Request) async throws -> Response {
         let space = try await live.current(asked.space)
         let index = space.derived { ConfigurationIndex($0.documents(of: .configuration)) }
-        guard let entry = index.entry(for: asked.appVersion, theme: asked.theme), let compiled = entry.document.compiled as? CompiledConfiguration else {
+        guard let entry = index.entry(for: asked.appVersion, theme: asked.theme) else {
             throw HTTPProblem(.documentNotFound, "There is no configuration for this app version\(asked.theme == nil ? "" : " and theme").")
         }
+        let assignment = await experiments.configuration(entry.document.key.name, for: asked.unit, asked.attributes, in: space)
+        let tested = assignment?.pinned.flatMap { space.version($0.version, of: $0.key) }
+        let document = tested ?? entry.document
+        guard let compiled = document.compiled as? CompiledConfiguration else { throw HTTPProblem(.documentNotFound) }
+        let assignments = assignment.map { [$0] } ?? []
         let variant = CompiledConfiguration.Variant(
-            overrides: compiled.matches(asked.attributes), themes: index.themes(for: asked.appVersion), experiments: "[]")
-        let answer = try compiled.answer(variant, of: entry.document, named: entry.name)
+            overrides: compiled.matches(asked.attributes), themes: index.themes(for: asked.appVersion), experiments: assignments.json.text)
+        let answer = try compiled.answer(variant, of: document, named: entry.name)
+        var headers: HTTPFields = [.vary: "Authorization, X-Device-Id"]
+        if !assignments.isEmpty, let name = HTTPField.Name(HeaderName.experiments) { headers[name] = assignments.header }
+        // With overrides or experiments it depends on who asks, and when.
+        let isForAll = request.method == .get && !compiled.hasOverrides && space.documents(of: .experiment).isEmpty
         return try .stored(
-            answer.bytes, gzip: answer.gzip, tag: EntityTag(text: answer.sha256), type: "application/json; charset=utf-8", to: request,
-            headers: [.vary: "Authorization, X-Device-Id"])
+            answer.bytes, gzip: answer.gzip, tag: EntityTag(text: answer.sha256), type: "application/json; charset=utf-8", of: isForAll ? space : nil,
+            to: request, headers: headers)
     }
 }

@@ -1,27 +1,34 @@
 import HTTPTypes
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 import NIOCore
 
 extension Response {
     /// What is live, or 304 for who has it (RFC 9110 §13.1.2). Compressed for who takes that.
     ///
-    /// - Parameter headers: to be sent with it in any case.
-    static func document(_ document: LiveDocument, to request: Request, headers: HTTPFields = [:]) throws -> Response {
+    /// - Parameters:
+    ///   - space: the answer depends on nothing but what is live there and the request's address and `If-None-Match`: gateways may say
+    ///     again that it is unchanged. Nil: it depends on who asks, or on other headers.
+    ///   - headers: to be sent with it in any case.
+    static func document(_ document: LiveDocument, of space: LiveSpace? = nil, to request: Request, headers: HTTPFields = [:]) throws -> Response {
         try stored(
-            document.content, gzip: document.gzip, tag: EntityTag(text: document.sha256), type: "application/json; charset=utf-8", to: request,
-            headers: headers)
+            document.content, gzip: document.gzip, tag: EntityTag(text: document.sha256), type: "application/json; charset=utf-8", of: space,
+            to: request, headers: headers)
     }
+
+    private static let generation = HTTPField.Name(HeaderName.generation)!
 
     /// Bytes that are made already, and perhaps compressed already, under an entity tag.
     static func stored(
-        _ content: ByteBuffer, gzip: ByteBuffer?, tag: EntityTag, type: String, to request: Request, headers: HTTPFields = [:]
+        _ content: ByteBuffer, gzip: ByteBuffer?, tag: EntityTag, type: String, of space: LiveSpace? = nil, to request: Request, headers: HTTPFields = [:]
     ) throws -> Response {
         var headers = headers
         headers[.eTag] = tag.header
         if headers[.cacheControl] == nil { headers[.cacheControl] = "private, no-cache" }
         headers[.vary] = headers[.vary].map { $0 + ", Accept-Encoding" } ?? "Accept-Encoding"
         if let known = request.headers[.ifNoneMatch], try EntityTag.list(known)?.contains(tag) ?? true {
+            if let space { headers[generation] = "\(space.space.text) \(space.generation)" }
             return Response(status: .notModified, headers: headers)
         }
         headers[.contentType] = type

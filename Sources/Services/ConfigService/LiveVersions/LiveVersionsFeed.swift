@@ -76,7 +76,11 @@ final class LiveVersionsFeed: Service {
                 fresh.merge(try await store.versions(of: changed[start..<min(start + Self.portion, changed.count)])) { $1 }
             }
             state.withLock { state in
-                for space in changed { state.spaces[space] = fresh[space] }
+                for space in changed {
+                    var versions = fresh[space] ?? LiveVersions.Space(appID: space.appID, environment: space.environment)
+                    versions.generation = generations[space, default: 0]
+                    state.spaces[space] = versions
+                }
                 state.spaces = state.spaces.filter { generations[$0.key] != nil }
                 state.generations = generations
                 state.number = generations.values.reduce(0, &+)

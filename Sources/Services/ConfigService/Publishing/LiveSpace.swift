@@ -1,6 +1,7 @@
 import Foundation
 import MartletCore
 import NIOCore
+import Synchronization
 
 /// A published version as clients get it.
 final class LiveDocument: Sendable {
@@ -39,6 +40,7 @@ final class LiveSpace: Sendable {
     private let live: [DocumentKey: LiveDocument]
     private let pinned: [PinnedVersion: LiveDocument]
     private let byKind: [DocumentKind: [LiveDocument]]
+    private let made = Mutex<[ObjectIdentifier: any Sendable]>([:])
 
     init(_ space: ConfigSpace, generation: Int64 = 0, live: [LiveDocument] = [], pinned: [LiveDocument] = []) {
         self.space = space
@@ -57,6 +59,15 @@ final class LiveSpace: Sendable {
     func version(_ version: Int, of key: DocumentKey) -> LiveDocument? {
         if let document = live[key], document.version == version { return document }
         return pinned[PinnedVersion(key: key, version: version)]
+    }
+
+    /// What is made of the space once, by whoever asks for it first.
+    func derived<Value: Sendable>(_ make: (LiveSpace) -> Value) -> Value {
+        let key = ObjectIdentifier(Value.self)
+        if let known = made.withLock({ $0[key] }) as? Value { return known }
+        let value = make(self)
+        made.withLock { $0[key] = value }
+        return value
     }
 
     var documents: [LiveDocument] { DocumentKind.allCases.flatMap { byKind[$0] ?? [] } }

@@ -58,7 +58,7 @@ struct HTTP1ResponseWriter {
                 writer.write(value)
                 writer.write("\r\n")
             }
-            if answer.status != 204 {
+            if answer.hasLength {
                 writer.write("content-length: ")
                 writer.write(Int64(answer.body.count))
                 writer.write("\r\n")

@@ -159,7 +159,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
         var headers = HPACKHeaders()
         headers.add(name: ":status", value: "\(answer.status)")
         for (name, value) in answer.headers { headers.add(name: name, value: value) }
-        if answer.status != 204 { headers.add(name: "content-length", value: "\(answer.body.count)") }
+        if answer.hasLength { headers.add(name: "content-length", value: "\(answer.body.count)") }
         let sendsBody = !answer.body.isEmpty && exchange.method != .head
         write(headers, of: exchange, endStream: !sendsBody)
         if sendsBody { write(.data(.init(data: .byteBuffer(ByteBuffer(bytes: answer.body)), endStream: true))) }

@@ -21,8 +21,13 @@ struct AuthClient: Sendable {
 
     /// What is newer than `version` in a feed; nil: nothing was, for as long as `auth` waits.
     func news(of feed: String, after version: Int64) async throws -> Data? {
-        let request = HTTPClientRequest(url: "\(baseURL)/internal/\(feed)?after=\(version)&wait=\(Self.waitSeconds)")
-        let response = try await send(request, timeout: .seconds(Int64(Self.waitSeconds) + 10))
+        try await news(at: "/internal/" + feed, after: version, wait: Self.waitSeconds)
+    }
+
+    /// The same of a path, with a wait of some seconds.
+    func news(at path: String, after version: Int64, wait: Int) async throws -> Data? {
+        let request = HTTPClientRequest(url: "\(baseURL)\(path)?after=\(version)&wait=\(wait)")
+        let response = try await send(request, timeout: .seconds(Int64(wait) + 10))
         switch response.status {
         case .ok: return Data(buffer: try await response.body.collect(upTo: Self.maximumBytes))
         case .noContent: return nil

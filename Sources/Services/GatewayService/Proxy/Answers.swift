@@ -6,6 +6,9 @@ struct Answer {
     var status: Int
     var headers: [(name: String, value: String)] = []
     var body: [UInt8] = []
+
+    /// Of 304 it would have to be that of the representation (RFC 9110 §8.6).
+    var hasLength: Bool { status != 204 && status != 304 }
 }
 
 /// Problem answers, encoded once per kind; only the request id differs.
@@ -48,6 +51,7 @@ final class Answers {
 func reasonPhrase(_ status: Int) -> StaticString {
     switch status {
     case 204: "No Content"
+    case 304: "Not Modified"
     case 400: "Bad Request"
     case 401: "Unauthorized"
     case 403: "Forbidden"

@@ -43,6 +43,8 @@ final class Exchange {
     private var needsFlush = false
     private var slot: InFlightLimits.Slot?
     private var share: RelayedStream?
+    /// Of a request whose answer may be given again.
+    private var unchangedKey: UnchangedAnswers.Key?
     /// When the upstream began to take the body, later by the time it took none.
     private var bodyStarted = NIODeadline.distantFuture
 
@@ -89,6 +91,10 @@ final class Exchange {
             route = admission.match.route
             grant = admission.grant
             slot = try enter(admission)
+            if let key = UnchangedAnswers.key(head, bytes, admission), let grant {
+                if let known = worker.unchanged[admission.match.route.upstreamIndex].answer(to: key, for: grant) { return answer(known, closing: false) }
+                unchangedKey = key
+            }
             isUpgrade = admission.isUpgrade
             bodyFraming = head.isChunked ? .chunked : head.hasBody ? .length : .none
             requestHead = worker.takeBuffer()
@@ -170,6 +176,7 @@ final class Exchange {
         requestHead = ByteBuffer()
         phase = head.status == 101 ? .tunnel : .answering
         if route?.isStreaming == true, head.status < 500 { backend?.streamBegan() }
+        if let unchangedKey, let route, let grant { worker.unchanged[route.upstreamIndex].note(head, bytes, to: unchangedKey, for: grant) }
         front.respond(head, bytes, of: self)
         if phase == .tunnel {
             front.flush()

@@ -16,6 +16,8 @@ final class Route: Sendable {
     let isStreaming: Bool
     /// Where the upstream opens a relay for its streams (`Relay`).
     let relayPath: String?
+    /// Where the upstream tells its generations, for answers 304 that are given again (`UnchangedAnswers`).
+    let generationPath: String?
     let tellsAddress: Bool
     let ignoresToken: Bool
     private let reading: ScopeMask
@@ -86,6 +88,10 @@ final class Route: Sendable {
             throw invalid("relay is a path, of a route with streaming")
         }
         self.relayPath = entry.relay
+        guard entry.generations.map({ $0.hasPrefix("/") && $0.utf8.allSatisfy { (0x21...0x7e).contains($0) } }) ?? true else {
+            throw invalid("generations is a path")
+        }
+        self.generationPath = entry.generations
         self.tellsAddress = entry.tellsAddress ?? false
         self.ignoresToken = entry.ignoresToken ?? false
         if let area = entry.area, KeyArea(rawValue: area) == nil { throw invalid("unknown area '\(area)'") }

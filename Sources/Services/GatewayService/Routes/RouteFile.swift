@@ -22,6 +22,8 @@ struct RouteFile: Codable {
         var streaming: Bool?
         /// Of a route with `streaming`: the upstream's path where a relay is opened, by which it sends one event to many streams.
         var relay: String?
+        /// The upstream's path of a feed that tells its generations, by which answers 304 are given again (`UnchangedAnswers`).
+        var generations: String?
         /// The service is told who counts as one client, in `X-Martlet-Address`.
         var tellsAddress: Bool?
         /// An access token is not looked at: whoever comes to get a new one may send one that has expired.

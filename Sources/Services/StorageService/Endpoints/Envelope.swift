@@ -12,13 +12,13 @@ struct Envelope: Sendable {
 
     func response(_ page: ObjectStore.Page, of space: AppSpace, status: HTTPResponse.Status = .ok) -> Response {
         let notice = versions[space]
-        let body = page.rows?.first.map { row in row.withBytes(1) { body(page, notice, objects: $0) } } ?? body(page, notice, objects: nil)
+        let body = page.rows?.first.map { row in row.withBytes(1) { text(page, notice, objects: $0) } } ?? text(page, notice, objects: nil)
         var response = Response.json(body, status: status)
         for field in notice.headers { response.headers[field.name] = field.value }
         return response
     }
 
-    private func body(_ page: ObjectStore.Page, _ notice: VersionNotice, objects: UnsafeRawBufferPointer?) -> ByteBuffer {
+    private func text(_ page: ObjectStore.Page, _ notice: VersionNotice, objects: UnsafeRawBufferPointer?) -> ByteBuffer {
         var body = ByteBuffer()
         body.reserveCapacity(notice.head.utf8.count + 32 + (objects?.count ?? 0))
         body.writeString(notice.head)

@@ -30,7 +30,7 @@ struct SaveProvider: Endpoint {
             request,
             [
                 "kind", "clientIDs", "clientSecret", "privateKey", "teamID", "keyID", "issuer", "scopes", "redirectURLs", "appKey", "trustsEmail",
-                "endpoints",
+                "nonceRequired", "endpoints",
             ])
         let provider = try await provider(fields, in: space)
         guard let saved = try await federation.providers.save(name, provider, secret: try secret(fields, provider.kind), in: space) else {
@@ -47,8 +47,8 @@ struct SaveProvider: Endpoint {
         let provider = IdentityProvider(
             kind: kind, clientIDs: try words(fields, "clientIDs") ?? [], issuer: try fields.string("issuer"),
             scopes: try words(fields, "scopes") ?? kind.defaultScopes, redirectURLs: try fields.strings("redirectURLs", upTo: Self.maximumCount) ?? [],
-            appKey: try fields.string("appKey"), trustsEmail: try fields.flag("trustsEmail") ?? true, teamID: try fields.string("teamID"),
-            keyID: try fields.string("keyID"),
+            appKey: try fields.string("appKey"), trustsEmail: try fields.flag("trustsEmail") ?? true,
+            nonceRequired: try fields.flag("nonceRequired"), teamID: try fields.string("teamID"), keyID: try fields.string("keyID"),
             endpoints: IdentityProvider.Endpoints(
                 authorization: endpoints["authorization"], token: endpoints["token"], userInfo: endpoints["userInfo"], emails: endpoints["emails"],
                 keys: endpoints["keys"], revocation: endpoints["revocation"]))
@@ -111,9 +111,7 @@ struct SaveProvider: Endpoint {
         switch scheme {
         case "https": return parts.host?.isEmpty == false
         case "http": return parts.host.map(Loopback.contains) ?? false
-        // Browsers would run or show what stands in it.
-        case "javascript", "data", "vbscript", "file", "blob", "about", "view-source", "ws", "wss", "ftp", "mailto", "tel", "sms", "intent": return false
-        default: return true
+        default: return !AppScheme.isTaken(scheme)
         }
     }
 }
@@ -141,6 +139,7 @@ private struct ShownProvider: Encodable {
     /// What the provider has to be told that it may call back.
     var callbackURL: String?
     var trustsEmail: Bool
+    var nonceRequired: Bool
     var teamID: String?
     var keyID: String?
     var endpoints: IdentityProvider.Endpoints
@@ -156,6 +155,7 @@ private struct ShownProvider: Encodable {
         redirectURLs = settings.redirectURLs
         callbackURL = codeFlow.callbackURL(of: settings)
         trustsEmail = settings.trustsEmail
+        nonceRequired = settings.isNonceRequired
         teamID = settings.teamID
         keyID = settings.keyID
         endpoints = settings.endpoints

@@ -28,10 +28,7 @@ struct ConfirmStaffSecondFactor: Endpoint {
         let staff = try context.signedInStaff
         let id = try staff.uuid
         let code = try await BodyFields(request, ["code"]).requiredString("code")
-        let limit = AttemptStore.Limit.staffCode(of: id)
-        try await attempts.begin([limit])
-        guard let codes = try await secondFactors.confirm(code, of: id) else { throw HTTPProblem(.signInFailed, "The code is wrong.", field: "code") }
-        try await attempts.succeed(account: limit, address: nil)
+        let codes = try await secondFactors.confirm(code, of: id, counting: .staffCode(of: id), by: attempts)
         try await audit.record(AuditEntry(by: staff, "add-second-factor", .staff, target: staff.id, from: request.staffAddress))
         return try .recoveryCodes(codes)
     }
@@ -74,12 +71,9 @@ extension StaffPasswordCheck {
         let id = try staff.uuid
         let fields = try await BodyFields(request, ["password", "code"])
         let (password, code) = (Secret(try fields.requiredString("password")), try fields.requiredString("code"))
-        let limit = AttemptStore.Limit.staffCode(of: id)
-        try await attempts.begin([limit])
         _ = try await confirm(password, of: id)
         guard try await secondFactors.isAsked(of: id) else { throw HTTPProblem(.conflict, "There is no second factor.") }
-        guard try await secondFactors.take(code, of: id) else { throw HTTPProblem(.signInFailed, "The code is wrong.", field: "code") }
-        try await attempts.succeed(account: limit, address: nil)
+        try await secondFactors.take(code, of: id, field: "code", counting: .staffCode(of: id), by: attempts)
         return staff
     }
 }

@@ -14,7 +14,7 @@ struct PostConfiguration: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let fields = try await BodyFields(
-            request, ["appVersion", "theme", "attributes", "configuration", "live", "note"].union(ConfigurationRequest.descriptions),
+            request, Set(ConfigurationRequest.descriptions + ["appVersion", "theme", "attributes", "configuration", "live", "note"]),
             upTo: ConfigurationKind().maximumSizeInBytes + (64 << 10))
         if fields["configuration"] != nil { return try await upload.store(fields, context) }
         for name in ["live", "note"] where fields[name] != nil { throw HTTPProblem(.invalidBody, "This goes with a configuration.", field: name) }

@@ -1,4 +1,5 @@
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 /// `GET /config/catalogue`: the kinds of things on screens with their properties (`PropertyCatalogue`), for who edits configurations.

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Hummingbird
 import MartletAPI
@@ -12,11 +13,11 @@ struct ReadConfiguration: Endpoint {
     let remote: RemoteConfiguration
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(Set(ConfigurationRequest.descriptions))
+        try request.allowParameters(Set(ConfigurationRequest.descriptions.map { $0[...] }))
         let parameters = request.uri.queryParameters
         let described = ConfigurationRequest.descriptions.compactMap { name in parameters[name[...]].map { (name, String($0)) } }
         let asked = try ConfigurationRequest(
-            appVersion: context.component("version"), theme: context.parameters.get("theme") == nil ? nil : context.component("theme"),
+            appVersion: context.parameters.get("version") ?? "", theme: context.parameters.get("theme")?.removingPercentEncoding,
             described: Dictionary(described) { $1 }, request, context)
         return try await remote.response(to: asked, request)
     }

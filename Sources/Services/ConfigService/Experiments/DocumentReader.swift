@@ -1,0 +1,107 @@
+import Foundation
+import MartletAPI
+import MartletCore
+
+/// Takes values out of a document and writes down what is wrong with them.
+struct DocumentReader {
+    private(set) var findings: [Finding] = []
+
+    mutating func error(_ code: String, at path: String, _ message: String) { findings.append(Finding(.error, code, at: path, message)) }
+    mutating func warning(_ code: String, at path: String, _ message: String) { findings.append(Finding(.warning, code, at: path, message)) }
+    mutating func add(_ more: [Finding]) { findings += more }
+
+    /// An object whose members are all known; nil where it is missing or none.
+    mutating func object(_ value: JSONValue?, at path: String, known: Set<String>) -> JSONValue? {
+        guard let value, value != .null else { return nil }
+        guard case .object(let members) = value else {
+            error("wrong-type", at: path, "This must be an object.")
+            return nil
+        }
+        for member in members where !known.contains(member.name) {
+            error("unknown-member", at: path + "/" + Self.escape(member.name), "This is not known here.")
+        }
+        return value
+    }
+
+    mutating func elements(_ value: JSONValue?, at path: String, in count: ClosedRange<Int>) -> [JSONValue] {
+        guard let value, value != .null || count.contains(0) else {
+            error("required", at: path, "This is required.")
+            return []
+        }
+        guard case .array(let elements) = value, count.contains(elements.count) else {
+            if value != .null { error("wrong-type", at: path, "This must be a list of \(count.lowerBound) to \(count.upperBound) entries.") }
+            return []
+        }
+        return elements
+    }
+
+    mutating func text(_ value: JSONValue?, at path: String, upTo limit: Int = 200) -> String? {
+        guard let value, value != .null else { return nil }
+        guard case .string(let text) = value, text.unicodeScalars.count <= limit else {
+            error("wrong-type", at: path, "This must be a string of at most \(limit) characters.")
+            return nil
+        }
+        return text
+    }
+
+    /// A name as documents have them, in one segment.
+    mutating func name(_ value: JSONValue?, at path: String) -> String {
+        guard case .string(let text)? = value, DocumentKey.isName(text), !text.contains("~") else {
+            error("invalid-name", at: path, "This must be 1 to 64 letters, digits and . _ -, a letter or digit first.")
+            return ""
+        }
+        return text
+    }
+
+    /// A number; nil where there is none, or none in the range.
+    mutating func number(_ value: JSONValue?, at path: String, in range: ClosedRange<Double>) -> Double? {
+        guard let value, value != .null else { return nil }
+        guard case .number(let literal) = value, let number = Double(literal), range.contains(number) else {
+            error("out-of-range", at: path, "This must be a number from \(range.lowerBound) to \(range.upperBound).")
+            return nil
+        }
+        return number
+    }
+
+    mutating func integer(_ value: JSONValue?, at path: String, in range: ClosedRange<Int>) -> Int? {
+        guard let value, value != .null else { return nil }
+        guard case .number(let literal) = value, let number = Int(literal), range.contains(number) else {
+            error("out-of-range", at: path, "This must be a whole number from \(range.lowerBound) to \(range.upperBound).")
+            return nil
+        }
+        return number
+    }
+
+    mutating func flag(_ value: JSONValue?, at path: String) -> Bool? {
+        guard let value, value != .null else { return nil }
+        guard case .bool(let flag) = value else {
+            error("wrong-type", at: path, "This must be true or false.")
+            return nil
+        }
+        return flag
+    }
+
+    mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(_ value: JSONValue?, at path: String) -> Choice? {
+        guard let value, value != .null else { return nil }
+        guard case .string(let text) = value, let choice = Choice(rawValue: text) else {
+            error("unknown-value", at: path, "This must be one of " + Choice.allCases.map(\.rawValue).joined(separator: ", ") + ".")
+            return nil
+        }
+        return choice
+    }
+
+    mutating func time(_ value: JSONValue?, at path: String) -> Date? {
+        guard let value, value != .null else { return nil }
+        guard case .string(let text) = value, let time = Self.time(text) else {
+            error("wrong-type", at: path, "This must be a time such as 2026-11-22T08:48:59Z.")
+            return nil
+        }
+        return time
+    }
+
+    static func time(_ text: String) -> Date? {
+        (try? Date.ISO8601FormatStyle().parse(text)) ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
+    }
+
+    static func escape(_ name: String) -> String { name.replacing("~", with: "~0").replacing("/", with: "~1") }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletStatistics
+
+/// `GET /config/experiment/{name}/results`: what the data say. Units are counted from exposures; metrics are as they were observed last.
+struct ReadResults: Endpoint {
+    let reader: ResultsReader
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (name, experiment) = try await reader.experiment(context, may: .read)
+        try request.allowParameters([])
+        let space = try context.space
+        let count = try await reader.exposures.count(name, bucketVersion: experiment.bucketVersion, in: space)
+        let rows = try await reader.observations.list(name, bucketVersion: experiment.bucketVersion, in: space)
+        var days: [(metric: String, day: String, asOf: Date, [String: Observation])] = []
+        for row in rows {
+            // What was observed when the experiment had other variations or metrics is left out.
+            guard let metric = experiment.metrics.first(where: { $0.name == row.metric }), let content = try? JSONValue(parsing: row.content.utf8),
+                let observations = try? metric.observations(content, of: experiment.variations, field: "")
+            else { continue }
+            days.append((row.metric, row.day, row.asOf, observations))
+        }
+        let report = ExperimentReport(
+            experiment, units: count.units, multipleExposures: count.multiple, days.map { (metric: $0.metric, $0.3) })
+        let series = experiment.metrics.map { metric in
+            JSONValue.Member(
+                metric.name, .array(days.filter { $0.metric == metric.name }.map { Self.day($0.day, MetricReport(metric, $0.3, in: experiment)) }))
+        }
+        let asOf = days.map(\.asOf).max().map { JSONValue.string($0.formatted(.iso8601)) } ?? .null
+        return .json(
+            JSONValue.object(reader.head(name, experiment) + [.init("asOf", asOf)] + report.members + [.init("series", .object(series))]).text)
+    }
+
+    /// One point of a series: the effect by that day, relative where it can be.
+    private static func day(_ day: String, _ report: MetricReport) -> JSONValue {
+        .object([
+            .init("day", .string(day)),
+            .init(
+                "variations",
+                .object(
+                    report.comparisons.map { comparison in
+                        let main = comparison.main
+                        return .init(
+                            comparison.variation,
+                            .object([
+                                .init("units", .count(comparison.treatment.value.count)), .init("effect", .real(main?.effect.value)),
+                                .init("sequential", main?.sequential.json ?? .null),
+                            ]))
+                    })),
+        ])
+    }
+}
+
+/// `POST /config/experiment/{name}/results` with `metrics`, metric → variation → sums, and perhaps `units`, variation → number: what these
+/// data say. Nothing is stored.
+struct ComputeResults: Endpoint {
+    let reader: ResultsReader
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (name, experiment) = try await reader.experiment(context, may: .read)
+        let fields = try await BodyFields(request, ["metrics", "units", "multipleExposures"], upTo: 1 << 20)
+        guard case .object(let members)? = fields["metrics"], !members.isEmpty else {
+            throw HTTPProblem(.invalidBody, "This must be an object of sums by metric and variation.", field: "metrics")
+        }
+        let metrics = try members.map { member in
+            guard let metric = experiment.metrics.first(where: { $0.name == member.name }) else {
+                throw HTTPProblem(.invalidBody, "The experiment has no such metric.", field: "metrics." + member.name)
+            }
+            return (metric: member.name, try metric.observations(member.value, of: experiment.variations, field: "metrics." + member.name))
+        }
+        let units = try Self.units(fields, experiment) ?? metrics.first.map { $0.1.mapValues(\.value.count) } ?? [:]
+        let multiple = try fields.integer("multipleExposures", in: 0...1_000_000_000_000) ?? 0
+        let report = ExperimentReport(experiment, units: units, multipleExposures: multiple, metrics)
+        return .json(JSONValue.object(reader.head(name, experiment) + report.members).text)
+    }
+
+    private static func units(_ fields: BodyFields, _ experiment: ExperimentDocument) throws -> [String: Int]? {
+        guard let value = fields["units"], value != .null else { return nil }
+        let units = try BodyFields(value, Set(experiment.variations.map(\.key)))
+        return Dictionary(
+            try experiment.variations.map { ($0.key, try units.integer($0.key, in: 0...1_000_000_000_000) ?? 0) }, uniquingKeysWith: { first, _ in first })
+    }
+}
+
+/// `PUT /config/experiment/{name}/metrics/{metric}/observations` with `variations`, variation → sums from the beginning on, and perhaps
+/// `asOf`: what was observed by then. One a day (UTC) is kept. 204.
+struct SetObservations: Endpoint {
+    let reader: ResultsReader
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (name, experiment) = try await reader.experiment(context, may: .update)
+        let author = try context.author(may: .update, .experiments)
+        guard let metric = experiment.metrics.first(where: { $0.name == context.parameters.get("metric") }) else {
+            throw HTTPProblem(.notFound, "The experiment has no such metric.")
+        }
+        let fields = try await BodyFields(request, ["variations", "asOf"])
+        _ = try metric.observations(fields["variations"], of: experiment.variations, field: "variations")
+        let now = Date()
+        let date = try fields.time("asOf") ?? now
+        guard date <= now.addingTimeInterval(60), date > now.addingTimeInterval(-400 * 86_400) else {
+            throw HTTPProblem(.invalidBody, "This must be a time within the last 400 days.", field: "asOf")
+        }
+        try await reader.observations.set(
+            fields["variations"]?.text ?? "{}", of: metric.name, experiment: name, bucketVersion: experiment.bucketVersion, in: try context.space,
+            asOf: date, by: author)
+        return Response(status: .noContent)
+    }
+}
+
+/// What the calls about results have in common.
+struct ResultsReader: Sendable {
+    let documents: DocumentStore
+    let live: LiveDocuments
+    let exposures: ExposureStore
+    let observations: ObservationStore
+    let kinds: Kinds
+
+    /// The experiment in the path as it is published, or its draft while it never was.
+    ///
+    /// - Throws: `document-not-found`, `document-refused` for a draft with errors.
+    func experiment(_ context: ServiceContext, may action: StaffAction) async throws -> (name: String, ExperimentDocument) {
+        let key = try context.documentKey(kinds)
+        guard key.kind == .experiment else { throw HTTPProblem(.notFound) }
+        _ = try context.author(may: action, .experiments)
+        let space = try context.space
+        if let compiled = try await live.current(space)[key]?.compiled as? CompiledExperiment { return (key.name, compiled.document) }
+        guard let draft = try await documents.read(key, in: space)?.draft else { throw HTTPProblem(.documentNotFound) }
+        let (experiment, findings) = ExperimentKind.read(try JSONValue(parsing: draft.utf8))
+        guard !findings.contains(where: { $0.severity == .error }) else {
+            throw HTTPProblem(.documentRefused, "The draft has errors: see findings.", findings: findings.limited)
+        }
+        return (key.name, experiment)
+    }
+
+    func head(_ name: String, _ experiment: ExperimentDocument) -> [JSONValue.Member] {
+        [
+            .init("experiment", .string(name)), .init("state", .string(experiment.state.rawValue)),
+            .init("bucketVersion", .count(experiment.bucketVersion)), .init("alpha", .real(experiment.guardRails.alpha)),
+        ]
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// `POST /config/experiment/{name}/start` with perhaps `note`: publishes the draft as running. From draft or stopped.
+///
+/// Refused with 422 when something is wrong with it, a pinned version does not exist, or another experiment has the same units.
+struct StartExperiment: Endpoint {
+    let publisher: Publisher
+    let kinds: Kinds
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let transition = try await ExperimentTransition(request, context, kinds, publisher)
+        let condition = try DraftCondition(ifAnyIn: request)
+        return .json(
+            try await transition.run(from: [.draft, .stopped]) { draft, _, document, space in
+                try condition.check(document)
+                let now = Date()
+                var changes: [JSONValue.Member] = [.init("state", .string("running")), .init("stoppedAt", .null)]
+                if draft["start"] ?? .null == .null { changes.append(.init("start", .string(now.formatted(.iso8601)))) }
+                let content = draft.merging(.object(changes))
+                let (experiment, findings) = ExperimentKind.read(content)
+                if let end = experiment.end, end <= now { throw HTTPProblem(.conflict, "The period of the experiment is over: change its end.", field: "end") }
+                let all = findings + ExperimentKind.relations(of: experiment, named: transition.publication.key.name, in: space)
+                guard !all.contains(where: { $0.severity == .error }) else {
+                    throw HTTPProblem(.documentRefused, "Nothing was published: see findings.", findings: all.limited)
+                }
+                return (content, content, nil)
+            })
+    }
+}
+
+/// `POST /config/experiment/{name}/stop` with perhaps `note`: nobody takes part any more; clients are served what is live. From running.
+struct StopExperiment: Endpoint {
+    let publisher: Publisher
+    let kinds: Kinds
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let transition = try await ExperimentTransition(request, context, kinds, publisher)
+        return .json(
+            try await transition.run(from: [.running]) { draft, live, _, _ in
+                let changes = JSONValue.object([.init("state", .string("stopped")), .init("stoppedAt", .string(Date().formatted(.iso8601)))])
+                return (live.merging(changes), draft.merging(changes), nil)
+            })
+    }
+}
+
+/// `POST /config/experiment/{name}/decide` with `variation` and perhaps `note`: the experiment ends, and the variation's configuration is
+/// published, in one transaction. From running or stopped.
+struct DecideExperiment: Endpoint {
+    let publisher: Publisher
+    let kinds: Kinds
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let transition = try await ExperimentTransition(request, context, kinds, publisher, ["note", "variation"])
+        _ = try context.author(may: .update, .config)
+        let key = try transition.fields.requiredString("variation")
+        return .json(
+            try await transition.run(from: [.running, .stopped]) { draft, live, _, _ in
+                let (experiment, _) = ExperimentKind.read(live)
+                guard let variation = experiment.variations.first(where: { $0.key == key }) else {
+                    throw HTTPProblem(.invalidBody, "There is no such variation.", field: "variation")
+                }
+                let decision = JSONValue.object([.init("variation", .string(key)), .init("at", .string(Date().formatted(.iso8601)))])
+                let changes = JSONValue.object([.init("state", .string("decided")), .init("decision", decision)])
+                let winner = experiment.configuration.flatMap { name in variation.configuration.map { (DocumentKey(.configuration, name), $0) } }
+                return (live.merging(changes), draft.merging(changes), winner)
+            })
+    }
+}
+
+/// A change of an experiment's state, in one transaction with what it publishes.
+struct ExperimentTransition: Sendable {
+    let publication: Publisher.Request
+    let fields: BodyFields
+    private let publisher: Publisher
+
+    init(
+        _ request: Request, _ context: ServiceContext, _ kinds: Kinds, _ publisher: Publisher, _ known: Set<String> = ["note"]
+    ) async throws {
+        let key = try context.documentKey(kinds)
+        guard key.kind == .experiment else { throw HTTPProblem(.notFound) }
+        let author = try context.author(may: .update, .experiments)
+        fields = try await BodyFields(request, known)
+        publication = Publisher.Request(key: key, space: try context.space, note: try fields.note(), author: author)
+        self.publisher = publisher
+    }
+
+    /// - Parameter change: makes of draft and live content the new content, the new draft, and which version of which configuration to publish.
+    /// - Returns: JSON of the version, and of the configuration's version if one was published.
+    /// - Throws: `conflict` from another state; as `Publisher.publish`.
+    func run(
+        from states: Set<ExperimentDocument.State>,
+        _ change: @Sendable (
+            _ draft: JSONValue, _ live: JSONValue, DocumentStore.Document, LiveSpace
+        ) throws -> (content: JSONValue, draft: JSONValue, winner: (DocumentKey, PinnedVersion)?)
+    ) async throws -> String {
+        try await publisher.run(publication) { document, space, transaction in
+            let draft = try JSONValue(parsing: (document.draft ?? "{}").utf8)
+            let live = try await liveContent(document, transaction)
+            let state = live.map { ExperimentKind.read($0).0.state } ?? .draft
+            guard states.contains(state) else { throw HTTPProblem(.conflict, "The experiment is \(state.rawValue).") }
+            let new = try change(draft, live ?? draft, document, space)
+            let isDraftLive = live == draft
+            try await DocumentStore.setDraft((isDraftLive ? new.content : new.draft).text, of: document.id, by: publication.author, transaction)
+            let published = try await publisher.add(new.content.text, publication, document, space, .publish, isChecked: false, transaction)
+            guard let (key, pinned) = new.winner else { return published.json }
+            let configuration = try await publish(pinned, as: key, space, transaction)
+            return published.json.dropLast() + #","configuration":"# + configuration + "}"
+        }
+    }
+
+    private func liveContent(_ document: DocumentStore.Document, _ transaction: PostgresTransaction) async throws -> JSONValue? {
+        guard let version = document.liveVersion else { return nil }
+        let content = try await VersionStore.content(version, of: publication.key, in: publication.space, transaction)
+        return try content.map { try JSONValue(parsing: $0.utf8) }
+    }
+
+    /// Makes a pinned version what is live of a configuration. The draft follows unless it has changes that were not published.
+    private func publish(
+        _ pinned: PinnedVersion, as key: DocumentKey, _ space: LiveSpace, _ transaction: PostgresTransaction
+    ) async throws -> String {
+        var request = publication
+        request.key = key
+        if request.note.isEmpty { request.note = "Decided by the experiment \(publication.key.name)." }
+        let content = try await VersionStore.content(pinned.version, of: pinned.key, in: request.space, transaction)
+        guard let content, let document = try await DocumentStore.lock(key, request.space, transaction), let draft = document.draft else {
+            throw HTTPProblem(.documentNotFound, "There is no configuration \(key.name), or no version \(pinned.version) of \(pinned.key.name).")
+        }
+        var before: String?
+        if let live = document.liveVersion { before = try await VersionStore.content(live, of: key, in: request.space, transaction) }
+        if before == draft { try await DocumentStore.setDraft(content, of: document.id, by: request.author, transaction) }
+        return try await publisher.add(content, request, document, space, .publish, source: pinned.version, transaction).json
+    }
+}

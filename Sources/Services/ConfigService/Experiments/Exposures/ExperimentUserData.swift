@@ -1,0 +1,34 @@
+import Foundation
+import MartletAPI
+import MartletHTTP
+import NIOCore
+
+/// What experiments have of end users: which variations they were given. Devices are nobody's: who uses one is not known here.
+struct ExperimentUserData: UserDataHolder {
+    static let rowsPerSlice = 500
+
+    let exposures: ExposureStore
+
+    func erase(_ request: UserDataRequest) async throws -> UserErasure {
+        let (user, space) = try Self.owner(request)
+        let count = try await exposures.erase(user: user, in: space, limit: Self.rowsPerSlice)
+        return UserErasure(erased: count > 0 ? ["exposures": count] : [:], next: count == Self.rowsPerSlice ? "exposures" : nil)
+    }
+
+    func export(_ request: UserDataRequest) async throws -> UserDataPortion {
+        let (user, space) = try Self.owner(request)
+        guard let after = request.after.map({ Int($0) }) ?? 0, after >= 0 else {
+            throw HTTPProblem(.invalidBody, "There is no such place to go on.", field: "after")
+        }
+        let rows = try await exposures.export(user: user, in: space, after: after, limit: Self.rowsPerSlice)
+        var lines = ByteBuffer()
+        for row in rows { lines.writeString(#"{"service":"config","kind":"exposure","data":\#(row)}"# + "\n") }
+        return UserDataPortion(lines: lines, next: rows.count == Self.rowsPerSlice ? String(after + rows.count) : nil)
+    }
+
+    private static func owner(_ request: UserDataRequest) throws -> (user: String, space: ConfigSpace) {
+        guard (1...32).contains(request.app.utf8.count) else { throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app") }
+        guard let user = UUID(uuidString: request.user) else { throw HTTPProblem(.invalidBody, "This is no user's id.", field: "user") }
+        return (user.uuidString.lowercased(), ConfigSpace(appID: request.app, environment: request.environment))
+    }
+}

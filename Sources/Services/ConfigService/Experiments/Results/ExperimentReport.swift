@@ -1,0 +1,112 @@
+import MartletStatistics
+
+/// What the data say of an experiment, and whether they may be believed.
+struct ExperimentReport: Sendable {
+    /// What to do now.
+    struct Hint: Sendable {
+        enum Advice: String, Sendable {
+            /// The assignment or the counting is broken.
+            case distrust
+            /// It is too early to tell.
+            case wait
+            /// A variation is better.
+            case take
+            /// The control is better than every variation, or an effect that matters would have been found by now.
+            case stay
+        }
+
+        let advice: Advice
+        /// The variation to take.
+        var variation: String?
+        let reason: String
+    }
+
+    struct GuardRail: Sendable {
+        let code: String
+        let isMet: Bool
+        let message: String
+    }
+
+    /// The fewest units of a variation of which the chi-squared test is good.
+    private static let minimumForRatio = 8.0
+
+    let experiment: ExperimentDocument
+    /// By variation.
+    let units: [String: Int]
+    /// Units that were given more than one variation and belong to none.
+    let multipleExposures: Int
+    /// Nil: too few to tell.
+    let sampleRatioP: Double?
+    private(set) var metrics: [MetricReport]
+
+    init(_ experiment: ExperimentDocument, units: [String: Int], multipleExposures: Int, _ observations: [(metric: String, [String: Observation])]) {
+        self.experiment = experiment
+        self.units = units
+        self.multipleExposures = multipleExposures
+        let counts = experiment.variations.map { units[$0.key] ?? 0 }, weights = experiment.variations.map(\.weight)
+        let total = Double(counts.reduce(0, +)), weight = weights.reduce(0, +)
+        sampleRatioP = weights.allSatisfy { $0 / weight * total >= Self.minimumForRatio }
+            ? MartletStatistics.sampleRatioP(counts: counts, weights: weights) : nil
+        metrics = experiment.metrics.compactMap { metric in
+            observations.last { $0.metric == metric.name }.map { MetricReport(metric, $0.1, in: experiment) }
+        }
+        correct()
+    }
+
+    /// Holm's correction over every comparison there is.
+    private mutating func correct() {
+        let places = metrics.indices.flatMap { metric in metrics[metric].comparisons.indices.map { (metric, $0) } }
+            .filter { metrics[$0].comparisons[$1].main != nil }
+        let tests = places.compactMap { metrics[$0].comparisons[$1].main }
+        for (place, p) in zip(places, holm(tests.map(\.fixed.p))) { metrics[place.0].comparisons[place.1].fixedHolm = p }
+        for (place, p) in zip(places, holm(tests.map(\.sequential.p))) { metrics[place.0].comparisons[place.1].sequentialHolm = p }
+    }
+
+    // MARK: Guard rails
+
+    var guardRails: [GuardRail] {
+        let rails = experiment.guardRails
+        let least = experiment.variations.map { units[$0.key] ?? 0 }.min() ?? 0
+        let ratio = sampleRatioP.map { "The probability of such a split by chance is \($0); below \(rails.sampleRatioThreshold) something is broken." }
+        return [
+            GuardRail(code: "enough-data", isMet: least >= rails.minimumUnits, message: "The smallest variation has \(least) units of \(rails.minimumUnits)."),
+            GuardRail(code: "sample-ratio", isMet: !isSplitBroken, message: ratio ?? "There are too few units to tell whether they are split by the weights."),
+            GuardRail(
+                code: "single-variation", isMet: multipleExposures * 100 <= units.values.reduce(multipleExposures, +),
+                message: "\(multipleExposures) units were given more than one variation and are left out; more than 1 % is suspicious."),
+        ]
+    }
+
+    private var isSplitBroken: Bool { sampleRatioP.map { $0 < experiment.guardRails.sampleRatioThreshold } ?? false }
+
+    // MARK: Hints
+
+    /// By the first metric.
+    var hint: Hint { metrics.first.map(hint) ?? Hint(advice: .wait, reason: "Nothing was observed of any metric yet.") }
+
+    func hint(of report: MetricReport) -> Hint {
+        if let broken = guardRails.first(where: { !$0.isMet && $0.code != "enough-data" }) { return Hint(advice: .distrust, reason: broken.message) }
+        if let early = guardRails.first(where: { !$0.isMet }) { return Hint(advice: .wait, reason: early.message) }
+        let alpha = experiment.guardRails.alpha
+        let sign: Double = report.metric.isLessBetter ? -1 : 1
+        let found = report.comparisons.filter { ($0.sequentialHolm ?? 1) <= alpha }
+        let better = found.filter { ($0.main?.effect.value ?? 0) * sign > 0 }
+        if let best = better.max(by: { ($0.main?.effect.value ?? 0) * sign < ($1.main?.effect.value ?? 0) * sign }) {
+            let reason = "Better than the control: the sequential p, corrected over all metrics and variations, is \(best.sequentialHolm ?? 1)."
+            return Hint(advice: .take, variation: best.variation, reason: reason)
+        }
+        if !found.isEmpty, found.count == report.comparisons.count {
+            return Hint(advice: .stay, reason: "Every variation is worse than the control.")
+        }
+        if let minimum = report.metric.minimumEffect, report.comparisons.allSatisfy({ excludes(minimum, $0, sign) }) {
+            return Hint(advice: .stay, reason: "The sequential intervals exclude that any variation is better by \(minimum) or more.")
+        }
+        let needed = report.comparisons.compactMap(\.neededUnits).max().map { " \($0) units of control and variation are needed for the smallest effect that matters." }
+        return Hint(advice: .wait, reason: "Nothing can be told from chance yet." + (needed ?? ""))
+    }
+
+    private func excludes(_ minimum: Double, _ comparison: Comparison, _ sign: Double) -> Bool {
+        guard let interval = (try? comparison.relative.get())?.sequential.interval else { return false }
+        return sign > 0 ? interval.upper < minimum : interval.lower > -minimum
+    }
+}

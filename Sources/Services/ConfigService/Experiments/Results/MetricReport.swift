@@ -1,0 +1,90 @@
+import MartletStatistics
+
+/// What the data say of one variation and one metric, against the control, which is the first variation.
+struct Comparison: Sendable {
+    /// An effect on one scale, tested in each of the ways.
+    struct Scaled: Sendable {
+        let effect: Effect
+        let fixed: TestResult
+        let sequential: TestResult
+        let belief: Belief
+    }
+
+    let variation: String
+    let treatment: Observation
+    let absolute: Result<Scaled, Effect.Obstacle>
+    let relative: Result<Scaled, Effect.Obstacle>
+    let adjustment: Adjustment?
+    /// Relative: found with the power asked for by a test at this size.
+    let smallestEffect: Double?
+    /// Of both variations together, to find the metric's `minimumEffect`.
+    let neededUnits: Int?
+    /// Corrected over all metrics and variations (Holm).
+    var fixedHolm: Double?
+    var sequentialHolm: Double?
+
+    /// The relative scale, or the absolute one where the control's mean is 0.
+    var main: Scaled? { (try? relative.get()) ?? (try? absolute.get()) }
+}
+
+/// What the data say of one metric.
+struct MetricReport: Sendable {
+    let metric: ExperimentDocument.Metric
+    let control: Observation
+    var comparisons: [Comparison]
+
+    init(_ metric: ExperimentDocument.Metric, _ observations: [String: Observation], in experiment: ExperimentDocument) {
+        self.metric = metric
+        let none = Observation(value: Sums(count: 0, sum: 0))
+        let baseline = experiment.variations.first
+        control = baseline.flatMap { observations[$0.key] } ?? none
+        comparisons = []
+        for variation in experiment.variations.dropFirst() {
+            comparisons.append(
+                Self.compare(
+                    control, observations[variation.key] ?? none, variation, metric, experiment.guardRails,
+                    share: variation.weight / (variation.weight + (baseline?.weight ?? 0))))
+        }
+    }
+
+    private static func compare(
+        _ control: Observation, _ treatment: Observation, _ variation: ExperimentDocument.Variation, _ metric: ExperimentDocument.Metric,
+        _ rails: ExperimentDocument.GuardRails, share: Double
+    ) -> Comparison {
+        var (a, b) = (Estimate(control.value), Estimate(treatment.value))
+        var adjustment: Adjustment?
+        if let first = control.paired, let second = treatment.paired {
+            if metric.kind == .ratio {
+                (a, b) = (Estimate(ratio: first), Estimate(ratio: second))
+            } else {
+                let made = Adjustment(control: first, treatment: second)
+                (a, b, adjustment) = (made.control, made.treatment, made)
+            }
+        }
+        let relative = scaled(a, b, .relative, metric, rails)
+        let size = SampleSize(alpha: rails.alpha, power: rails.power)
+        let needed = metric.minimumEffect.flatMap {
+            a.measuredMean == 0 || a.variance <= 0
+                ? nil : size.units(toFind: $0 * a.measuredMean, controlVariance: a.variance, treatmentVariance: a.variance, share: share)
+        }
+        return Comparison(
+            variation: variation.key, treatment: treatment, absolute: scaled(a, b, .absolute, metric, rails), relative: relative, adjustment: adjustment,
+            smallestEffect: (try? relative.get()).map { size.smallestEffect(standardError: $0.effect.standardError) }, neededUnits: needed)
+    }
+
+    private static func scaled(
+        _ a: Estimate, _ b: Estimate, _ scale: Effect.Scale, _ metric: ExperimentDocument.Metric, _ rails: ExperimentDocument.GuardRails
+    ) -> Result<Comparison.Scaled, Effect.Obstacle> {
+        do throws(Effect.Obstacle) {
+            let effect = try Effect(control: a, treatment: b, scale)
+            let relative = metric.priorDeviation.map { Prior(mean: metric.priorMean, standardDeviation: $0) }
+            let prior = scale == .relative ? relative : a.measuredMean == 0 ? nil : relative?.absolute(baseline: a.measuredMean)
+            return .success(
+                Comparison.Scaled(
+                    effect: effect, fixed: effect.fixedHorizon(alpha: rails.alpha), sequential: effect.sequential(alpha: rails.alpha, tuning: rails.tuning),
+                    belief: Belief(effect, prior: prior)))
+        } catch {
+            return .failure(error)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import MartletAPI
+import MartletCore
+import NIOCore
+
+/// Answers 304 that an upstream gave and the gateway may give again by itself, as long as nothing else was published.
+///
+/// An upstream marks such an answer with `X-Martlet-Generation: <space> <n>`: it depends on nothing but the address, the `If-None-Match` and the
+/// app's environment (the space), and holds while the space is at generation `n`. What the generations are comes by a feed (`GenerationFeed`);
+/// without it nothing is known to hold, and every request is passed on. Credentials, rights and limits are looked at before.
+///
+/// Confined to one event loop.
+final class UnchangedAnswers {
+    private static let maximumCount = 10_000
+    private static let maximumKeyInBytes = 1_024
+
+    /// What an answer depends on, as bytes.
+    typealias Key = [UInt8]
+
+    private struct Known {
+        let generation: Int64
+        let answer: Answer
+    }
+
+    /// By space; nil: nobody tells.
+    var generations: [String: Int64]?
+    private var known: [Key: Known] = [:]
+
+    /// Nil for a request whose answer is none that may be given again.
+    static func key(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ admission: Admission) -> Key? {
+        guard admission.match.route.generationPath != nil, head.method.isSafe, !head.hasBody, let grant = admission.grant,
+            grant.principal.kind == .client, let tag = head.fields.first(where: { bytes[$0.name].spells("if-none-match") })
+        else { return nil }
+        let length = Int(head.target.count) + Int(tag.value.count)
+        guard length <= maximumKeyInBytes else { return nil }
+        var key: Key = []
+        key.reserveCapacity(length + 64)
+        // No part has a line feed.
+        key += bytes[head.target]
+        key.append(UInt8(ascii: "\n"))
+        key += bytes[tag.value]
+        key.append(UInt8(ascii: "\n"))
+        key += space(of: grant).utf8
+        return key
+    }
+
+    func answer(to key: Key, for grant: Grant) -> Answer? {
+        guard let generations, let known = known[key], generations[Self.space(of: grant)] == known.generation else { return nil }
+        return known.answer
+    }
+
+    /// Takes an upstream's answer down, if it is marked.
+    func note(_ head: ResponseHead, _ bytes: UnsafeRawBufferPointer, to key: Key, for grant: Grant) {
+        guard head.status == 304, generations != nil, let mark = head.fields.first(where: { bytes[$0.name].spells("x-martlet-generation") }) else { return }
+        let parts = bytes[mark.value].text.split(separator: " ")
+        guard parts.count == 2, parts[0] == Self.space(of: grant), let generation = Int64(parts[1]) else { return }
+        var answer = Answer(status: 304)
+        for field in head.fields where head.passesOn(field, bytes, hasOrigin: false) {
+            guard field.meaning == .other, !bytes[field.name].spells("date") else { continue }
+            answer.headers.append((bytes[field.name].text, bytes[field.value].text))
+        }
+        if known.count >= Self.maximumCount { known = [:] }
+        known[key] = Known(generation: generation, answer: answer)
+    }
+
+    /// As the config service names it.
+    private static func space(of grant: Grant) -> String { grant.principal.environment.rawValue + ":" + grant.principal.appID }
+}

@@ -1,0 +1,88 @@
+import NIOCore
+import Testing
+
+@testable import GatewayService
+
+/// Answers 304 that the gateway gives again by itself (`UnchangedAnswers`).
+@Suite struct UnchangedTests {
+    private static let routes = testRoutes.replacing(
+        #""maximumBodyBytes": 200000000, "timeoutSeconds": 2"#, with: #""maximumBodyBytes": 200000000, "timeoutSeconds": 2, "generations": "/generations""#)
+    private static let ask = ["If-None-Match: \"v7\""]
+
+    private func withGenerations(_ body: (TestGateway) async throws -> Void) async throws {
+        try await withGateway(routes: Self.routes, configure: { $0.eventLoopThreads = 1 }) { test in
+            test.upstream.generation = 7
+            // The feed is asked again by and by, as it was down at the start.
+            let isKnown = await eventually(within: .seconds(30)) {
+                _ = try? await test.ask("unchanged", Self.ask)
+                let before = test.upstream.arrivals.count
+                _ = try? await test.ask("unchanged", Self.ask)
+                return test.upstream.arrivals.count == before
+            }
+            try #require(isKnown)
+            try await body(test)
+        }
+    }
+
+    private func passesOn(_ test: TestGateway, _ path: String = "unchanged", _ headers: [String] = ask) async throws -> Bool {
+        let before = test.upstream.arrivals.count
+        _ = try await test.ask(path, headers)
+        return test.upstream.arrivals.count > before
+    }
+
+    @Test func anAnswerIsGivenAgainAsItWas() async throws {
+        try await withGenerations { test in
+            let before = test.upstream.arrivals.count
+            let answer = try await test.ask("unchanged", Self.ask)
+            #expect(test.upstream.arrivals.count == before)
+            let text = answer.text.lowercased()
+            #expect(text.hasPrefix("http/1.1 304 not modified\r\n"), "\(text)")
+            #expect(text.contains("etag: \"v7\"\r\n") && text.contains("cache-control: private, no-cache\r\n") && text.contains("x-request-id: "), "\(text)")
+            #expect(!text.contains("x-martlet-") && !text.contains("x-drop") && !text.contains("content-length"), "\(text)")
+            #expect(try await !passesOn(test, "unchanged", Self.ask + ["X-Whatever: 1"]))
+        }
+    }
+
+    @Test func whatIsAskedOtherwiseIsPassedOn() async throws {
+        try await withGenerations { test in
+            #expect(try await passesOn(test, "unchanged", []))
+            #expect(try await passesOn(test, "unchanged", ["If-None-Match: \"v6\""]))
+            #expect(try await passesOn(test, "unchanged?language=de"))
+            #expect(try await passesOn(test, "unchanged", Self.ask + ["X-Martlet-Environment: test"]))
+            #expect(try await passesOn(test, "other"))
+            // What the upstream did not mark is never given again.
+            for _ in 0..<3 { #expect(try await passesOn(test, "status/304")) }
+        }
+    }
+
+    @Test func nothingHoldsOnceSomethingIsPublished() async throws {
+        try await withGenerations { test in
+            test.upstream.generation = 8
+            #expect(await eventually(within: .seconds(30)) { (try? await passesOn(test)) == true })
+            // The answer is of the new generation, and holds again.
+            #expect(await eventually(within: .seconds(30)) { (try? await passesOn(test)) == false })
+        }
+    }
+
+    @Test func nothingHoldsWhileNobodyTells() async throws {
+        try await withGenerations { test in
+            test.upstream.generation = nil
+            test.upstream.closeConnections()
+            #expect(await eventually(within: .seconds(30)) { (try? await passesOn(test)) == true })
+            #expect(try await passesOn(test))
+            test.upstream.generation = 7
+            #expect(await eventually(within: .seconds(30)) { (try? await passesOn(test)) == false })
+        }
+    }
+
+    @Test func credentialsAreLookedAtFirst() async throws {
+        try await withGenerations { test in
+            let before = test.upstream.arrivals.count
+            let wrong = try await test.exchange(TestGateway.request("unchanged", Self.ask + ["Connection: close"], secret: "wrong"))
+            #expect(wrong.text.hasPrefix("HTTP/1.1 401"))
+            test.auth.publish { $0.apps[0].credentials.removeAll() }
+            #expect(await eventually(within: .seconds(30)) { (try? await test.ask("unchanged", Self.ask))?.text.hasPrefix("HTTP/1.1 401") == true })
+            #expect(test.upstream.arrivals.count == before)
+        }
+    }
+}
