@@ -29,5 +29,6 @@ extension ConfigService {
         router.on(.get, "config/:kind/:name/diff", CompareVersions(versions: versions, documents: documents, kinds: kinds))
 
         addExperimentRoutes(to: router)
+        addDefinitionRoutes(to: router)
     }
 }
