@@ -104,7 +104,7 @@ extension Localization {
     /// - Throws: `LocalizationFault`.
     public init(_ json: JSONValue, at place: String) throws {
         let fields = try Fields(json, at: place, known: ["stringUnit", "variations", "substitutions"])
-        text = try Text(fields, depth: 0)
+        var substitutions: [Substitution] = []
         for member in try fields.members("substitutions") ?? [] {
             let place = fields.place + "/substitutions/" + escaped(member.name)
             guard UnitPath.isName(member.name) else { throw LocalizationFault(place, "A substitution's name has 1 to 64 letters, digits and _.") }
@@ -114,6 +114,7 @@ extension Localization {
                     name: member.name, argumentNumber: try fields.integer("argNum", in: 1...99),
                     formatSpecifier: try fields.specifier("formatSpecifier"), text: try Text(fields, depth: 0)))
         }
+        self.init(try Text(fields, depth: 0), substitutions: substitutions)
         guard units().count <= LocalizationLimits.forms else {
             throw LocalizationFault(place, "A text may have at most \(LocalizationLimits.forms) forms.")
         }
@@ -149,13 +150,12 @@ extension Text {
         let place = fields.place + "/variations/\(axis)"
         guard case .object(let forms) = axes[0].value, !forms.isEmpty else { throw LocalizationFault(place, "This must be an object of forms.") }
         guard Set(forms.map(\.name)).count == forms.count else { throw LocalizationFault(place, "A form stands there twice.") }
-        self = .varied(
-            by: axis,
+        self = .forms(
             try forms.map { form in
                 let place = place + "/" + escaped(form.name)
                 guard axis.allows(form.name) else { throw LocalizationFault(place, "There is no such form by \(axis).") }
                 return Form(form.name, try Text(try Fields(form.value, at: place, known: ["stringUnit", "variations"]), depth: depth + 1))
-            })
+            }, by: axis)
     }
 
     fileprivate var member: JSONValue.Member {

@@ -7,7 +7,7 @@ public struct LanguageTag: Hashable, Sendable, Comparable, CustomStringConvertib
     public init?(_ text: some StringProtocol) {
         let parts = text.escaping { $0 == "_" ? "-" : nil }.components(between: "-")
         guard text.utf8.count <= 35, parts.allSatisfy({ (1...8).contains($0.utf8.count) && $0.utf8.allSatisfy(Self.isLetterOrDigit) }),
-            let language = parts.first, (2...8).contains(language.utf8.count), language.utf8.allSatisfy({ $0 > 0x39 })
+            let language = parts.first, (2...3).contains(language.utf8.count), language.utf8.allSatisfy({ $0 > 0x39 })
         else { return nil }
         let rest = parts.dropFirst().map { part in
             switch part.utf8.count {

@@ -17,11 +17,16 @@ public struct Localization: Sendable, Equatable {
     }
 
     public var text: Text
-    public var substitutions: [Substitution] = []
+    /// By name.
+    public internal(set) var substitutions: [Substitution] = []
 
-    public init(_ text: Text, substitutions: [Substitution] = []) {
+    public init(_ text: Text) {
         self.text = text
-        self.substitutions = substitutions
+    }
+
+    init(_ text: Text, substitutions: [Substitution]) {
+        self.text = text
+        self.substitutions = substitutions.sorted { $0.name < $1.name }
     }
 }
 
@@ -41,6 +46,9 @@ public indirect enum Text: Sendable, Equatable {
         }
     }
 
+    /// Forms in the order of their axis.
+    static func forms(_ forms: [Form], by axis: Axis) -> Text { .varied(by: axis, axis.sorted(forms)) }
+
     /// What decides between forms.
     public enum Axis: String, CaseIterable, Sendable {
         /// A number, by `PluralCategory`.
@@ -51,6 +59,16 @@ public indirect enum Text: Sendable, Equatable {
         case width
 
         private static let devices: Set<String> = ["iphone", "ipad", "ipod", "mac", "applewatch", "appletv", "applevision", "other"]
+
+        /// The forms in the order in which they are always kept: by CLDR, or by name; `other` last.
+        func sorted(_ forms: [Form]) -> [Form] {
+            forms.sorted { left, right in
+                guard self == .plural, let left = PluralCategory(rawValue: left.name), let right = PluralCategory(rawValue: right.name) else {
+                    return left.name != "other" && (right.name == "other" || left.name < right.name)
+                }
+                return left < right
+            }
+        }
 
         func allows(_ form: String) -> Bool {
             switch self {

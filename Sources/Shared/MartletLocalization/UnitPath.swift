@@ -104,13 +104,13 @@ extension Localization {
             arguments[name] = argument
         }
         guard let text else { throw LocalizationFault("", "There are forms of a substitution, but no text that it stands in.") }
-        self.text = text
-        substitutions = names.compactMap { name in
+        let substitutions = names.compactMap { name in
             forms[name].map { text in
                 let argument = arguments[name]
                 return Substitution(name: name, argumentNumber: argument?.position, formatSpecifier: argument?.specifier.nonEmpty, text: text)
             }
         }
+        self.init(text, substitutions: substitutions)
     }
 
     /// The same with another unit at a path.
@@ -160,7 +160,7 @@ extension Text {
         let place = forms.firstIndex { $0.name == name }
         let form = Form(name, try setting(unit, at: path.dropFirst(2), in: place.map { forms[$0].text }))
         if let place { forms[place] = form } else { forms.append(form) }
-        return .varied(by: axis, forms)
+        return .forms(forms, by: axis)
     }
 }
 

@@ -52,7 +52,7 @@ enum AndroidFile {
                 return Text.Form(name, .unit(unit(item)))
             }
             guard !forms.isEmpty else { throw LocalizationFault("line \(element.line)", "There is no item.") }
-            return [entry(key, .varied(by: .plural, forms), isMarkup: items.contains(where: \.hasMarkup))]
+            return [entry(key, .forms(forms, by: .plural), isMarkup: items.contains(where: \.hasMarkup))]
         default: throw LocalizationFault("line \(element.line)", "<\(element.name)> is not read: only string, plurals and string-array are.")
         }
     }

@@ -33,15 +33,12 @@ enum StringsDictFile {
     private static func localization(_ element: XMLElement) throws -> Localization {
         let pairs = try pairs(of: element)
         let (axis, rule) = (pairs.compactMap { Text.Axis(ruleType: $0.key) }.first, pairs.first { Text.Axis(ruleType: $0.key) != nil })
-        if let axis, let rule { return Localization(.varied(by: axis, try forms(of: rule.value, by: axis))) }
+        if let axis, let rule { return Localization(.forms(try forms(of: rule.value, by: axis), by: axis)) }
         guard let format = pairs.first(where: { $0.key == "NSStringLocalizedFormatKey" }) else {
             throw LocalizationFault("line \(element.line)", "There is no NSStringLocalizedFormatKey.")
         }
-        var localization = Localization(.unit(Unit(format.value.text)))
-        for (name, value) in pairs where name != format.key {
-            localization.substitutions.append(try substitution(name, value))
-        }
-        return localization.withPositionsAsNumbers.withPluralAsForms(pluralName)
+        let substitutions = try pairs.filter { $0.key != format.key }.map { try substitution($0.key, $0.value) }
+        return Localization(.unit(Unit(format.value.text)), substitutions: substitutions).withPositionsAsNumbers.withPluralAsForms(pluralName)
     }
 
     private static func substitution(_ name: String, _ element: XMLElement) throws -> Localization.Substitution {
@@ -59,7 +56,7 @@ enum StringsDictFile {
             }
         }
         guard !forms.isEmpty else { throw LocalizationFault("line \(element.line)", "The variable has no forms.") }
-        return .init(name: name, argumentNumber: nil, formatSpecifier: specifier, text: .varied(by: .plural, forms)).withGenericArgument
+        return .init(name: name, argumentNumber: nil, formatSpecifier: specifier, text: .forms(forms, by: .plural)).withGenericArgument
     }
 
     private static func forms(of element: XMLElement, by axis: Text.Axis) throws -> [Text.Form] {

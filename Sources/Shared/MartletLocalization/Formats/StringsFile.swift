@@ -139,7 +139,11 @@ private struct StringsReader {
         advance()
         var text = String.UnicodeScalarView()
         if take("/") {
-            while let scalar = rest.first, scalar != "\n", scalar != "\r" { text.append(scalar); advance() }
+            // As in C, a backslash at the end of the line goes on.
+            while let scalar = rest.first, (scalar != "\n" && scalar != "\r") || text.last == "\\" {
+                text.append(scalar)
+                advance()
+            }
         } else if take("*") {
             while true {
                 guard let scalar = advance() else { throw fault("A comment is not closed.") }

@@ -1,6 +1,10 @@
 /// The forms of a noun or number word, in CLDR's order.
-public enum PluralCategory: String, CaseIterable, Sendable {
+public enum PluralCategory: String, CaseIterable, Comparable, Sendable {
     case zero, one, two, few, many, other
+
+    public static func < (left: PluralCategory, right: PluralCategory) -> Bool {
+        (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
+    }
 }
 
 /// Which form a language takes for a number: CLDR 47.
