@@ -107,6 +107,10 @@ let package = Package(
             ],
             path: "Sources/Shared/MartletFiles", swiftSettings: settings),
 
+        // Catalogues of translations: file formats, plural rules, lint.
+        .target(
+            name: "MartletLocalization", dependencies: ["MartletCore"], path: "Sources/Shared/MartletLocalization", swiftSettings: settings),
+
         // Work that is slow or may fail after the answer: a jobs table, and the workers on it.
         .target(
             name: "MartletJobs", dependencies: ["MartletCore", "MartletPostgres", logging, nioCore, serviceLifecycle],
@@ -145,7 +149,8 @@ let package = Package(
         service(
             "ConfigService",
             dependencies: [
-                "CZlib", "MartletFlags", "MartletStatistics", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
+                "CZlib", "MartletFlags", "MartletLocalization", "MartletStatistics", .product(name: "CoreMetrics", package: "swift-metrics"), crypto,
+                httpTypes, nioCore,
             ],
             migrations: true, resources: ["Configuration/Catalogue"]),
         service("AnalyticsService"),
@@ -210,6 +215,9 @@ let package = Package(
         .testTarget(
             name: "MartletMailTests", dependencies: ["MartletCore", "MartletMail", crypto, serviceLifecycle], swiftSettings: settings),
         .testTarget(name: "MartletFlagsTests", dependencies: ["MartletCore", "MartletFlags"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletLocalizationTests", dependencies: ["MartletCore", "MartletLocalization"],
+            exclude: ["Support/plural_table.py", "Support/read_exports.py"], swiftSettings: settings),
         .testTarget(name: "MartletCoreTests", dependencies: ["MartletAPI", "MartletCore", crypto], swiftSettings: settings),
         .testTarget(
             name: "MartletHTTPTests",

@@ -60,7 +60,7 @@ public struct ConfigService: ServiceDefinition {
     }
 
     static let kinds = Kinds([
-        .configuration: ConfigurationKind(), .experiment: ExperimentKind(),
+        .configuration: ConfigurationKind(), .experiment: ExperimentKind(), .translation: TranslationKind(),
     ])
 
     public var background: [any Service] { [postgres, live, scheduler, liveVersions, experiments.log] }

@@ -11,6 +11,7 @@ extension ConfigService {
         router.on(.delete, "config/schedules/:id", CancelSchedule(schedules: schedules))
 
         addConfigurationRoutes(to: router)
+        addTranslationRoutes(to: router)
 
         // Documents of any kind
         router.on(.get, "config/:kind", ListDocuments(documents: documents, kinds: kinds))

@@ -1,3 +1,5 @@
+public import MartletCore
+
 /// The texts of an app in all of its languages.
 ///
 /// As JSON it is an Xcode string catalogue (.xcstrings) with one member more, `languages`: see `init(_:)`.

@@ -1,3 +1,5 @@
+public import MartletCore
+
 /// How far a language is.
 public struct Coverage: Sendable, Equatable {
     public let language: LanguageTag

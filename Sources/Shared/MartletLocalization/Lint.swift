@@ -1,3 +1,5 @@
+import MartletCore
+
 /// What is wrong or doubtful in a catalogue.
 public struct LintFinding: Sendable, Equatable {
     public enum Code: String, CaseIterable, Sendable {

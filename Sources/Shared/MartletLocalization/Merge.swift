@@ -1,3 +1,5 @@
+public import MartletCore
+
 extension Catalogue {
     /// What another catalogue changes in this one.
     public struct Changes: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import MartletCore
+public import MartletCore
 
 /// Texts that show, before anyone has translated, what is not translatable and what has no room: `[Ĥéļļö, %@ one two]`.
 ///
@@ -58,6 +58,16 @@ public enum PseudoLocale {
             default: return accents[scalar].map { String($0) }
             }
             return nil
+        }
+    }
+}
+
+extension Catalogue {
+    /// Gives every key a text of the pseudo-locale.
+    public mutating func addPseudoLocale(_ language: LanguageTag) {
+        for var entry in entries {
+            entry.localizations[language] = PseudoLocale.localization(of: entry, in: sourceLanguage)
+            self[entry.key] = entry
         }
     }
 }

@@ -13,7 +13,7 @@ struct RefusedFileTests {
             (.json, "[]", "The file must be an object of keys and texts."), (.json, "{\"a\": ", "The file is not JSON: not valid JSON at byte 6."),
             (.json, "{\"a|==|plural.several\": \"c\"}", "/a|==|plural.several: What stands behind |==| is not known."),
             (.json, "{\"a\": \"x\", \"a|==|plural.one\": \"c\"}", "/a: The text has no forms by plural."), (.csv, "", "The file is empty."),
-            (.csv, "number,en\r\n1,2\r\n", "line 1: \"number\" is not a language tag such as de or pt-BR."), (.csv, "key,en\r\na,b,c\r\n", "line 2: There are more cells than columns."),
+            (.csv, "the id,en\r\n1,2\r\n", "line 1: \"the id\" is not a language tag such as de or pt-BR."), (.csv, "key,en\r\na,b,c\r\n", "line 2: There are more cells than columns."),
             (.csv, "key,en,en:state\r\na,b,done\r\n", "line 2: The state must be new, translated or needs_review."),
             (.xliff, "<xliff version=\"2.0\"/>", "line 1: This is no XLIFF 1.2."),
             (.xliff, "<xliff version=\"1.2\"><file source-language=\"en\" target-language=\"de\"><body><trans-unit id=\"a\">\n<source><x id=\"1\"/></source></trans-unit></body></file></xliff>", "line 2: The inline element <x> is not supported."),

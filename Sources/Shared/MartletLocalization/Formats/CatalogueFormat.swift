@@ -1,4 +1,4 @@
-import MartletCore
+public import MartletCore
 
 /// A kind of file that texts come in and go out by.
 public enum CatalogueFormat: String, CaseIterable, Sendable {

@@ -1,3 +1,5 @@
+import MartletCore
+
 /// Units as files list them, one by one, on their way to localizations.
 struct UnitTable {
     private var keys: [String] = []

@@ -5,7 +5,7 @@ import MartletCore
 ///
 /// OASIS, XLIFF 1.2 specification. Plural forms that the target language needs and the source language lacks are there to be filled in.
 enum XLIFFFile {
-    private static let defaultOrigin = "Localizable.xcstrings"
+    fileprivate static let defaultOrigin = "Localizable.xcstrings"
 
     static func write(_ catalogue: Catalogue, _ options: CatalogueFormat.Options) throws -> CatalogueFormat.Export {
         let language = try options.requiredLanguage()
@@ -161,7 +161,7 @@ private struct XLIFFGroup {
             var entry = file[key] ?? Entry(key)
             entry.comment = comments[key]
             entry.shouldTranslate = !fixed.contains(key)
-            entry.origin = origin.nonEmpty
+            entry.origin = origin == XLIFFFile.defaultOrigin ? nil : origin.nonEmpty
             if let other = catalogue[key], other.localizations != entry.localizations || target == nil {
                 // A .stringsdict takes the place of the .strings beside it.
                 guard isStringsDict || other.origin?.hasSuffix(".stringsdict") == true else {

@@ -1,3 +1,5 @@
+public import MartletCore
+
 /// The forms of a noun or number word, in CLDR's order.
 public enum PluralCategory: String, CaseIterable, Comparable, Sendable {
     case zero, one, two, few, many, other

@@ -1,5 +1,5 @@
 /// How the text of a file is written as bytes.
-public enum TextEncoding: String, Sendable {
+public enum TextEncoding: String, CaseIterable, Sendable {
     case utf8 = "utf-8"
     /// Little-endian with a byte order mark, as Apple's tools write it.
     case utf16 = "utf-16"
