@@ -10,11 +10,13 @@ extension ConfigService {
 
         // Of the kind `translation`; other kinds have none of these.
         router.on(.get, "config/:kind/:name/keys", ListKeys(documents: documents, versions: versions, kinds: kinds))
-        for path in ["config/:kind/:name/keys", "config/:kind/:name/keys/:key"] as [RouterPath] {
-            router.on(.put, path, EditKey(documents: documents, kinds: kinds, act: .put))
-            router.on(.patch, path, EditKey(documents: documents, kinds: kinds, act: .patch))
-            router.on(.delete, path, EditKey(documents: documents, kinds: kinds, act: .delete))
-        }
+        // A key that a path cannot hold stands in the query.
+        router.on(.put, "config/:kind/:name/keys", EditKey(documents: documents, kinds: kinds, act: .put))
+        router.on(.patch, "config/:kind/:name/keys", EditKey(documents: documents, kinds: kinds, act: .patch))
+        router.on(.delete, "config/:kind/:name/keys", EditKey(documents: documents, kinds: kinds, act: .delete))
+        router.on(.put, "config/:kind/:name/keys/:key", EditKey(documents: documents, kinds: kinds, act: .put))
+        router.on(.patch, "config/:kind/:name/keys/:key", EditKey(documents: documents, kinds: kinds, act: .patch))
+        router.on(.delete, "config/:kind/:name/keys/:key", EditKey(documents: documents, kinds: kinds, act: .delete))
         router.on(.get, "config/:kind/:name/coverage", ReadCoverage(documents: documents, versions: versions, kinds: kinds))
         router.on(.post, "config/:kind/:name/import", ImportTranslations(documents: documents, kinds: kinds))
         router.on(.get, "config/:kind/:name/export", ExportTranslations(documents: documents, versions: versions, kinds: kinds))

@@ -10,7 +10,7 @@ struct OtherReaderTests {
     /// Keys of the file, and what is to be read there: a text, or its forms in the order of the language.
     private static let cases: [(CatalogueFormat, [String: [String]])] = [
         (.strings, ["plain": [" Grüße, %1$@ 😀 "]]),
-        (.stringsdict, ["dogs\u{1f}plural": ["Kein Hund", "%lld Hund", "%lld Hunde"]]),
+        (.stringsdict, ["dogs:plural": ["Kein Hund", "%lld Hund", "%lld Hunde"]]),
         (.xliff, ["plain": [" Grüße, %1$@ 😀 "], "dogs|==|plural.one": ["%lld Hund"], "dogs|==|plural.zero": ["Kein Hund"], "tap|==|device.mac": ["Klicken"]]),
         (.android, ["plain": [" Grüße, %1$s 😀 "]]),
         (.json, [".plain": [" Grüße, %1$@ 😀 "], ".dogs|==|plural.other": ["%lld Hunde"]]),

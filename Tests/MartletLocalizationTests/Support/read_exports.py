@@ -31,7 +31,8 @@ for unit in store.units:
         name = unit.xmlelement.get("name")
     elif kind == "strings":
         name = unit.name
-    target = unit.target
+    # In a .strings file of one language the text is the value.
+    target = unit.value if kind == "strings" else unit.target
     strings = getattr(target, "strings", None)
     texts[str(name)] = [str(form) for form in strings] if strings else str(target)
 json.dump(texts, sys.stdout, ensure_ascii=False)
