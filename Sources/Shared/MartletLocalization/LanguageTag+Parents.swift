@@ -14,6 +14,9 @@ extension LanguageTag: Comparable, CustomStringConvertible {
         return truncations.filter(\.hasScript)
     }
 
+    /// What its readers get where there are only these languages: itself, or the next of its parents.
+    public func closest(in languages: Set<LanguageTag>) -> LanguageTag? { ([self] + parents).first { languages.contains($0) } }
+
     private var hasScript: Bool { text.components(between: "-").dropFirst().contains { $0.utf8.count == 4 && $0.utf8.allSatisfy { $0 > 0x39 } } }
 
     public var description: String { text }

@@ -17,12 +17,6 @@ extension Catalogue {
         return chain.contains(sourceLanguage) ? chain : chain + [sourceLanguage]
     }
 
-    /// The published language that someone who asks for `language` gets: itself, or the next of its parents.
-    public func published(for language: LanguageTag) -> LanguageTag? {
-        let published = publishedLanguages
-        return ([language] + language.parents).first { published.contains($0) }
-    }
-
     /// The key's text for a language, and the language that it comes from. Keys without any text stand for themselves, as Xcode has it.
     func resolved(_ entry: Entry, _ chain: [LanguageTag]) -> (localization: Localization, language: LanguageTag) {
         let languages = entry.shouldTranslate ? chain : [sourceLanguage]

@@ -30,22 +30,27 @@ final class TranslationTables: Sendable {
         var sizeInBytes: Int { content.readableBytes + (gzip?.readableBytes ?? 0) }
     }
 
-    let catalogue: Catalogue
+    private let catalogue: Catalogue
+    private let published: Set<LanguageTag>
+    /// The pseudo-locale's tag, unless the catalogue has texts of its own for it.
+    private let pseudoLocale: LanguageTag?
     private let tables = Mutex<[LanguageTag: Table]>([:])
 
     init(_ catalogue: Catalogue) {
         self.catalogue = catalogue
+        published = catalogue.publishedLanguages
+        let languages = catalogue.allLanguages
+        pseudoLocale = LanguageTag(PseudoLocale.language).flatMap { languages.contains($0) ? nil : $0 }
     }
 
     /// The table for a reader of a language: that language's, or its next parent's that is published. Nil: there is none.
     ///
-    /// - Parameter withPseudoLocale: whether `en-XA` may be had although nobody has published it.
+    /// - Parameter withPseudoLocale: whether `en-XA` is one of the languages.
     func table(for language: LanguageTag, withPseudoLocale: Bool) -> Table? {
-        let isPseudo = language.text == PseudoLocale.language && catalogue.allLanguages.contains(language) == false
-        guard let found = isPseudo && withPseudoLocale ? language : catalogue.published(for: language) else { return nil }
+        let isPseudo = withPseudoLocale && language == pseudoLocale
+        guard let found = isPseudo ? language : language.closest(in: published) else { return nil }
         if let known = tables.withLock({ $0[found] }) { return known }
-        let json = found.text == PseudoLocale.language && isPseudo ? catalogue.pseudoTable() : catalogue.table(of: found)
-        guard let json else { return nil }
+        guard let json = isPseudo ? catalogue.pseudoTable() : catalogue.table(of: found) else { return nil }
         let made = Table(json, of: found)
         tables.withLock { tables in
             let size = tables.values.reduce(made.sizeInBytes) { $0 + $1.sizeInBytes }

@@ -98,6 +98,7 @@ private struct XLIFFGroup {
     private let origin: String
     private let line: Int
     private var keys: [String] = []
+    private var known: Set<String> = []
     private var comments: [String: String] = [:]
     private var fixed: Set<String> = []
     private var sources = UnitTable()
@@ -128,7 +129,7 @@ private struct XLIFFGroup {
         guard let id = element["id"], let (key, path) = isStringsDict ? Self.splitOldID(id) ?? UnitPath.split(id) : UnitPath.split(id) else {
             throw LocalizationFault(place, "The unit has no id, or one that is not known.")
         }
-        if !keys.contains(key) || keys.last != key { keys.append(key) }
+        if known.insert(key).inserted { keys.append(key) }
         if let note = element.first("note")?.text.nonEmpty { comments[key] = note }
         if element["translate"] == "no", !path.isArgument { fixed.insert(key) }
         if let text = try element.first("source").map(Self.text) { try sources.add(key, path, Unit(text), at: place) }
@@ -177,7 +178,7 @@ private struct XLIFFGroup {
     private var sourceUnits: UnitTable {
         var table = UnitTable()
         let categories = PluralRules.rules(for: source)?.categories ?? PluralCategory.allCases
-        for key in Set(keys) {
+        for key in keys {
             let units = sources[key]
             if units.count == 1, units[0].path == .whole, units[0].unit.value == key { continue }
             for (path, unit) in units {

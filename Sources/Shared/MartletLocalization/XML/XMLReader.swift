@@ -99,7 +99,10 @@ struct XMLReader {
             text.removeAll()
         }
         while let byte = next {
-            if takes("<![CDATA[") {
+            if byte != UInt8(ascii: "<"), byte != UInt8(ascii: "&") {
+                text.append(byte)
+                advance()
+            } else if takes("<![CDATA[") {
                 text += try self.text(upTo: "]]>").utf8
             } else if takes("<!--") {
                 try flush()
@@ -116,11 +119,9 @@ struct XMLReader {
             } else if takes("<") {
                 try flush()
                 children.append(.element(try element(depth: depth + 1)))
-            } else if takes("&") {
-                text += try reference().utf8
             } else {
-                text.append(byte)
                 advance()
+                text += try reference().utf8
             }
         }
         throw fault("<\(parent)> is not closed.")

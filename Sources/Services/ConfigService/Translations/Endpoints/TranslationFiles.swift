@@ -22,7 +22,7 @@ struct ImportTranslations: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let key = try context.translationKey(kinds)
-        let author = try context.author(may: .update, key.kind.area)
+        _ = try context.author(may: .update, key.kind.area)
         try request.allowParameters(["format", "language", "sourceLanguage", "mode", "placeholders", "dryRun"])
         if let problem = TranslationKind().problem(withName: key.name) { throw HTTPProblem(.invalidName, problem, field: "name") }
         let format = try request.format
@@ -32,6 +32,7 @@ struct ImportTranslations: Endpoint {
         let bytes = Array((try await request.wholeBody(upTo: LocalizationLimits.fileSizeInBytes)).readableBytesView)
 
         let known = try await documents.read(key, in: space)
+        let author = try context.author(may: known?.draft == nil ? .create : .update, key.kind.area)
         let options = try request.options(format, sourceLanguage: try known?.draft.map { try Catalogue(draft: $0).sourceLanguage })
         let file = try Self.read(bytes, format, options)
         let merge = { @Sendable (draft: String?) throws -> (catalogue: Catalogue, changes: Catalogue.Changes) in
