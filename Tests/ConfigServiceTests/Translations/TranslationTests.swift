@@ -113,7 +113,7 @@ import Testing
         (#"{"version":"1","language":"de","strings":[]}"#, "strings"),
     ])
     func aBodyThatIsWrongNamesTheField(body: String, field: String) async throws {
-        try await ConfigApp.run { app in
+        try await ConfigApp.run { (app: ConfigApp) async throws in
             #expect(try await app.master("POST", "/translation", body).isProblem(.invalidBody, field: field))
             #expect(try await app.master("GET", "/config/translation")["count"] == "0")
         }
