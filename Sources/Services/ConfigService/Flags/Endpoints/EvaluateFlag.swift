@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import MartletAPI
+import MartletFlags
 import MartletHTTP
 
 /// `POST /ofrep/v1/evaluate/flags/{key}` (OFREP): one flag for a context.
