@@ -45,6 +45,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v17)],
     products: [
         .library(name: "MartletAPI", targets: ["MartletAPI"]),
+        .library(name: "MartletLogic", targets: ["MartletLogic"]),
     ],
     dependencies: [
         // The operator's command line.
@@ -76,6 +77,8 @@ let package = Package(
     targets: [
         // Contract
         .target(name: "MartletAPI", path: "Sources/Contract/MartletAPI", swiftSettings: settings),
+        // What server and client have to compute alike: JsonLogic, canonical JSON, manifests.
+        .target(name: "MartletLogic", path: "Sources/Contract/MartletLogic", swiftSettings: settings),
 
         // Shared
         .systemLibrary(name: "CLibPQ", path: "Sources/Shared/CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
@@ -86,7 +89,7 @@ let package = Package(
             name: "CCurl", path: "Sources/Shared/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", path: "Sources/Shared/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
-            name: "MartletCore", dependencies: ["MartletAPI", crypto], path: "Sources/Shared/MartletCore",
+            name: "MartletCore", dependencies: ["MartletAPI", "MartletLogic", crypto], path: "Sources/Shared/MartletCore",
             swiftSettings: settings),
         .target(
             name: "MartletPostgres", dependencies: ["CLibPQ", "MartletCore", logging, metrics, serviceLifecycle],
@@ -106,6 +109,10 @@ let package = Package(
                 "MartletCore", asyncHTTPClient, crypto, nioCore, nioHTTP1, .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Sources/Shared/MartletFiles", swiftSettings: settings),
+
+        // Catalogues of translations: file formats, plural rules, lint.
+        .target(
+            name: "MartletLocalization", dependencies: ["MartletCore"], path: "Sources/Shared/MartletLocalization", swiftSettings: settings),
 
         // Work that is slow or may fail after the answer: a jobs table, and the workers on it.
         .target(
@@ -145,7 +152,8 @@ let package = Package(
         service(
             "ConfigService",
             dependencies: [
-                "CZlib", "MartletFlags", "MartletStatistics", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
+                "CZlib", "MartletFlags", "MartletLocalization", "MartletLogic", "MartletStatistics",
+                .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
             ],
             migrations: true, resources: ["Configuration/Catalogue"]),
         service("AnalyticsService"),
@@ -213,7 +221,11 @@ let package = Package(
         .testTarget(
             name: "MartletMailTests", dependencies: ["MartletCore", "MartletMail", crypto, serviceLifecycle], swiftSettings: settings),
         .testTarget(name: "MartletFlagsTests", dependencies: ["MartletCore", "MartletFlags"], swiftSettings: settings),
-        .testTarget(name: "MartletCoreTests", dependencies: ["MartletAPI", "MartletCore", crypto], swiftSettings: settings),
+        .testTarget(name: "MartletLogicTests", dependencies: ["MartletLogic"], swiftSettings: settings),
+        .testTarget(name: "MartletCoreTests", dependencies: ["MartletAPI", "MartletCore", "MartletLogic", crypto], swiftSettings: settings),
+        .testTarget(
+            name: "MartletLocalizationTests", dependencies: ["MartletCore", "MartletLocalization"],
+            exclude: ["Support/plural_table.py", "Support/read_exports.py"], swiftSettings: settings),
         .testTarget(
             name: "MartletHTTPTests",
             dependencies: [
@@ -245,10 +257,10 @@ let package = Package(
         .testTarget(
             name: "ConfigServiceTests",
             dependencies: [
-                "ConfigService", "MartletAPI", "MartletCore", "MartletFlags", "MartletHTTP", "MartletPostgres", "MartletStatistics", "MartletTesting",
-                httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
+                "ConfigService", "MartletAPI", "MartletCore", "MartletFlags", "MartletHTTP", "MartletLogic", "MartletPostgres", "MartletStatistics",
+                "MartletTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
-            swiftSettings: settings),
+            exclude: ["Fixtures"], swiftSettings: settings),
         .testTarget(
             name: "OperatorCommandsTests",
             dependencies: [
@@ -269,7 +281,7 @@ let package = Package(
 
 // The build for the thread sanitizer (deploy/test-threads): the PostgreSQL client and what its tests need, nothing else.
 if Context.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil {
-    let needed: Set<String> = ["MartletAPI", "CLibPQ", "MartletCore", "MartletPostgres", "MartletPostgresTests"]
+    let needed: Set<String> = ["MartletAPI", "MartletLogic", "CLibPQ", "MartletCore", "MartletPostgres", "MartletPostgresTests"]
     package.targets.removeAll { !needed.contains($0.name) }
     package.targets.append(
         .target(

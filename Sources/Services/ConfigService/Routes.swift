@@ -12,6 +12,7 @@ extension ConfigService {
 
         addConfigurationRoutes(to: router)
         addFlagsRoutes(to: router)
+        addTranslationRoutes(to: router)
 
         // Documents of any kind
         router.on(.get, "config/:kind", ListDocuments(documents: documents, kinds: kinds))
@@ -29,5 +30,6 @@ extension ConfigService {
         router.on(.get, "config/:kind/:name/diff", CompareVersions(versions: versions, documents: documents, kinds: kinds))
 
         addExperimentRoutes(to: router)
+        addDefinitionRoutes(to: router)
     }
 }

@@ -17,7 +17,7 @@ import Testing
     private static func run(_ changes: String = "{}", _ body: @Sendable (ConfigApp) async throws -> Void) async throws {
         let draft = try TestExperiment.json(changes).text
         try await ConfigApp.run(kinds: TestExperiment.kinds) { app in
-            for (name, text) in [("1.2.0", "light"), ("1.2.0~Dark", "dark")] {
+            for (name, text) in [("1.2.0", "light"), ("1.2.0~Dark", #"dark","theme":"Dark"#)] {
                 try #require(try await app.publish(.configuration, name, #"{"text":"\#(text)"}"#).status == 200)
             }
             let stored = try await app.master("PUT", path, draft, headers: ["if-none-match": "*"])
@@ -44,6 +44,11 @@ import Testing
             let stopped = try await app.master("POST", Self.path + "/stop")
             #expect(stopped.status == 200 && stopped["version"] == "2", "\(stopped)")
             #expect(try await Self.experiment(app)?.state == .stopped)
+            // Again with other weights, units would move.
+            let weights = #"{"coverage":0.5}"#
+            try #require(try await app.master("PATCH", Self.path, weights, headers: ["if-match": "*"]).status == 200)
+            #expect(try await app.master("POST", Self.path + "/start").isProblem(.documentRefused))
+            try #require(try await app.master("PATCH", Self.path, #"{"coverage":1}"#, headers: ["if-match": "*"]).status == 200)
             #expect(try await app.master("POST", Self.path + "/start")["version"] == "3")
 
             let decided = try await app.master("POST", Self.path + "/decide", #"{"variation":"dark","note":"Better"}"#)

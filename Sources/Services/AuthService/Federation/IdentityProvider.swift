@@ -35,6 +35,8 @@ struct IdentityProvider: Codable, Sendable, Equatable {
     var teamID: String?
     var keyID: String?
     var endpoints: Endpoints
+    /// Of staff: domains whose verified addresses make a staff member without any right of whoever is none yet; nil: none.
+    var allowedDomains: [String]?
 }
 
 extension IdentityProvider {

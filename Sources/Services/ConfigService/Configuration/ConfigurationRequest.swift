@@ -21,6 +21,8 @@ struct ConfigurationRequest: Sendable {
     /// and whatever else the client says.
     let attributes: FlagAttributes
     let unit: ExperimentUnit
+    /// What is asked for is this new at least; nil: as new as it happens to be.
+    var generation: Int64?
 
     /// - Throws: `invalid-parameter`, `invalid-body`, `forbidden` for keys that are not for apps.
     init(

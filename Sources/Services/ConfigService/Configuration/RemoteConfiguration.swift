@@ -14,9 +14,11 @@ struct RemoteConfiguration: Sendable {
     let live: LiveDocuments
     let experiments: Experiments
 
+    private static let patience: Duration = .seconds(2)
+
     /// - Throws: `document-not-found`.
     func response(to asked: ConfigurationRequest, _ request: Request) async throws -> Response {
-        let space = try await live.current(asked.space)
+        let space = try await space(asked)
         let index = space.derived { ConfigurationIndex($0.documents(of: .configuration)) }
         guard let entry = index.entry(for: asked.appVersion, theme: asked.theme) else {
             throw HTTPProblem(.documentNotFound, "There is no configuration for this app version\(asked.theme == nil ? "" : " and theme").")
@@ -36,5 +38,15 @@ struct RemoteConfiguration: Sendable {
         return try .stored(
             answer.bytes, gzip: answer.gzip, tag: EntityTag(text: answer.sha256), type: "application/json; charset=utf-8", of: isForAll ? space : nil,
             to: request, headers: headers)
+    }
+
+    /// Waits for the generation that an event named, should this copy not have it yet.
+    private func space(_ asked: ConfigurationRequest) async throws -> LiveSpace {
+        let deadline = ContinuousClock.now + Self.patience
+        while true {
+            let space = try await live.current(asked.space)
+            guard let generation = asked.generation, space.generation < generation, .now < deadline else { return space }
+            try await Task.sleep(for: .milliseconds(20))
+        }
     }
 }

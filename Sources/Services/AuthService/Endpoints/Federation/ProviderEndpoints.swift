@@ -22,10 +22,7 @@ struct SaveProvider: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.managedUserSpace
-        let name = context.parameters.get("name") ?? ""
-        guard name.wholeMatch(of: /[a-z0-9][a-z0-9-]{0,31}/) != nil else {
-            throw HTTPProblem(.invalidName, "A provider's name is 1 to 32 of a-z 0-9 - and begins with a letter or digit.")
-        }
+        let name = try context.newProviderName
         let fields = try await BodyFields(
             request,
             [
@@ -39,7 +36,7 @@ struct SaveProvider: Endpoint {
         return try .encoding(ShownProvider(saved, federation.codeFlow))
     }
 
-    private func provider(_ fields: BodyFields, in space: UserSpace) async throws -> IdentityProvider {
+    func provider(_ fields: BodyFields, in space: UserSpace) async throws -> IdentityProvider {
         guard let kind = IdentityProvider.Kind(rawValue: try fields.requiredString("kind")) else {
             throw HTTPProblem(.invalidBody, "It is one of google, apple, github, facebook, oidc.", field: "kind")
         }
@@ -71,7 +68,7 @@ struct SaveProvider: Endpoint {
         return provider
     }
 
-    private func secret(_ fields: BodyFields, _ kind: IdentityProvider.Kind) throws -> Secret? {
+    func secret(_ fields: BodyFields, _ kind: IdentityProvider.Kind) throws -> Secret? {
         let field = kind == .apple ? "privateKey" : "clientSecret"
         if try fields.string(kind == .apple ? "clientSecret" : "privateKey") != nil {
             throw HTTPProblem(.invalidBody, "\(kind.rawValue) takes a \(field).", field: kind == .apple ? "clientSecret" : "privateKey")
@@ -128,8 +125,23 @@ struct DeleteProvider: Endpoint {
     }
 }
 
+extension ServiceContext {
+    /// The name in the path of a provider to set up.
+    ///
+    /// - Throws: `invalid-name`.
+    var newProviderName: String {
+        get throws {
+            let name = parameters.get("name") ?? ""
+            guard name.wholeMatch(of: /[a-z0-9][a-z0-9-]{0,31}/) != nil else {
+                throw HTTPProblem(.invalidName, "A provider's name is 1 to 32 of a-z 0-9 - and begins with a letter or digit.")
+            }
+            return name
+        }
+    }
+}
+
 /// A provider as it may be seen.
-private struct ShownProvider: Encodable {
+struct ShownProvider: Encodable {
     var name: String
     var kind: IdentityProvider.Kind
     var clientIDs: [String]
@@ -143,6 +155,7 @@ private struct ShownProvider: Encodable {
     var teamID: String?
     var keyID: String?
     var endpoints: IdentityProvider.Endpoints
+    var allowedDomains: [String]?
     var hasSecret: Bool
 
     init(_ provider: RegisteredProvider, _ codeFlow: CodeFlow) {
@@ -153,12 +166,13 @@ private struct ShownProvider: Encodable {
         issuer = settings.issuer ?? settings.kind.defaultIssuer
         scopes = settings.scopes
         redirectURLs = settings.redirectURLs
-        callbackURL = codeFlow.callbackURL(of: settings)
+        callbackURL = codeFlow.callbackURL(of: provider)
         trustsEmail = settings.trustsEmail
         nonceRequired = settings.isNonceRequired
         teamID = settings.teamID
         keyID = settings.keyID
         endpoints = settings.endpoints
+        allowedDomains = settings.allowedDomains
         hasSecret = provider.secret != nil
     }
 }

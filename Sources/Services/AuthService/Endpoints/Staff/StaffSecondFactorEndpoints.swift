@@ -28,8 +28,9 @@ struct ConfirmStaffSecondFactor: Endpoint {
         let staff = try context.signedInStaff
         let id = try staff.uuid
         let code = try await BodyFields(request, ["code"]).requiredString("code")
-        let codes = try await secondFactors.confirm(code, of: id, counting: .staffCode(of: id), by: attempts)
-        try await audit.record(AuditEntry(by: staff, "add-second-factor", .staff, target: staff.id, from: request.staffAddress))
+        let entry = AuditEntry(by: staff, "add-second-factor", .staff, target: staff.id, from: request.staffAddress)
+        let codes = try await secondFactors.confirm(
+            code, of: id, counting: .staffCode(of: id), by: attempts, also: { try await audit.record(entry, $0) })
         return try .recoveryCodes(codes)
     }
 }
@@ -41,10 +42,10 @@ struct RenewStaffRecoveryCodes: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let staff = try await check.confirm(request, context, secondFactors)
-        guard let codes = try await secondFactors.renewRecoveryCodes(of: try staff.uuid) else {
+        let entry = AuditEntry(by: staff, "renew-recovery-codes", .staff, target: staff.id, from: request.staffAddress)
+        guard let codes = try await secondFactors.renewRecoveryCodes(of: try staff.uuid, also: { try await check.staff.audit.record(entry, $0) }) else {
             throw HTTPProblem(.conflict, "There is no second factor.")
         }
-        try await check.staff.audit.record(AuditEntry(by: staff, "renew-recovery-codes", .staff, target: staff.id, from: request.staffAddress))
         return try .recoveryCodes(codes)
     }
 }
@@ -56,8 +57,8 @@ struct RemoveStaffSecondFactor: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let staff = try await check.confirm(request, context, secondFactors)
-        try await secondFactors.remove(of: try staff.uuid)
-        try await check.staff.audit.record(AuditEntry(by: staff, "remove-second-factor", .staff, target: staff.id, from: request.staffAddress))
+        let entry = AuditEntry(by: staff, "remove-second-factor", .staff, target: staff.id, from: request.staffAddress)
+        try await secondFactors.remove(of: try staff.uuid) { try await check.staff.audit.record(entry, $0) }
         return Response(status: .noContent)
     }
 }
