@@ -45,6 +45,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v17)],
     products: [
         .library(name: "MartletAPI", targets: ["MartletAPI"]),
+        .library(name: "MartletLogic", targets: ["MartletLogic"]),
     ],
     dependencies: [
         // The operator's command line.
@@ -76,6 +77,8 @@ let package = Package(
     targets: [
         // Contract
         .target(name: "MartletAPI", path: "Sources/Contract/MartletAPI", swiftSettings: settings),
+        // What server and client have to compute alike: JsonLogic, canonical JSON, manifests.
+        .target(name: "MartletLogic", path: "Sources/Contract/MartletLogic", swiftSettings: settings),
 
         // Shared
         .systemLibrary(name: "CLibPQ", path: "Sources/Shared/CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
@@ -86,7 +89,7 @@ let package = Package(
             name: "CCurl", path: "Sources/Shared/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", path: "Sources/Shared/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
-            name: "MartletCore", dependencies: ["MartletAPI", crypto], path: "Sources/Shared/MartletCore",
+            name: "MartletCore", dependencies: ["MartletAPI", "MartletLogic", crypto], path: "Sources/Shared/MartletCore",
             swiftSettings: settings),
         .target(
             name: "MartletPostgres", dependencies: ["CLibPQ", "MartletCore", logging, metrics, serviceLifecycle],
@@ -94,7 +97,7 @@ let package = Package(
         .target(
             name: "MartletHTTP",
             dependencies: [
-                "MartletAPI", "MartletCore", httpTypes, hummingbird, logging, nioCore, nioHTTP1, serviceLifecycle, unixSignals,
+                "MartletAPI", "MartletCore", asyncHTTPClient, httpTypes, hummingbird, logging, nioCore, nioHTTP1, serviceLifecycle, unixSignals,
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -145,7 +148,8 @@ let package = Package(
         service(
             "ConfigService",
             dependencies: [
-                "CZlib", "MartletFlags", "MartletStatistics", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
+                "CZlib", "MartletFlags", "MartletLogic", "MartletStatistics", .product(name: "CoreMetrics", package: "swift-metrics"), crypto,
+                httpTypes, nioCore,
             ],
             migrations: true, resources: ["Configuration/Catalogue"]),
         service("AnalyticsService"),
@@ -187,6 +191,9 @@ let package = Package(
         program("config", "ConfigService"),
         program("analytics", "AnalyticsService"),
         program("notifications", "NotificationsService"),
+        // How fast flags are evaluated, for deploy/bench.
+        .executableTarget(
+            name: "flagbench", dependencies: ["MartletCore", "MartletFlags"], path: "Sources/Executables/flagbench", swiftSettings: settings),
         program("martlet", "OperatorCommands", dependencies: [argumentParser]),
 
         // Tests
@@ -210,7 +217,8 @@ let package = Package(
         .testTarget(
             name: "MartletMailTests", dependencies: ["MartletCore", "MartletMail", crypto, serviceLifecycle], swiftSettings: settings),
         .testTarget(name: "MartletFlagsTests", dependencies: ["MartletCore", "MartletFlags"], swiftSettings: settings),
-        .testTarget(name: "MartletCoreTests", dependencies: ["MartletAPI", "MartletCore", crypto], swiftSettings: settings),
+        .testTarget(name: "MartletLogicTests", dependencies: ["MartletLogic"], swiftSettings: settings),
+        .testTarget(name: "MartletCoreTests", dependencies: ["MartletAPI", "MartletCore", "MartletLogic", crypto], swiftSettings: settings),
         .testTarget(
             name: "MartletHTTPTests",
             dependencies: [
@@ -242,10 +250,10 @@ let package = Package(
         .testTarget(
             name: "ConfigServiceTests",
             dependencies: [
-                "ConfigService", "MartletAPI", "MartletCore", "MartletFlags", "MartletHTTP", "MartletPostgres", "MartletStatistics", "MartletTesting",
-                httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
+                "ConfigService", "MartletAPI", "MartletCore", "MartletFlags", "MartletHTTP", "MartletLogic", "MartletPostgres", "MartletStatistics",
+                "MartletTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
-            swiftSettings: settings),
+            exclude: ["Fixtures"], swiftSettings: settings),
         .testTarget(
             name: "OperatorCommandsTests",
             dependencies: [
@@ -259,13 +267,14 @@ let package = Package(
             dependencies: [
                 "MartletAPI", "MartletCore", "MartletPostgres", "MartletTesting", asyncHTTPClient, logging, nioCore, nioHTTP1,
             ],
-            exclude: ["Support/tus_upload.py", "Support/hook_server.py", "Support/oidc_client.py"], swiftSettings: settings),
+            exclude: ["Support/tus_upload.py", "Support/hook_server.py", "Support/oidc_client.py", "Support/ofrep_client.py"],
+            swiftSettings: settings),
     ]
 )
 
 // The build for the thread sanitizer (deploy/test-threads): the PostgreSQL client and what its tests need, nothing else.
 if Context.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil {
-    let needed: Set<String> = ["MartletAPI", "CLibPQ", "MartletCore", "MartletPostgres", "MartletPostgresTests"]
+    let needed: Set<String> = ["MartletAPI", "MartletLogic", "CLibPQ", "MartletCore", "MartletPostgres", "MartletPostgresTests"]
     package.targets.removeAll { !needed.contains($0.name) }
     package.targets.append(
         .target(

@@ -169,18 +169,5 @@ extension IntegrationTests {
             #expect(try await byKey.get("storage/Env")["count"] == "0")
             #expect(try await client.get("storage/Env").ids == ["a"])
         }
-
-        /// Two seconds is the promise; the limit is generous because the machine may be busy.
-        private func waitUntilOpen(_ client: Client) async throws {
-            try await eventually("the new credential opens", within: .seconds(15)) {
-                try await client.get("storage/Any").status == 200
-            }
-        }
-
-        private func waitUntilRefused(_ client: Client) async throws {
-            try await eventually("the credential is refused", within: .seconds(15)) {
-                try await client.get("storage/Any").isProblem(.unauthorized)
-            }
-        }
     }
 }

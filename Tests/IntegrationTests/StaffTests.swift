@@ -8,68 +8,54 @@ extension IntegrationTests {
     @Suite(.localServer)
     struct StaffTests {
         let server: LocalServer
+        let console: StaffConsole
 
-        init() throws { server = try .current }
-
-        private func send(_ method: String, _ path: String, _ body: String? = nil, as token: String? = nil) async throws -> Reply {
-            let headers = token.map { ["authorization": "Bearer \($0)"] } ?? [:]
-            return try await Client.send(method, server.connection.url + "/admin/" + path, headers: headers, body)
-        }
-
-        private func signIn(_ name: String, _ password: String, more: String = "") async throws -> Reply {
-            let reply = try await send("POST", "auth/login", #"{"userName":"\#(name)","password":"\#(password)"\#(more)}"#)
-            try #require(reply.status == 200, "\(reply)")
-            for kind in ["accessToken", "refreshToken"] { server.note(secret: try #require(reply.string(kind))) }
-            return reply
-        }
-
-        /// The first administrator's token.
-        private func asAdministrator() async throws -> String {
-            let reply = try await signIn(server.connection.staffUser, server.connection.staffPassword, more: #","device":"Console""#)
-            return try #require(reply.string("accessToken"))
+        init() throws {
+            server = try .current
+            console = StaffConsole(server: server)
         }
 
         /// Somebody with a password of their own, whom the gateway knows.
         private func make(_ name: String, rights: String, by administrator: String) async throws -> (id: String, tokens: Reply) {
             let body = #"{"userName":"\#(name)","password":"a horse of \#(name)","mustReset":false,"rights":\#(rights)}"#
-            let made = try await send("POST", "staff", body, as: administrator)
+            let made = try await console.send("POST", "staff", body, as: administrator)
             try #require(made.status == 201, "\(made)")
-            let tokens = try await signIn(name, "a horse of \(name)")
+            let tokens = try await console.signIn(name, "a horse of \(name)")
             let token = try #require(tokens.string("accessToken"))
-            try await eventually("the gateway knows \(name)", within: .seconds(30)) { try await send("GET", "me", as: token).status == 200 }
+            try await eventually("the gateway knows \(name)", within: .seconds(30)) { try await console.send("GET", "me", as: token).status == 200 }
             return (try #require(made.string("id")), tokens)
         }
 
         @Test func `The administrator of connection.json signs in, makes staff, and what was done is in the log`() async throws {
-            let token = try await asAdministrator()
-            #expect(try await send("GET", "me", as: token).string("userName") == server.connection.staffUser)
+            let token = try await console.asAdministrator()
+            #expect(try await console.send("GET", "me", as: token).string("userName") == server.connection.staffUser)
             let (id, tokens) = try await make("berta", rights: #"{"*":{"staff":["read"]}}"#, by: token)
             let berta = try #require(tokens.string("accessToken"))
-            #expect(try await send("GET", "staff", as: berta).status == 200)
-            #expect(try await send("GET", "audit", as: berta).isProblem(.forbidden))
-            let log = try await send("GET", "audit?action=create&limit=1", as: token)
+            #expect(try await console.send("GET", "staff", as: berta).status == 200)
+            #expect(try await console.send("GET", "audit", as: berta).isProblem(.forbidden))
+            let log = try await console.send("GET", "audit?action=create&limit=1", as: token)
             #expect(log.string("data.0.target") == id && log.string("data.0.staff.userName") == server.connection.staffUser, "\(log)")
             #expect(log.string("data.0.address") == "127.0.0.1")
-            let export = try await send("GET", "audit/export?format=csv", as: token)
+            let export = try await console.send("GET", "audit/export?format=csv", as: token)
             #expect(export.status == 200 && export.text.contains(id) && !export.text.contains("horse"), "\(export)")
         }
 
         @Test func `Rights that are taken away and accounts that are disabled count within two seconds, with tokens of before`() async throws {
-            let token = try await asAdministrator()
+            let token = try await console.asAdministrator()
             let (id, tokens) = try await make("carla", rights: #"{"*":{"staff":["read"]}}"#, by: token)
             let carla = try #require(tokens.string("accessToken"))
-            #expect(try await send("GET", "staff", as: carla).status == 200)
-            #expect(try await send("PATCH", "staff/\(id)", #"{"rights":{}}"#, as: token).status == 200)
-            try await eventually("the right is gone", within: .seconds(2)) { try await send("GET", "staff", as: carla).isProblem(.forbidden) }
-            #expect(try await send("GET", "me", as: carla).status == 200)
-            #expect(try await send("PATCH", "staff/\(id)", #"{"disabled":true}"#, as: token).status == 200)
-            try await eventually("the token is refused", within: .seconds(2)) { try await send("GET", "me", as: carla).isProblem(.invalidToken) }
-            let refresh = try await send("POST", "auth/refresh", #"{"refreshToken":"\#(try #require(tokens.string("refreshToken")))"}"#)
+            #expect(try await console.send("GET", "staff", as: carla).status == 200)
+            #expect(try await console.send("PATCH", "staff/\(id)", #"{"rights":{}}"#, as: token).status == 200)
+            try await eventually("the right is gone", within: .seconds(2)) { try await console.send("GET", "staff", as: carla).isProblem(.forbidden) }
+            #expect(try await console.send("GET", "me", as: carla).status == 200)
+            #expect(try await console.send("PATCH", "staff/\(id)", #"{"disabled":true}"#, as: token).status == 200)
+            try await eventually("the token is refused", within: .seconds(2)) { try await console.send("GET", "me", as: carla).isProblem(.invalidToken) }
+            let refresh = try await console.send("POST", "auth/refresh", #"{"refreshToken":"\#(try #require(tokens.string("refreshToken")))"}"#)
             #expect(refresh.isProblem(.invalidToken))
         }
 
         @Test func `Rights as many as fit reach the service`() async throws {
-            let token = try await asAdministrator()
+            let token = try await console.asAdministrator()
             let all = #"["create","read","update","delete"]"#
             var rights: [String] = []
             for number in 0..<18 {
@@ -78,32 +64,32 @@ extension IntegrationTests {
                 rights.append(#""\#(app)":{\#(areas.joined(separator: ","))}"#)
             }
             let (_, tokens) = try await make("gerda", rights: "{\(rights.joined(separator: ","))}", by: token)
-            let me = try await send("GET", "me", as: tokens.string("accessToken"))
+            let me = try await console.send("GET", "me", as: tokens.string("accessToken"))
             #expect(me.status == 200 && me.text.utf8.count > 8_000, "\(me)")
         }
 
         @Test func `A new password by others is changed first, and counts at once`() async throws {
-            let token = try await asAdministrator()
-            let made = try await send("POST", "staff", #"{"userName":"dora","isAdministrator":true}"#, as: token)
+            let token = try await console.asAdministrator()
+            let made = try await console.send("POST", "staff", #"{"userName":"dora","isAdministrator":true}"#, as: token)
             let password = try #require(made.string("password"), "\(made)")
             server.note(secret: password)
-            let dora = try #require(try await signIn("dora", password).string("accessToken"))
+            let dora = try #require(try await console.signIn("dora", password).string("accessToken"))
             try await eventually("the gateway knows dora", within: .seconds(30)) {
-                try await send("GET", "staff", as: dora).isProblem(.passwordResetRequired)
+                try await console.send("GET", "staff", as: dora).isProblem(.passwordResetRequired)
             }
-            let changed = try await send("PUT", "me/password", #"{"password":"\#(password)","newPassword":"a horse of dora"}"#, as: dora)
+            let changed = try await console.send("PUT", "me/password", #"{"password":"\#(password)","newPassword":"a horse of dora"}"#, as: dora)
             #expect(changed.status == 200, "\(changed)")
             let fresh = try #require(changed.string("accessToken"))
-            #expect(try await send("GET", "staff", as: fresh).status == 200)
+            #expect(try await console.send("GET", "staff", as: fresh).status == 200)
         }
 
         @Test func `Tokens of users and of staff open nothing of each other`() async throws {
-            let token = try await asAdministrator()
+            let token = try await console.asAdministrator()
             let client = Client(server.connection)
             let user = try await client.post("auth/signup", #"{"userName":"stafflike","password":"correct horse"}"#)
             let userToken = try #require(user.string("accessToken"), "\(user)")
             server.note(secret: userToken)
-            for path in ["me", "staff", "audit", "sessions"] { #expect(try await send("GET", path, as: userToken).isProblem(.invalidToken)) }
+            for path in ["me", "staff", "audit", "sessions"] { #expect(try await console.send("GET", path, as: userToken).isProblem(.invalidToken)) }
             let asStaff = client.adding("authorization", "Bearer \(token)")
             for path in ["auth/me", "storage/Notes", "auth/sessions"] { #expect(try await asStaff.get(path).isProblem(.invalidToken)) }
             // Nor do keys of an app, or a cookie.
@@ -113,7 +99,7 @@ extension IntegrationTests {
         }
 
         @Test func `The operator lists, resets and disables, and it is in the log`() async throws {
-            let token = try await asAdministrator()
+            let token = try await console.asAdministrator()
             let (id, tokens) = try await make("emma", rights: "{}", by: token)
             let list = try await server.martlet("staff", "list")
             #expect(list.status == 0 && list.output.contains("emma"), "\(list)")
@@ -122,12 +108,12 @@ extension IntegrationTests {
             #expect(reset.status == 0 && password.count >= 32, "\(reset)")
             server.note(secret: password)
             let emma = try #require(tokens.string("accessToken"))
-            try await eventually("the session has ended", within: .seconds(2)) { try await send("GET", "me", as: emma).isProblem(.invalidToken) }
-            #expect(try await signIn("emma", password)["staff.mustReset"] == "true")
+            try await eventually("the session has ended", within: .seconds(2)) { try await console.send("GET", "me", as: emma).isProblem(.invalidToken) }
+            #expect(try await console.signIn("emma", password)["staff.mustReset"] == "true")
             #expect(try await server.martlet("staff", "disable", "emma").status == 0)
-            let refused = try await send("POST", "auth/login", #"{"userName":"emma","password":"\#(password)"}"#)
+            let refused = try await console.send("POST", "auth/login", #"{"userName":"emma","password":"\#(password)"}"#)
             #expect(refused.isProblem(.signInFailed))
-            let log = try await send("GET", "audit?action=disable&limit=1", as: token)
+            let log = try await console.send("GET", "audit?action=disable&limit=1", as: token)
             #expect(log.string("data.0.staff.userName") == "operator" && log.string("data.0.target") == id, "\(log)")
             #expect(try await server.martlet("staff", "disable", "nobody").status != 0)
         }

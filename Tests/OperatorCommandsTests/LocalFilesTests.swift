@@ -128,7 +128,7 @@ import Testing
             var stored: [String: String] = [:]
             for row in rows { stored[try row.decode(0)] = try row.decode(1, as: String.self) }
             let texts = [
-                "clientlive": app.appKey, "clienttest": app.testAppKey, "secret": app.secret, "master": app.masterKey, "ingestlive": app.ingestKey,
+                "clientlive": app.appKey, "clienttest": app.testAppKey, "secret": app.secret, "master": app.masterKey ?? "", "ingestlive": app.ingestKey,
                 "evaluationlive": app.evaluationKey,
             ]
             #expect(stored == texts.mapValues { Credential.hexDigest(of: $0) })

@@ -177,6 +177,23 @@ import Testing
         #expect(try await app.asking(as: .eve).post("/storage/Note", #"{"_readers":null}"#)["_readers"] == nil)
     }
 
+    @Test func `users read their own roles, and our own processes anybody's, nested ones too`() async throws {
+        let app = try await Self.app()
+        for (asker, roles) in [(Asker.ada, #"["admins","editors"]"#), (.ben, #"["admins","editors"]"#), (.eve, "[]")] {
+            let own = try await app.asking(as: asker).get("/auth/me/roles")
+            #expect(own.status == 200 && own["data"] == roles, "\(own)")
+            let body = #"{"app":"\#(app.id)","environment":"live","user":"\#(asker.rawValue)"}"#
+            let answer = try await app.asking(as: .service("config")).post("/internal/users/roles", body)
+            #expect(answer.status == 200 && answer["roles"] == roles, "\(answer)")
+            #expect(try await app.asking(as: .service("config")).post("/internal/users/roles", body.replacing("live", with: "test"))["roles"] == "[]")
+            #expect(try await app.asking(as: asker).post("/internal/users/roles", body).isProblem(.forbidden))
+        }
+        #expect(try await app.asking(as: .anonymous).get("/auth/me/roles").isProblem(.invalidToken))
+        #expect(try await app.master.get("/auth/me/roles").isProblem(.invalidToken))
+        #expect(try await app.master.put("/roles/editors", #"{"remove":["role:admins"]}"#).status == 204)
+        #expect(try await app.asking(as: .ada).get("/auth/me/roles")["data"] == #"["admins"]"#)
+    }
+
     @Test func `taking a role away closes what it opened`() async throws {
         let app = try await Self.app()
         _ = try await app.master.post("/storage/Note", #"{"_id":"a","_readers":["role:editors"]}"#)

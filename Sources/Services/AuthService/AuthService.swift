@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 public import Logging
 public import MartletCore
 public import MartletHTTP
@@ -55,23 +55,10 @@ public struct AuthService: ServiceDefinition {
             maximumConnections: try settings.integer("database.connections", default: 4, in: 1...64))
         self.init(
             postgres: PostgresClient(configuration: configuration, logger: logger),
-            internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger,
-            passwordConcurrency: try settings.integer("password.concurrency", default: PasswordHasher.defaultConcurrency, in: 1...64),
-            publicURL: try settings.url("public.url", default: Self.defaultPublicURL), store: try StoreSettings(settings),
-            mail: try MailSettings(settings), services: try ServiceAddress.all(settings),
-            exportLimitInBytes: try settings.integer(
-                "export.limit.bytes", default: Self.defaultExportLimitInBytes, in: 1...(1 << 40)),
-            arePrivateProvidersAllowed: try settings.flag("identity.private.allowed", default: false))
+            internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger, options: try AuthOptions(settings))
     }
 
-    public static let defaultPublicURL = URL(string: "http://127.0.0.1:8080")!
-    public static let defaultExportLimitInBytes = 64 << 20
-
-    public init(
-        postgres: PostgresClient, internalSecret: Secret, logger: Logger, passwordConcurrency: Int = PasswordHasher.defaultConcurrency,
-        publicURL: URL = defaultPublicURL, store: StoreSettings = StoreSettings(), mail: MailSettings = MailSettings(),
-        services: [ServiceAddress] = [], exportLimitInBytes: Int = defaultExportLimitInBytes, arePrivateProvidersAllowed: Bool = false
-    ) {
+    public init(postgres: PostgresClient, internalSecret: Secret, logger: Logger, options: AuthOptions = AuthOptions()) {
         self.postgres = postgres
         self.logger = logger
         credentials = CredentialStore(postgres: postgres)
@@ -79,9 +66,9 @@ public struct AuthService: ServiceDefinition {
         users = UserStore(postgres: postgres)
         sessions = SessionStore(postgres: postgres)
         attempts = AttemptStore(postgres: postgres)
-        hasher = PasswordHasher(concurrency: passwordConcurrency)
+        hasher = PasswordHasher(concurrency: options.passwordConcurrency)
         keys = ServerKeys(internalSecret: internalSecret)
-        self.publicURL = publicURL.absoluteString.trimmingSuffix("/")
+        publicURL = options.publicURL.absoluteString.trimmingSuffix("/")
         secondFactors = SecondFactorStore(postgres: postgres, keys: keys, logger: logger)
         signIns = SignIns(
             signingKeys: SigningKeys(store: SigningKeyStore(postgres: postgres, sealing: keys.sealing), logger: logger),
@@ -91,16 +78,17 @@ public struct AuthService: ServiceDefinition {
             staff: StaffStore(postgres: postgres), sessions: StaffSessionStore(postgres: postgres),
             secondFactors: SecondFactorStore(postgres: postgres, keys: keys, logger: logger, tables: .staff),
             signIns: StaffSignIns(signingKeys: signIns.signingKeys, refreshTokens: RefreshTokens(key: keys.staffRefreshTokens)))
-        storeLookup = StoreLookup(settings: store)
-        provider = Provider(postgres: postgres, feed: feed, keys: keys, publicURL: self.publicURL)
+        storeLookup = StoreLookup(settings: options.store)
+        provider = Provider(postgres: postgres, feed: feed, keys: keys, publicURL: publicURL)
         passkeys = PasskeyStore(postgres: postgres)
         jobs = JobQueue(postgres: postgres, schema: Self.name)
         federation = Federation(
-            postgres: postgres, keys: keys, publicURL: self.publicURL, jobs: jobs, arePrivateAddressesAllowed: arePrivateProvidersAllowed, logger: logger)
+            postgres: postgres, keys: keys, publicURL: publicURL, jobs: jobs, arePrivateAddressesAllowed: options.arePrivateProvidersAllowed,
+            logger: logger)
         userDataJobs = UserDataJobs(
-            postgres: postgres, jobs: jobs, revocation: federation.revocation, services: services, internalSecret: internalSecret,
-            exportLimitInBytes: exportLimitInBytes)
-        mailing = Mailing(mail, postgres: postgres, keys: keys, jobs: jobs, logger: logger)
+            postgres: postgres, jobs: jobs, revocation: federation.revocation, services: options.services, internalSecret: internalSecret,
+            exportLimitInBytes: options.exportLimitInBytes)
+        mailing = Mailing(options.mail, postgres: postgres, keys: keys, jobs: jobs, logger: logger)
         completion = SignInCompletion(
             sessions: sessions, secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors), signIns: signIns,
             notice: NewDeviceNotice(users: users, outbox: mailing.outbox))
@@ -111,7 +99,7 @@ public struct AuthService: ServiceDefinition {
     public var background: [any Service] {
         let housekeeping = Housekeeping(
             sessions: sessions, staffSessions: staffParts.sessions, deletions: userDataJobs.deletions, codes: provider.codes,
-            proofs: mailing.proofs, flows: federation.flows, logger: logger)
+            places: places, proofs: mailing.proofs, flows: federation.flows, logger: logger)
         return [postgres, feed, revocations, signIns.signingKeys, hasher, mailing.client, worker, housekeeping]
     }
 
@@ -123,7 +111,7 @@ public struct AuthService: ServiceDefinition {
 
     var byPassword: PasswordSignIn {
         PasswordSignIn(
-            users: users, sessions: sessions, attempts: attempts, hasher: hasher, completion: completion, settings: mailing.settings)
+            users: users, sessions: sessions, attempts: attempts, places: places, hasher: hasher, completion: completion, settings: mailing.settings)
     }
 
     var issueTokens: IssueTokens {
@@ -132,6 +120,7 @@ public struct AuthService: ServiceDefinition {
             sessions: sessions, tokens: provider.tokens, signingKeys: signIns.signingKeys, logger: logger)
     }
 
+    private var places: PlaceStore { PlaceStore(postgres: postgres, key: keys.places) }
     var apps: AppStore { AppStore(postgres: postgres) }
     var versions: VersionStore { VersionStore(postgres: postgres) }
     var pictures: PictureStore { PictureStore(postgres: postgres) }

@@ -1,8 +1,8 @@
 import Logging
 import ServiceLifecycle
 
-/// Deletes, every hour, what nobody needs any more: sessions, revocations, counted attempts, authorization codes, ways to providers, what was
-/// mailed, receipts.
+/// Deletes, every hour, what nobody needs any more: sessions, revocations, counted attempts, authorization codes, ways to providers, where
+/// users signed in, what was mailed, receipts.
 struct Housekeeping: Service {
     private static let interval: Duration = .seconds(3_600)
 
@@ -10,6 +10,7 @@ struct Housekeeping: Service {
     let staffSessions: StaffSessionStore
     let deletions: DeletionStore
     let codes: AuthorizationCodeStore
+    let places: PlaceStore
     let proofs: MailProofStore
     let flows: OAuthFlowStore
     let logger: Logger
@@ -25,6 +26,7 @@ struct Housekeeping: Service {
                     try await staffSessions.clean()
                     try await deletions.clean()
                     try await codes.clean()
+                    try await places.clean()
                     try await proofs.clean()
                     try await flows.clean()
                 } catch {

@@ -17,5 +17,8 @@ extension AuthService {
         Migration(number: 9, name: "passkeys", sql: PackageResources._09_passkeys_sql),
         Migration(number: 10, name: "user_data", sql: PackageResources._10_user_data_sql),
         Migration(number: 11, name: "apps", sql: PackageResources._11_apps_sql),
+        Migration(number: 12, name: "sign_in_places", sql: PackageResources._12_sign_in_places_sql),
+        Migration(number: 13, name: "staff_identities", sql: PackageResources._13_staff_identities_sql),
+        Migration(number: 14, name: "post_logout", sql: PackageResources._14_post_logout_sql),
     ]
 }

@@ -13,7 +13,7 @@ extension AuthService {
 
         router.on(.get, "auth/me/identities", ListIdentities(federation: federation))
         router.on(.post, "auth/me/identities", LinkIdentity(federation: federation, check: passwordCheck))
-        router.on(.delete, "auth/me/identities/:name", UnlinkIdentity(federation: federation, check: passwordCheck))
+        router.on(.delete, "auth/me/identities/:name", UnlinkIdentity(federation: federation, check: passwordCheck, outbox: mailing.outbox))
 
         router.on(.get, "auth/providers", ListProviders(federation: federation))
         router.on(.put, "auth/providers/:name", SaveProvider(federation: federation))

@@ -15,12 +15,18 @@ extension AuthService {
         let check = StaffPasswordCheck(staff: staff, attempts: attempts, hasher: hasher)
 
         // Signing in
-        let logIn = StaffLogIn(
-            staff: staff, sessions: sessions, attempts: attempts, hasher: hasher,
-            secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors), signIns: staffParts.signIns)
-        router.on(.post, "admin/auth/login", logIn)
-        router.on(.post, "admin/auth/refresh", RefreshStaffSession(sessions: sessions, signIns: staffParts.signIns, logger: logger))
-        router.on(.post, "admin/auth/logout", LogStaffOut(sessions: sessions, audit: audit))
+        let completion = StaffSignInCompletion(
+            sessions: sessions, attempts: attempts, secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors),
+            signIns: staffParts.signIns, audit: audit)
+        router.on(.post, "admin/auth/login", StaffLogIn(staff: staff, hasher: hasher, completion: completion))
+        router.on(.get, "admin/auth/providers", ListStaffSignInProviders(providers: federation.providers))
+        let finish = FinishStaffOAuth(federation: federation, staff: staff, hasher: hasher, completion: completion)
+        router.on(.post, "admin/auth/oidc/finish", finish)
+        router.on(.post, "admin/auth/oidc/:name/start", StartOAuth(federation: federation, attempts: attempts, guests: .staff))
+        router.on(.get, "admin/auth/oidc/callback", OAuthCallback(federation: federation, guests: .staff, logger: logger))
+        router.on(.post, "admin/auth/oidc/callback", OAuthCallback(federation: federation, guests: .staff, logger: logger))
+        router.on(.post, "admin/auth/refresh", RefreshStaffSession(staff: staff, sessions: sessions, signIns: staffParts.signIns, logger: logger))
+        router.on(.post, "admin/auth/logout", LogStaffOut(sessions: sessions))
 
         // One's own account
         router.on(.get, "admin/me", ReadStaffMe(staff: staff))
@@ -30,8 +36,8 @@ extension AuthService {
         router.on(.post, "admin/me/totp/confirm", ConfirmStaffSecondFactor(attempts: attempts, secondFactors: secondFactors, audit: audit))
         router.on(.post, "admin/me/totp/recovery-codes", RenewStaffRecoveryCodes(check: check, secondFactors: secondFactors))
         router.on(.get, "admin/sessions", ListStaffSessions(sessions: sessions))
-        router.on(.delete, "admin/sessions", EndStaffSessions(sessions: sessions, audit: audit))
-        router.on(.delete, "admin/sessions/:id", EndStaffSession(sessions: sessions, audit: audit))
+        router.on(.delete, "admin/sessions", EndStaffSessions(sessions: sessions))
+        router.on(.delete, "admin/sessions/:id", EndStaffSession(sessions: sessions))
 
         // Other staff
         router.on(.get, "admin/staff", ListStaff(staff: staff))
@@ -41,6 +47,11 @@ extension AuthService {
         router.on(.delete, "admin/staff/:id", DeleteStaff(staff: staff))
         router.on(.delete, "admin/staff/:id/totp", ResetStaffSecondFactor(staff: staff))
         router.on(.delete, "admin/staff/:id/sessions", EndSessionsOfStaff(staff: staff))
+        router.on(.put, "admin/staff/:id/identities/:provider", LinkStaffIdentity(check: check, providers: federation.providers))
+        router.on(.delete, "admin/staff/:id/identities/:provider", UnlinkStaffIdentity(staff: staff))
+        router.on(.get, "admin/identity-providers", ListStaffProviders(federation: federation))
+        router.on(.put, "admin/identity-providers/:name", SaveStaffProvider(federation: federation))
+        router.on(.delete, "admin/identity-providers/:name", DeleteStaffProvider(federation: federation))
 
         // What they did
         router.on(.get, "admin/sign-ins", ListSignIns(sessions: sessions))

@@ -1,4 +1,5 @@
 public import Logging
+import MartletCore
 public import MartletHTTP
 import MartletPostgres
 public import ServiceLifecycle
@@ -6,8 +7,8 @@ public import ServiceLifecycle
 /// Remote configuration, flags, experiments, translations and app definitions: documents that are edited as drafts, published as versions that
 /// never change, and read by clients from memory.
 ///
-/// Settings: `database.url` (secret; role `martlet_config`), `database.connections` (4), `memory.bytes` (512 MiB: published documents in
-/// memory), `live.streams` (10000) and `live.streams.app` (5000) on one copy.
+/// Settings: `database.url` (secret; role `martlet_config`), `database.connections` (4), `internal.secret` (secret), `memory.bytes` (512 MiB:
+/// published documents in memory), `live.streams` (10000) and `live.streams.app` (5000) on one copy.
 public struct ConfigService: ServiceDefinition {
     public static let name = "config"
     public static let defaultPort = 8203
@@ -24,6 +25,7 @@ public struct ConfigService: ServiceDefinition {
     let streams: EventStreams
     let liveVersions: LiveVersionsFeed
     let experiments: Experiments
+    let definitionKeys: DefinitionKeyStore
     private let scheduler: Scheduler
 
     public init(settings: Settings, logger: Logger) throws {
@@ -35,11 +37,13 @@ public struct ConfigService: ServiceDefinition {
         var streams = EventStreams.Limits()
         streams.streams = try settings.integer("live.streams", default: streams.streams, in: 1...100_000)
         streams.streamsPerApp = try settings.integer("live.streams.app", default: streams.streamsPerApp, in: 1...100_000)
-        self.init(postgres: PostgresClient(configuration: configuration, logger: logger), logger: logger, limits: limits, streams: streams)
+        self.init(
+            postgres: PostgresClient(configuration: configuration, logger: logger),
+            internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger, limits: limits, streams: streams)
     }
 
     init(
-        postgres: PostgresClient, logger: Logger, limits: LiveDocuments.Limits = LiveDocuments.Limits(),
+        postgres: PostgresClient, internalSecret: Secret, logger: Logger, limits: LiveDocuments.Limits = LiveDocuments.Limits(),
         streams: EventStreams.Limits = EventStreams.Limits(), kinds: Kinds = ConfigService.kinds
     ) {
         self.postgres = postgres
@@ -56,11 +60,12 @@ public struct ConfigService: ServiceDefinition {
         liveVersions = LiveVersionsFeed(postgres: postgres, logger: logger)
         let exposures = ExposureStore(postgres: postgres)
         experiments = Experiments(exposures: exposures, log: ExposureLog(store: exposures, logger: logger), logger: logger)
+        definitionKeys = DefinitionKeyStore(postgres: postgres, internalSecret: internalSecret)
         scheduler = Scheduler(schedules: schedules, publisher: publisher, logger: logger)
     }
 
     static let kinds = Kinds([
-        .configuration: ConfigurationKind(), .experiment: ExperimentKind(),
+        .configuration: ConfigurationKind(), .definition: DefinitionKind(), .experiment: ExperimentKind(), .flags: FlagsKind(),
     ])
 
     public var background: [any Service] { [postgres, live, scheduler, liveVersions, experiments.log] }

@@ -7,5 +7,6 @@ extension ConfigService {
     public static let migrations: [Migration] = [
         Migration(number: 1, name: "documents", sql: PackageResources._01_documents_sql),
         Migration(number: 4, name: "experiments", sql: PackageResources._04_experiments_sql),
+        Migration(number: 7, name: "definition_keys", sql: PackageResources._07_definition_keys_sql),
     ]
 }

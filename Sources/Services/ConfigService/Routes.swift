@@ -11,6 +11,7 @@ extension ConfigService {
         router.on(.delete, "config/schedules/:id", CancelSchedule(schedules: schedules))
 
         addConfigurationRoutes(to: router)
+        addFlagsRoutes(to: router)
 
         // Documents of any kind
         router.on(.get, "config/:kind", ListDocuments(documents: documents, kinds: kinds))
@@ -28,5 +29,6 @@ extension ConfigService {
         router.on(.get, "config/:kind/:name/diff", CompareVersions(versions: versions, documents: documents, kinds: kinds))
 
         addExperimentRoutes(to: router)
+        addDefinitionRoutes(to: router)
     }
 }

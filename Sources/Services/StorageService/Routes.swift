@@ -38,6 +38,8 @@ extension StorageService {
         router.on(.get, "roles/:role", ReadRole(roles: roles))
         router.on(.put, "roles/:role", ChangeRole(roles: roles))
         router.on(.delete, "roles/:role", DeleteRole(roles: roles))
+        router.on(.get, "auth/me/roles", ReadOwnRoles(rights: rights))
+        router.on(.post, "internal/users/roles", ReadRolesOfUser(rights: rights))
 
         // Files
         router.on(.get, "upload", ReadFile(files: files, thumbnails: thumbnails, rights: rights))

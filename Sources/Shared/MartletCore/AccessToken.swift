@@ -58,6 +58,8 @@ private func encodedHeader(keyID: String, type: String) -> String {
 
 /// Makes access tokens.
 public struct AccessTokenSigner: Sendable {
+    fileprivate static let plainType = "JWT"
+
     private let key: P256.Signing.PrivateKey
     private let keyID: String
 
@@ -74,7 +76,7 @@ public struct AccessTokenSigner: Sendable {
     public func sign(_ token: StaffToken) throws -> String { try sign(token, StaffToken.type) }
 
     /// A token of the type `JWT`, which no verifier takes for an access token.
-    public func sign(claims: some Encodable) throws -> String { try sign(claims, "JWT") }
+    public func sign(claims: some Encodable) throws -> String { try sign(claims, Self.plainType) }
 
     private func sign(_ claims: some Encodable, _ type: String) throws -> String {
         let encoder = JSONEncoder()
@@ -112,7 +114,12 @@ public struct AccessTokenVerifier: Sendable {
         return token?.audience == StaffToken.audience ? token : nil
     }
 
-    private func claims<Claims: TokenClaims>(of text: UnsafeRawBufferPointer, behind prefix: [UInt8]) -> Claims? {
+    /// The same of a token that `AccessTokenSigner.sign(claims:)` made.
+    public func claims<Claims: Decodable>(from text: UnsafeRawBufferPointer, as _: Claims.Type) -> Claims? {
+        claims(of: text, behind: Array((encodedHeader(keyID: keyID, type: AccessTokenSigner.plainType) + ".").utf8))
+    }
+
+    private func claims<Claims: Decodable>(of text: UnsafeRawBufferPointer, behind prefix: [UInt8]) -> Claims? {
         guard text.count <= AccessToken.maximumSizeInBytes, text.starts(with: prefix),
             let end = text.lastIndex(of: UInt8(ascii: ".")), end > prefix.count,
             let signature = Base64URL.decode(String(decoding: text[(end + 1)...], as: UTF8.self)),

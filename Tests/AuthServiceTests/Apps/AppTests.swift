@@ -143,6 +143,18 @@ import Testing
         }
     }
 
+    @Test func `who may make apps and not do all in them gets no master key`() async throws {
+        try await StaffApps.run { apps in
+            let maker = apps.member([StaffRights.everyApp: [.applications: [.create, .read, .update]]])
+            let made = try await maker.send("POST", "", #"{"name":"Shop"}"#)
+            #expect(made.status == 201 && made.string("keys.secret") != nil && made["keys.masterKey"] == nil, "\(made)")
+            let id = try #require(made.string("app.id"))
+            let kinds = try await apps.send("GET", "/\(id)/keys").all("kind")
+            #expect(kinds.count == 5 && !kinds.contains("master"), "\(kinds)")
+            #expect(try await maker.send("POST", "/\(id)/keys", #"{"kind":"master"}"#).isProblem(.forbidden))
+        }
+    }
+
     @Test func `an icon is what its bytes say, and nothing else gets in`() async throws {
         try await StaffApps.run { apps in
             let id = try await apps.make()

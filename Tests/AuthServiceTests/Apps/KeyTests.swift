@@ -117,6 +117,21 @@ import Testing
         }
     }
 
+    @Test func `a key that has expired is not brought back`() async throws {
+        try await StaffApps.run { apps in
+            let id = try await apps.make()
+            let made = try await apps.send("POST", "/\(id)/keys", #"{"kind":"secret","expires":"2090-01-01T00:00:00Z"}"#)
+            let key = try #require(made.string("record.id"))
+            try await apps.auth.postgres.execute("UPDATE auth.credentials SET expires = now() - interval '1 second' WHERE id = \(UUID(uuidString: key))")
+            let before = try await apps.state()
+            for expires in [#""2091-01-01T00:00:00Z""#, "null"] {
+                #expect(try await apps.send("PATCH", "/\(id)/keys/\(key)", #"{"expires":\#(expires)}"#).isProblem(.conflict), "\(expires)")
+            }
+            #expect(try await apps.state() == before)
+            #expect(try await apps.send("PATCH", "/\(id)/keys/\(key)", #"{"label":"of the old app"}"#).status == 200)
+        }
+    }
+
     @Test func `a rotated key has a like one at once, and ends when its grace is over`() async throws {
         try await StaffApps.run { apps in
             let id = try await apps.make()

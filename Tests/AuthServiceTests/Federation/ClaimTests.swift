@@ -136,7 +136,7 @@ import Testing
             #expect(try await client.signIn(idToken: try provider.token()).isProblem(.invalidBody, field: "provider"))
             try await client.register(provider, kind: "facebook", more: "")
             let issuer = "https://issuer.example.org"
-            let body = #"{"kind":"facebook","clientIDs":["ios.app"],"issuer":"\#(issuer)","endpoints":{"keys":"\#(provider.url)/keys"}}"#
+            let body = #"{"kind":"facebook","nonceRequired":false,"clientIDs":["ios.app"],"issuer":"\#(issuer)","endpoints":{"keys":"\#(provider.url)/keys"}}"#
             #expect(try await client.master("PUT", "providers/acme", body).status == 200)
             let other = try await client.signIn(idToken: try provider.token(["iss": "\"\(issuer)\""]))
             #expect(other.status == 201 && other["user.id"] != first["user.id"], "\(other)")

@@ -3,6 +3,7 @@ import CryptoExtras
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletHTTP
 import MartletPostgres
 import MartletTesting
 import Testing
@@ -108,16 +109,34 @@ import Testing
         }
     }
 
-    @Test func `A nonce has to be that of the token, as such or as its SHA-256`() async throws {
+    @Test func `A token has the SHA-256 of the nonce that is shown with it, and not the nonce`() async throws {
         try await FakeProvider.run { client, provider in
-            try await client.register(provider)
+            try await client.register(provider, nonceRequired: true)
             let hash = SHA256.hash(data: Data("n-1".utf8)).map { String(format: "%02x", $0) }.joined()
-            #expect(try await client.signIn(idToken: try provider.token(["nonce": #""n-1""#]), more: #","nonce":"n-1""#).status == 201)
-            #expect(try await client.signIn(idToken: try provider.token(["nonce": "\"\(hash)\""]), more: #","nonce":"n-1""#).status == 200)
-            for nonce in [#""n-2""#, "", #""""#] {
-                let answer = try await client.signIn(idToken: try provider.token(["nonce": nonce]), more: #","nonce":"n-1""#)
-                #expect(answer.isProblem(.invalidToken, field: "idToken"), "\(answer)")
+            // Whoever has the token alone has its claim, too: to show that is to show nothing.
+            for (claim, nonce) in [("n-1", "n-1"), (hash, hash), ("n-2", "n-1"), ("", "n-1"), (hash, "n-2")] {
+                let answer = try await client.signIn(idToken: try provider.token(["nonce": "\"\(claim)\""]), more: #","nonce":"\#(nonce)""#)
+                #expect(answer.isProblem(.invalidToken, field: "idToken"), "\(claim) \(nonce): \(answer)")
             }
+            let token = try provider.token(["nonce": "\"\(hash)\""])
+            #expect(try await client.signIn(idToken: token).isProblem(.invalidBody, field: "nonce"))
+            #expect(try await client.signIn(idToken: try provider.token()).isProblem(.invalidBody, field: "nonce"))
+            #expect(try await client.count("SELECT count(*) FROM auth.users") == 0)
+            #expect(try await client.signIn(idToken: token, more: #","nonce":"n-1""#).status == 201)
+        }
+    }
+
+    @Test func `A provider asks for nonces unless its app says otherwise`() async throws {
+        try await FakeProvider.run { client, provider in
+            let body = #"{"kind":"oidc","clientIDs":["ios.app"],"issuer":"\#(provider.url)""#
+            let made = try await client.master("PUT", "providers/acme", body + "}")
+            #expect(made["nonceRequired"] == "true", "\(made)")
+            // As earlier versions have stored it.
+            try await client.auth.postgres.execute("UPDATE auth.identity_providers SET configuration = configuration - 'nonceRequired'")
+            #expect(try await client.signIn(idToken: try provider.token()).isProblem(.invalidBody, field: "nonce"))
+            #expect(try await client.master("PUT", "providers/acme", body + #","nonceRequired":false}"#)["nonceRequired"] == "false")
+            // Of a kit that makes one and does not tell it.
+            #expect(try await client.signIn(idToken: try provider.token(["nonce": #""made by the kit""#])).status == 201)
         }
     }
 
@@ -198,8 +217,8 @@ import Testing
         for _ in 0..<3 { #expect(try await has("2")) }
         #expect(documents.count == 3)
         clock.advance(86_400)
-        await #expect(throws: ProviderFailure.timeout) { try await has("2") }
-        await #expect(throws: ProviderFailure.timeout) { try await has("2") }
+        await #expect(throws: ProviderFailure.call(.timeout)) { try await has("2") }
+        await #expect(throws: ProviderFailure.call(.timeout)) { try await has("2") }
         #expect(documents.count == 4)
         documents.set("a", "4")
         clock.advance(6)

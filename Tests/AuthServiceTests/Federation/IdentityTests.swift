@@ -74,7 +74,7 @@ import Testing
     @Test func `The last way to sign in stays`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
-            let facebook = #"{"kind":"facebook","clientIDs":["ios.app"],"issuer":"https://other.example.org","endpoints":{"keys":"\#(provider.url)/keys"}}"#
+            let facebook = #"{"kind":"facebook","clientIDs":["ios.app"],"issuer":"https://other.example.org","nonceRequired":false,"endpoints":{"keys":"\#(provider.url)/keys"}}"#
             #expect(try await client.master("PUT", "providers/other", facebook).status == 200)
             let user = try Tokens(try await client.signIn(idToken: try provider.token()))
             #expect(try await client.send("DELETE", "me/identities/acme", as: user).isProblem(.conflict))
@@ -96,6 +96,55 @@ import Testing
             #expect(try await client.send("DELETE", "me/identities/\(left)", password, as: user).status == 204)
             #expect(try await client.send("GET", "me", as: user)["isAnonymous"] == "false")
             #expect(try await client.logIn().status == 200)
+        }
+    }
+
+    /// An address is a way in only when it is verified, and mail is sent.
+    @Test(arguments: [(true, true, 204), (true, false, 409), (false, true, 409), (false, false, 409)])
+    func `An address lets the last identity go when a mail to it can sign in`(isVerified: Bool, isMailThere: Bool, status: Int) async throws {
+        try await FakeProvider.run { client, provider in
+            try await client.register(provider)
+            let user = try Tokens(try await client.signIn(idToken: try provider.token()))
+            let change = #"{"email":"ada@example.org","emailVerified":\#(isVerified)}"#
+            #expect(try await client.master("PATCH", "users/\(user.userID)", change).status == 200)
+            if isMailThere {
+                #expect(try await client.master("PUT", "mail", #"{"address":"shop@example.org","host":"mail.example.org"}"#).status == 200)
+            }
+            #expect(try await client.send("DELETE", "me/identities/acme", as: user).status == status)
+            #expect(try await client.count("SELECT count(*) FROM auth.identities") == (status == 204 ? 0 : 1))
+        }
+    }
+
+    @Test func `With a passkey the last identity may go, and the passkey then not`() async throws {
+        try await FakeProvider.run { client, provider in
+            try await client.register(provider)
+            try await client.allowPasskeys()
+            let user = try Tokens(try await client.signIn(idToken: try provider.token()))
+            var device = SoftPasskey()
+            let id = try #require(try await client.addPasskey(&device, as: user, "{}").string("id"))
+            #expect(try await client.send("DELETE", "me/identities/acme", as: user).status == 204)
+            #expect(try await client.send("DELETE", "me/passkeys/\(id)", as: user).isProblem(.conflict))
+            #expect(try await client.signIn(by: &device).status == 200)
+        }
+    }
+
+    @Test func `Who has no password gets a second factor after a fresh sign-in`() async throws {
+        try await FakeProvider.run { client, provider in
+            try await client.register(provider)
+            let old = try Tokens(try await client.signIn(idToken: try provider.token()))
+            try await makeOld(client)
+            #expect(try await client.send("POST", "me/totp", "{}", as: old).isProblem(.recentSignInRequired))
+            #expect(try await client.count("SELECT count(*) FROM auth.second_factors") == 0)
+            let user = try Tokens(try await client.signIn(idToken: try provider.token()))
+            let begun = try await client.send("POST", "me/totp", "{}", as: user)
+            let secret = SecondFactorTests.decodeBase32(try #require(begun.string("secret"), "\(begun)"))
+            let confirmed = try await client.send("POST", "me/totp/confirm", #"{"code":"\#(SecondFactorTests.code(secret, 0))"}"#, as: user)
+            let code = try #require(confirmed.string("recoveryCodes.0"), "\(confirmed)")
+            let token = try provider.token()
+            #expect(try await client.signIn(idToken: token).isProblem(.secondFactorRequired))
+            #expect(try await client.signIn(idToken: token, more: #","secondFactorCode":"\#(code)""#).status == 200)
+            let other = try #require(confirmed.string("recoveryCodes.1"))
+            #expect(try await client.send("DELETE", "me/totp", #"{"code":"\#(other)"}"#, as: user).status == 204)
         }
     }
 

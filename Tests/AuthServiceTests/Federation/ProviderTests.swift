@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletHTTP
 import MartletPostgres
 import MartletTesting
 import Testing
@@ -82,15 +83,15 @@ import Testing
     ])
     func `Unless the settings say so, nobody makes the server speak to what only it can reach`(url: String) async throws {
         let client = ProviderClient(arePrivateAddressesAllowed: false)
-        await #expect(throws: ProviderFailure.privateAddress) { try await client.check(url) }
-        await #expect(throws: ProviderFailure.privateAddress) { _ = try await client.get(url) }
+        await #expect(throws: ProviderFailure.call(.privateAddress)) { try await client.check(url) }
+        await #expect(throws: ProviderFailure.call(.privateAddress)) { _ = try await client.get(url) }
     }
 
     @Test func `Plain http is for this machine only`() async throws {
         for isAllowed in [false, true] {
             let client = ProviderClient(arePrivateAddressesAllowed: isAllowed)
-            await #expect(throws: ProviderFailure.invalidURL) { try await client.check("http://93.184.215.14/") }
-            if !isAllowed { await #expect(throws: ProviderFailure.invalidURL) { try await client.check("http://127.0.0.1/") } }
+            await #expect(throws: ProviderFailure.call(.invalidURL)) { try await client.check("http://93.184.215.14/") }
+            if !isAllowed { await #expect(throws: ProviderFailure.call(.invalidURL)) { try await client.check("http://127.0.0.1/") } }
         }
         try await ProviderClient(arePrivateAddressesAllowed: true).check("http://127.0.0.1:1/")
     }

@@ -164,12 +164,29 @@ import Testing
             #expect(nameOnly.isProblem(.invalidBody, field: "email"), "\(nameOnly)")
             let made = try await client.send("POST", "signup", #"{"email":"\#(address)","password":"correct horse"}"#)
             #expect(made.status == 202 && made.string("user.email") == address && made["accessToken"] == nil, "\(made)")
+            #expect(try await client.send("POST", "anonymous").isProblem(.forbidden))
             #expect(try await client.count("SELECT count(*) FROM auth.sessions") == 0)
             #expect(try await client.logIn(address: address, password: "wrong horse").isProblem(.signInFailed))
             #expect(try await client.logIn(address: address).isProblem(.forbidden))
             let mail = try await MailServer.shared.mail(to: address)
             #expect(try await client.send("POST", "email/verify/confirm", #"{"token":"\#(mail.token)"}"#).status == 204)
             #expect(try await client.logIn(address: address).status == 200)
+        }
+    }
+
+    @Test func `Another password makes a change of address that was asked for before worthless`() async throws {
+        try await UserClient.runWithMail { client in
+            let (address, other) = (UserClient.address(), UserClient.address("thief"))
+            let thief = try await client.signUpVerified(address)
+            let asked = try await client.send("PUT", "me/email", #"{"email":"\#(other)","password":"correct horse"}"#, as: thief)
+            #expect(asked.status == 202, "\(asked)")
+            let mail = try await MailServer.shared.mail(to: other)
+            try await client.waitForJobs()
+            let owner = try Tokens(try await client.logIn(address: address))
+            let change = #"{"password":"correct horse","newPassword":"another horse"}"#
+            #expect(try await client.send("PUT", "me/password", change, as: owner).status == 204)
+            #expect(try await client.send("POST", "email/change/confirm", #"{"token":"\#(mail.token)"}"#).isProblem(.signInFailed))
+            #expect(try await client.send("GET", "me", as: owner).string("email") == address)
         }
     }
 

@@ -96,6 +96,41 @@ import Testing
         }
     }
 
+    @Test func `Where addresses must be verified the account waits, as with a password`() async throws {
+        try await UserClient.runWithPasskeys { client in
+            #expect(try await client.master("PUT", "settings", #"{"requireVerifiedEmail":true}"#).status == 200)
+            var device = SoftPasskey()
+            let options = try await client.send("POST", "passkeys/signup/options", #"{"userName":"anna","email":"anna@example.org"}"#)
+            let credential = try device.create(options)
+            let nameOnly = try await client.send("POST", "passkeys/signup", #"{"userName":"anna","credential":\#(credential)}"#)
+            #expect(nameOnly.isProblem(.invalidBody, field: "email"), "\(nameOnly)")
+            let made = try await client.send("POST", "passkeys/signup", #"{"userName":"anna","email":"anna@example.org","credential":\#(credential)}"#)
+            #expect(made.status == 202 && made["accessToken"] == nil && made["user.emailVerified"] == "false", "\(made)")
+            #expect(try await client.count("SELECT count(*) FROM auth.sessions") == 0)
+            let proof = try device.get(try await client.signInOptions())
+            #expect(try await client.signIn(proof).isProblem(.forbidden))
+            #expect(try await client.count("SELECT count(*) FROM auth.sessions") == 0)
+            try await client.auth.postgres.execute("UPDATE auth.users SET email_verified = TRUE")
+            // The refusal has used nothing up.
+            #expect(try await client.signIn(proof).status == 200)
+        }
+    }
+
+    /// Gateways hear of a session's end within two seconds; until then its access token opens.
+    @Test func `A session that has ended adds no passkey, whatever it has begun`() async throws {
+        try await UserClient.runWithPasskeys { client in
+            let thief = try await client.signUp()
+            let owner = try Tokens(try await client.logIn())
+            var device = SoftPasskey()
+            let credential = try device.create(try await client.passkeyOptions(as: thief))
+            let change = #"{"password":"correct horse","newPassword":"another horse"}"#
+            #expect(try await client.send("PUT", "me/password", change, as: owner).status == 204)
+            let added = try await client.send("POST", "me/passkeys", #"{"credential":\#(credential)}"#, as: thief)
+            #expect(added.isProblem(.invalidToken), "\(added)")
+            #expect(try await client.count("SELECT count(*) FROM auth.passkeys") == 0)
+        }
+    }
+
     @Test func `A name that somebody has is told at the end only, and the passkey made for it goes with another`() async throws {
         try await UserClient.runWithPasskeys { client in
             _ = try await client.signUp("anna")

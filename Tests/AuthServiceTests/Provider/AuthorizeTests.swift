@@ -273,6 +273,17 @@ import Testing
     }
 
     /// Any program may listen on a port of this machine or claim a scheme: what was allowed once is asked again (RFC 8252 §8.6).
+    @Test func `Who has to verify their address first is told so on the page`() async throws {
+        try await TestProvider.run { provider async throws in
+            _ = try await provider.users.signUp(more: #","email":"anna@example.org""#)
+            #expect(try await provider.users.master("PUT", "settings", #"{"requireVerifiedEmail":true}"#).status == 200)
+            var browser = provider.browser()
+            let page = try await browser.logIn(try await browser.authorize(provider.request()))
+            #expect(page.status == 403 && page.isPage && page.text.contains("has to be verified") && page.text.contains("name=\"password\""), "\(page)")
+            #expect(browser.cookies["martlet_session"] == nil)
+        }
+    }
+
     @Test func `A native app is asked about each time, and may choose its port`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()

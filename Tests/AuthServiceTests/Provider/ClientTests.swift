@@ -19,7 +19,8 @@ import Testing
             let stored: String = try await client.auth.postgres.query("SELECT row_to_json(c)::text FROM auth.clients AS c")[0].decode(0)
             #expect(!stored.contains(secret))
 
-            let changed = try await client.master("PUT", "clients/\(id)", #"{"name":"Diary","redirectUris":["com.example.diary:/back"],"scopes":["openid"]}"#)
+            let changed = try await client.master("PUT", "clients/\(id)", #"{"name":"Diary","redirectUris":["com.example.diary:/back"],"postLogoutRedirectUris":["com.example.diary:/out"],"scopes":["openid"]}"#)
+            #expect(changed["postLogoutRedirectUris"] == #"["com.example.diary:/out"]"# && made["postLogoutRedirectUris"] == "[]")
             #expect(changed.status == 200 && changed.string("name") == "Diary" && changed["scopes"] == #"["openid"]"#, "\(changed)")
             let renewed = try await client.master("POST", "clients/\(id)/secret")
             #expect(renewed.status == 200 && renewed.string("secret") != secret && renewed.string("secret") != nil, "\(renewed)")
@@ -48,6 +49,8 @@ import Testing
                 (#"{"name":"x","redirectUris":["javascript:alert(1)"]}"#, "redirectUris"), (#"{"name":"x","scopes":["admin"],\#(address)}"#, "scopes"),
                 (#"{"name":"x","scopes":[],\#(address)}"#, "scopes"), (#"{"name":"x","type":"both",\#(address)}"#, "type"),
                 (#"{"name":"x","secret":"s",\#(address)}"#, "secret"),
+                (#"{"name":"x","postLogoutRedirectUris":["https://x.example/#f"],\#(address)}"#, "postLogoutRedirectUris"),
+                (#"{"name":"x","postLogoutRedirectUris":"https://x.example/",\#(address)}"#, "postLogoutRedirectUris"),
             ] {
                 #expect(try await client.master("POST", "clients", body).isProblem(.invalidBody, field: field), "\(body)")
             }

@@ -319,7 +319,7 @@ import Testing
             let metadata = try await provider.visitor.get(provider.path + "/.well-known/openid-configuration")
             #expect(metadata.status == 200 && metadata.string("issuer") == provider.issuer)
             #expect(try await provider.visitor.get(provider.path + "/.well-known/oauth-authorization-server").text == metadata.text)
-            for name in ["authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri", "revocation_endpoint", "introspection_endpoint"] {
+            for name in ["authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri", "revocation_endpoint", "introspection_endpoint", "end_session_endpoint"] {
                 let address = try #require(metadata.string(name))
                 #expect(address.hasPrefix(provider.issuer + "/"))
                 let path = String(address.dropFirst("http://127.0.0.1:8080".count))

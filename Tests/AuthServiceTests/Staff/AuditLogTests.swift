@@ -8,6 +8,20 @@ import Testing
 @testable import AuthService
 
 @Suite struct AuditLogTests {
+    @Test func `What cannot be written into the log does not happen`() async throws {
+        try await StaffClient.run { client, root async throws in
+            let added = try await client.send("POST", "me/totp", #"{"password":"\#(StaffClient.password)"}"#, as: root)
+            let code = SecondFactorTests.code(SecondFactorTests.decodeBase32(try #require(added.string("secret"))), 0)
+            try await client.auth.database.withSuperuser { _ = try await $0.execute("REVOKE INSERT ON auth.audit_log FROM martlet_auth") }
+            #expect(try await client.send("POST", "me/totp/confirm", #"{"code":"\#(code)"}"#, as: root).status == 500)
+            #expect(try await client.count("SELECT count(*) FROM auth.staff_second_factors WHERE confirmed IS NOT NULL") == 0)
+            #expect(try await client.send("DELETE", "sessions", as: root).status == 500)
+            #expect(try await client.logIn("root").status == 500)
+            #expect(try await client.count("SELECT count(*) FROM auth.staff_sessions WHERE revoked IS NULL") == 1)
+            #expect(try await client.store.account(StaffName("root")) != nil)
+        }
+    }
+
     private static let ada = StaffGrant(id: "0190163d-8694-739b-aea5-966c26f8ad91", userName: "ada")
 
     @Test func `Nobody changes what is in the log`() async throws {

@@ -69,6 +69,29 @@ import Testing
         }
     }
 
+    @Test func `Sign-ins in vain are in the log, by whom and from where, and a stranger cannot fill it`() async throws {
+        try await StaffClient.run { client, _ async throws in
+            #expect(try await client.logIn("root", password: "a wrong password").isProblem(.signInFailed))
+            // It may be a password that was typed into the wrong field.
+            #expect(try await client.logIn("hunter2hunter2").isProblem(.signInFailed))
+            #expect(try await client.log(2) == ["unknown sign-in-failed staff", "root sign-in-failed staff"])
+            let text: String = try await client.auth.postgres.query("SELECT string_agg(l::text, '|') FROM auth.audit_log AS l")[0].decode(0)
+            #expect(text.contains("192.0.2.7") && !text.contains("wrong password") && !text.contains("hunter2"))
+            // Whatever the limits on attempts let through.
+            for _ in 0..<40 {
+                for name in ["root", "nobody"] {
+                    try await client.auth.postgres.execute("DELETE FROM auth.attempts")
+                    #expect(try await client.logIn(name, password: "wrong horse battery").isProblem(.signInFailed))
+                }
+            }
+            func failures(_ name: String) async throws -> Int {
+                try await client.count("SELECT count(*) FROM auth.audit_log WHERE action = 'sign-in-failed' AND staff_name = \(name)")
+            }
+            #expect(try await failures("root") == 10)
+            #expect(try await failures("unknown") == 30)
+        }
+    }
+
     @Test func `A refresh token that comes a second time ends the session, and a lost answer does not`() async throws {
         try await StaffClient.run { client, root async throws in
             let second = try StaffTokens(try await client.refresh(root.refresh))
@@ -77,6 +100,7 @@ import Testing
             let third = try StaffTokens(try await client.refresh(second.refresh))
             #expect(try await client.refresh(root.refresh).isProblem(.invalidToken))
             #expect(try await client.refresh(third.refresh).isProblem(.invalidToken))
+            #expect(try await client.log() == ["root refresh-token-reused staff \(root.sessionID)"])
         }
     }
 

@@ -28,10 +28,11 @@ struct AuthApp: Sendable {
     ) async throws {
         let database = try await MigratedDatabase.make()
         let postgres = database.client(for: "auth")
+        var options = AuthOptions()
+        (options.store, options.mail, options.services) = (store, mail, try await services(database))
+        (options.passwordConcurrency, options.exportLimitInBytes, options.arePrivateProvidersAllowed) = (2, exportLimitInBytes, true)
         let service = AuthService(
-            postgres: postgres, internalSecret: Secret("an-internal-secret-of-the-tests-0123456789"), logger: .silent, passwordConcurrency: 2,
-            store: store, mail: mail, services: try await services(database), exportLimitInBytes: exportLimitInBytes,
-            arePrivateProvidersAllowed: true)
+            postgres: postgres, internalSecret: Secret("an-internal-secret-of-the-tests-0123456789"), logger: .silent, options: options)
         let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
         let application = Application(router: router, services: service.background, logger: .silent)
         try await application.test(.router) { client in

@@ -1,5 +1,6 @@
 import Foundation
 import MartletCore
+import MartletHTTP
 import Synchronization
 
 @testable import AuthService
@@ -18,7 +19,7 @@ final class FakeDocuments: Sendable {
             state.count += 1
             return state.keys[url]
         }
-        guard let key else { throw ProviderFailure.timeout }
+        guard let key else { throw ProviderFailure.call(.timeout) }
         return try JSONValue(parsing: #"{"key":"\#(key)"}"#.utf8)
     }
 }

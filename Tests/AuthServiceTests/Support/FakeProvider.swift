@@ -202,7 +202,9 @@ final class FakeProvider: Sendable {
 
 extension UserClient {
     /// Sets a provider up that is `provider`, of whatever kind.
-    func register(_ provider: FakeProvider, _ name: String = "acme", kind: String = "oidc", more: String = "") async throws {
+    func register(
+        _ provider: FakeProvider, _ name: String = "acme", kind: String = "oidc", nonceRequired: Bool = false, more: String = ""
+    ) async throws {
         let key = try await auth.credentials.create(.client, environment: environment, label: "", of: app.id).text
         let isDiscovered = ["oidc", "google", "apple"].contains(kind)
         let endpoints = isDiscovered
@@ -211,7 +213,7 @@ extension UserClient {
             "PUT", "providers/\(name)",
             """
             {"kind":"\(kind)","clientIDs":["ios.app","web.app"],"redirectURLs":["com.example.shop:/signed-in","https://shop.example.org/in?x=1"],
-            "issuer":"\(provider.url)","appKey":"\(key.withValue { $0 })"\(endpoints)\(kind == "apple" ? "" : #","clientSecret":"s3cret""#)\(more)}
+            "issuer":"\(provider.url)","nonceRequired":\(nonceRequired),"appKey":"\(key.withValue { $0 })"\(endpoints)\(kind == "apple" ? "" : #","clientSecret":"s3cret""#)\(more)}
             """)
         try #require(answer.status == 200, "\(answer)")
         #expect(!answer.text.contains("s3cret"))

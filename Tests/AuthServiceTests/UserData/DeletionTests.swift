@@ -80,6 +80,23 @@ import Testing
         }
     }
 
+    @Test func `Invitations to the address and places of signing in go with the account`() async throws {
+        try await UserClient.run { client in
+            _ = try await client.signUp(more: #","email":"anna@example.org""#)
+            let anna = try Tokens(try await client.logIn())
+            try await client.auth.postgres.execute(
+                """
+                INSERT INTO auth.invitations (id, app_id, environment, email, expires, used)
+                SELECT gen_random_uuid(), \(client.app.id), 'live', name || '@example.org', now(), now() FROM unnest(ARRAY['anna', 'berta']) AS name
+                """)
+            #expect(try await client.count("SELECT count(*) FROM auth.sign_in_places") == 1)
+            #expect(try await client.send("DELETE", "me", #"{"password":"correct horse"}"#, as: anna).status == 202)
+            #expect(try await client.count("SELECT count(*) FROM auth.invitations WHERE email = 'berta@example.org'") == 1)
+            #expect(try await client.count("SELECT count(*) FROM auth.invitations") == 1)
+            #expect(try await client.count("SELECT count(*) FROM auth.sign_in_places") == 0)
+        }
+    }
+
     @Test func `Of two who delete one account at once one gets a receipt`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp()

@@ -57,6 +57,33 @@ import Testing
         }
     }
 
+    @Test func `All ways to sign in are in it, and nothing that opens one`() async throws {
+        try await FakeProvider.run { client, provider in
+            try await client.register(provider)
+            try await client.allowPasskeys()
+            let claims = ["email": #""ada@example.org""#, "email_verified": "true"]
+            let user = try Tokens(try await client.signIn(idToken: try provider.token(claims)))
+            var device = SoftPasskey()
+            #expect(try await client.addPasskey(&device, as: user, "{}").status == 201)
+            try await client.auth.postgres.execute(
+                """
+                WITH client AS (
+                    INSERT INTO auth.clients (id, app_id, environment, name, redirect_uris, scopes)
+                    VALUES (gen_random_uuid(), \(client.app.id), 'live', 'Forum', ARRAY['https://forum.example.org'], ARRAY['openid']) RETURNING id
+                )
+                INSERT INTO auth.client_grants (user_id, client_id, scopes)
+                SELECT \(user.userID)::uuid, id, ARRAY['openid'] FROM client
+                """)
+            #expect(try await client.send("POST", "me/export", as: user).status == 202)
+            _ = try await finished(client, user)
+            let content = try await client.send("GET", "me/export/content", as: user)
+            let lines = try content.text.split(separator: "\n").map { try JSONValue(parsing: $0.utf8) }
+            #expect(lines.map { $0.string("kind") } == ["account", "session", "passkey", "identity", "allowedClient"])
+            #expect(lines[3]["data"]?.string("subject") == "s-1" && lines[4]["data"]?.string("name") == "Forum")
+            #expect(!content.text.contains(Base64URL.encode(device.id)))
+        }
+    }
+
     @Test func `One at a time, and it can be cancelled`() async throws {
         let storage = try await OtherService.start("storage")
         try await UserClient.run(services: { _ in [storage.address] }) { client in

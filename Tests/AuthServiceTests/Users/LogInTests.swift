@@ -84,6 +84,49 @@ import Testing
         }
     }
 
+    @Test func `Who has signed in from an address does not wait there for what others guess elsewhere`() async throws {
+        try await UserClient.run { client in
+            _ = try await client.signUp()
+            #expect(try await client.logIn().status == 200)
+            var stranger = client
+            stranger.address = "0:2"
+            for _ in 0..<8 { _ = try await stranger.logIn(password: "wrong horse") }
+            try await client.auth.postgres.execute("UPDATE auth.attempts SET not_before = now() + interval '1 minute' WHERE failures > 4")
+            #expect(try await stranger.logIn().isProblem(.tooManyRequests))
+            #expect(try await client.logIn().status == 200)
+            // Nor does the owner's sign-in make the stranger's guesses forgotten.
+            #expect(try await stranger.logIn().isProblem(.tooManyRequests))
+            // Guesses from the owner's own address have to wait as well.
+            for _ in 0..<8 { _ = try await client.logIn(password: "wrong horse") }
+            let own = AttemptStore.Limit.account("anna", from: client.address, in: UserSpace(appID: client.app.id, environment: .live)).key
+            #expect(try await client.count("SELECT count(*) FROM auth.attempts WHERE key = \(own) AND failures > 4") == 1)
+            try await client.auth.postgres.execute("UPDATE auth.attempts SET not_before = now() + interval '1 minute' WHERE failures > 4")
+            #expect(try await client.logIn().isProblem(.tooManyRequests))
+        }
+    }
+
+    @Test func `Places are kept for each user, not for others, and few of them`() async throws {
+        try await UserClient.run { client in
+            let anna = try await client.signUp()
+            _ = try await client.signUp("berta")
+            #expect(try await client.logIn().status == 200)
+            let places = PlaceStore(postgres: client.auth.postgres, key: ServerKeys(internalSecret: Secret("another-secret-0123456789-0123456789")).places)
+            let space = UserSpace(appID: client.app.id, environment: .live)
+            let id = try #require(UUID(uuidString: anna.userID))
+            let (name, other) = (UserIdentity.userName(try UserName("anna")), UserIdentity.userName(try UserName("berta")))
+            #expect(try await !places.isKnown(client.address, of: name, in: space), "under another internal secret nobody is known")
+            for number in 0..<30 { try await places.note("0:\(number)", of: id, in: space) }
+            #expect(try await places.isKnown("0:29", of: name, in: space))
+            #expect(try await !places.isKnown("0:29", of: other, in: space))
+            #expect(try await !places.isKnown("0:29", of: name, in: UserSpace(appID: client.app.id, environment: .test)))
+            #expect(try await client.count("SELECT count(*) FROM auth.sign_in_places") <= PlaceStore.maximumPerUser + 1)
+            try await client.auth.postgres.execute("UPDATE auth.sign_in_places SET last_used = now() - interval '91 days'")
+            #expect(try await !places.isKnown("0:29", of: name, in: space))
+            try await places.clean()
+            #expect(try await client.count("SELECT count(*) FROM auth.sign_in_places") == 0)
+        }
+    }
+
     @Test func `What was refused before the password was looked at counts for nothing`() async throws {
         try await UserClient.run { client in
             _ = try await client.signUp()

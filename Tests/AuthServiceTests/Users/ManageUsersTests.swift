@@ -93,6 +93,18 @@ import Testing
         }
     }
 
+    @Test func `An address that is not there is not verified`() async throws {
+        try await UserClient.run { client in
+            let anna = try await client.signUp()
+            let answer = try await client.master("PATCH", "users/\(anna.userID)", #"{"emailVerified":true}"#)
+            #expect(answer.isProblem(.invalidBody, field: "emailVerified"), "\(answer)")
+            #expect(try await client.send("GET", "me", as: anna)["emailVerified"] == "false")
+            #expect(try await client.master("PATCH", "users/\(UUID())", #"{"emailVerified":true}"#).isProblem(.userNotFound))
+            let both = try await client.master("PATCH", "users/\(anna.userID)", #"{"email":"anna@example.org","emailVerified":true}"#)
+            #expect(both["emailVerified"] == "true", "\(both)")
+        }
+    }
+
     @Test func `Apps on devices manage nobody`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp(), berta = try await client.signUp("berta")

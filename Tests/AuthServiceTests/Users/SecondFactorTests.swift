@@ -209,6 +209,21 @@ import Testing
         }
     }
 
+    @Test func `What a session has begun is over when another password ends it`() async throws {
+        try await UserClient.run { client in
+            let thief = try await client.signUp()
+            let begun = try await client.send("POST", "me/totp", #"{"password":"correct horse"}"#, as: thief)
+            let secret = Self.decodeBase32(try #require(begun.string("secret"), "\(begun)"))
+            let owner = try Tokens(try await client.logIn())
+            let change = #"{"password":"correct horse","newPassword":"another horse"}"#
+            #expect(try await client.send("PUT", "me/password", change, as: owner).status == 204)
+            // A gateway that has not heard of it yet still takes the access token.
+            let confirmed = try await client.send("POST", "me/totp/confirm", #"{"code":"\#(Self.code(secret, 0))"}"#, as: thief)
+            #expect(confirmed.isProblem(.signInFailed), "\(confirmed)")
+            #expect(try await client.logIn(password: "another horse").status == 200)
+        }
+    }
+
     @Test func `An anonymous user has none`() async throws {
         try await UserClient.run { client in
             let tokens = try Tokens(try await client.send("POST", "anonymous"))

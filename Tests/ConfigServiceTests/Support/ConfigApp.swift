@@ -12,6 +12,8 @@ import Testing
 
 /// The config service with a database of its own, its background running, as the gateway sees it.
 struct ConfigApp: Sendable {
+    static let internalSecret = Secret("an-internal-secret-of-the-tests-0123456789")
+
     let database: MigratedDatabase
     /// Logged in as `martlet_config`.
     let postgres: PostgresClient
@@ -23,7 +25,7 @@ struct ConfigApp: Sendable {
     static func run(kinds: Kinds = ConfigService.kinds, _ body: @Sendable (ConfigApp) async throws -> Void) async throws {
         let database = try await MigratedDatabase.make()
         let postgres = database.client(for: "config")
-        let service = ConfigService(postgres: postgres, logger: .silent, kinds: kinds)
+        let service = ConfigService(postgres: postgres, internalSecret: internalSecret, logger: .silent, kinds: kinds)
         let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
         let application = Application(router: router, services: service.background, logger: .silent)
         try await application.test(.router) { client in
@@ -42,6 +44,7 @@ struct ConfigApp: Sendable {
     }
 
     /// As the app's own server.
+    @discardableResult
     func master(_ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:]) async throws -> Answer {
         try await gateway.asking(as: principal(.master)).send(method, path, body, headers: headers)
     }

@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletTesting
 import Testing
 
 extension LocalServer {
@@ -63,4 +64,13 @@ extension LocalServer {
         try #require(result.status == 0, "\(result.errors)")
         return try JSONDecoder().decode([KeyRecord].self, from: Data(result.output.utf8))
     }
+}
+
+/// Two seconds is the promise; the limit is generous because the machine may be busy.
+func waitUntilOpen(_ client: Client) async throws {
+    try await eventually("the new credential opens", within: .seconds(15)) { try await client.get("storage/Any").status == 200 }
+}
+
+func waitUntilRefused(_ client: Client) async throws {
+    try await eventually("the credential is refused", within: .seconds(15)) { try await client.get("storage/Any").isProblem(.unauthorized) }
 }

@@ -17,6 +17,7 @@ from requests_oauthlib import OAuth2Session as RequestsOAuth2Session
 
 issuer, app, master_key, secret = sys.argv[1:5]
 REDIRECT = "https://calendar.example/back"
+GOODBYE = "https://calendar.example/bye"
 SCOPE = "openid profile email offline_access"
 
 
@@ -73,7 +74,7 @@ user = requests.post(
 
 for method in ("client_secret_basic", "client_secret_post", "none"):
     kind = "public" if method == "none" else "confidential"
-    registered = management("POST", "/auth/clients", {"name": "Calendar", "type": kind, "redirectUris": [REDIRECT]})
+    registered = management("POST", "/auth/clients", {"name": "Calendar", "type": kind, "redirectUris": [REDIRECT], "postLogoutRedirectUris": [GOODBYE]})
     client = OAuth2Session(
         registered["id"], registered.get("secret"), scope=SCOPE, redirect_uri=REDIRECT, token_endpoint_auth_method=method,
         revocation_endpoint_auth_method=method, code_challenge_method="S256")
@@ -106,6 +107,12 @@ for method in ("client_secret_basic", "client_secret_post", "none"):
     # Signed in with this browser, and allowed before: nobody is asked.
     silent, _ = client.create_authorization_url(metadata["authorization_endpoint"], code_verifier=verifier, prompt="none")
     check("code=" in walk(browser, silent), "silent")
+
+    # Signed out of it, too: what was let in for when the user is away goes on.
+    leaving = {"id_token_hint": token["id_token"], "post_logout_redirect_uri": GOODBYE, "state": "s"}
+    left = browser.get(metadata["end_session_endpoint"], params=leaving, allow_redirects=False, timeout=30)
+    check(left.status_code == 303 and left.headers["location"] == GOODBYE + "?state=s", left.text)
+    check("error=login_required" in walk(browser, silent), "signed out")
 
     if method != "none":
         active = client.introspect_token(metadata["introspection_endpoint"], token=fresh["access_token"]).json()

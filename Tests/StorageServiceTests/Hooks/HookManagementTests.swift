@@ -142,7 +142,7 @@ import Testing
         settings(&lied)
         let service = StorageService(postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: lied)
         let hook = try await service.hooks.find(try HookName("a"), of: try app.space())
-        await #expect(throws: HookFailure.privateAddress) {
+        await #expect(throws: HookFailure.call(.privateAddress)) {
             _ = try await service.hookClient.send(ByteBuffer(), id: "x", to: hook, in: try app.space())
         }
         #expect(receiver.received.isEmpty)

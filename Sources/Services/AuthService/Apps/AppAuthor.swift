@@ -29,16 +29,20 @@ struct AppAuthor: Sendable {
     ///
     /// - Throws: `forbidden`.
     func checkMayOpen(_ kind: CredentialKind, scopes: [String]?, of appID: String) throws {
-        guard kind == .master else { return }
+        guard let area = missingArea(for: kind, scopes, appID) else { return }
+        throw HTTPProblem(.forbidden, "A master key needs every right in the area \(area.rawValue) that it would give: limit its scopes.")
+    }
+
+    func mayOpen(_ kind: CredentialKind, scopes: [String]?, of appID: String) -> Bool { missingArea(for: kind, scopes, appID) == nil }
+
+    private func missingArea(for kind: CredentialKind, _ scopes: [String]?, _ appID: String) -> StaffArea? {
+        guard kind == .master else { return nil }
         let scopes = scopes.map { $0.compactMap(KeyScope.init) } ?? KeyArea.allCases.map { KeyScope($0) }
         for scope in scopes {
             let actions: [StaffAction] = scope.isReadOnly ? [.read] : StaffAction.allCases
-            for area in scope.area.staffAreas {
-                guard actions.allSatisfy({ staff.may($0, area, in: appID) }) else {
-                    throw HTTPProblem(.forbidden, "A master key needs every right in the area \(area.rawValue) that it would give: limit its scopes.")
-                }
-            }
+            if let area = scope.area.staffAreas.first(where: { area in !actions.allSatisfy { staff.may($0, area, in: appID) } }) { return area }
         }
+        return nil
     }
 }
 

@@ -8,14 +8,19 @@ public struct NewApp: Codable, Sendable {
     public var appNumber: Int
     public var appKey: String
     public var secret: String
-    public var masterKey: String
+    /// Nil: whoever made it may not have one.
+    public var masterKey: String?
     public var testAppKey: String
     public var ingestKey: String
     public var evaluationKey: String
 
+    /// As the operator, who is in the audit log.
     public static func create(name: String, in postgres: PostgresClient) async throws -> NewApp {
         try await postgres.withTransaction { transaction in
-            try await NewApp(credentialsOf: try await AppStore.create(name: name, transaction), transaction)
+            let app = try await AppStore.create(name: name, transaction)
+            try await AuditStore(postgres: postgres).record(
+                AuditEntry(byOperator: "create", .applications, of: app.id, target: app.id, after: try JSONValue(encoding: app)), transaction)
+            return try await NewApp(credentialsOf: app, transaction)
         }
     }
 
@@ -24,7 +29,7 @@ public struct NewApp: Codable, Sendable {
         self = try await postgres.withTransaction { try await NewApp(credentialsOf: app, $0) }
     }
 
-    init(credentialsOf app: App, _ transaction: PostgresTransaction) async throws {
+    init(credentialsOf app: App, withMasterKey: Bool = true, _ transaction: PostgresTransaction) async throws {
         func make(_ kind: CredentialKind, _ environment: AppEnvironment = .live) async throws -> String {
             try await CredentialStore.create(NewCredential(kind: kind, environment: environment, label: "first"), of: app.id, transaction)
                 .text.withValue { $0 }
@@ -33,7 +38,7 @@ public struct NewApp: Codable, Sendable {
         appNumber = app.number
         appKey = try await make(.client)
         secret = try await make(.secret)
-        masterKey = try await make(.master)
+        masterKey = withMasterKey ? try await make(.master) : nil
         testAppKey = try await make(.client, .test)
         ingestKey = try await make(.ingest)
         evaluationKey = try await make(.evaluation)

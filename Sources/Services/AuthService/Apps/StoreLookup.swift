@@ -66,27 +66,15 @@ struct StoreRecord: Sendable, Equatable {
 
 /// Asks a store for an app's public record, and fetches the icon that it names.
 ///
-/// One address is asked, that of the settings; an icon is fetched from there or by https from the domains of the settings. No redirect is
-/// followed, no proxy used, nothing read beyond a limit or after the time.
-final class StoreLookup: Sendable {
+/// One address is asked, that of the settings; an icon is fetched from there or by https from the domains of the settings.
+struct StoreLookup: Sendable {
     private static let maximumRecordSizeInBytes = 1 << 20
 
     private let settings: StoreSettings
-    private let client: HTTPClient
+    private let client = OutgoingClient(.anywhere)
 
     init(settings: StoreSettings) {
         self.settings = settings
-        var http = HTTPClient.Configuration()
-        http.redirectConfiguration = .disallow
-        http.httpVersion = .http1Only
-        http.connectionPool.retryConnectionEstablishment = false
-        http.connectionPool.idleTimeout = .seconds(5)
-        http.timeout.connect = .seconds(5)
-        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: http)
-    }
-
-    deinit {
-        client.shutdown { _ in }
     }
 
     enum Key: Sendable {
@@ -135,29 +123,15 @@ final class StoreLookup: Sendable {
         request.headers.add(name: "user-agent", value: "Martlet")
         request.headers.add(name: "accept", value: "*/*")
         do {
-            return try await withThrowingTaskGroup(of: ByteBuffer.self) { [client, settings, request] group in
-                group.addTask {
-                    let response = try await client.execute(request, timeout: .seconds(60))
-                    guard response.status == .ok else {
-                        throw HTTPProblem(.upstreamFailed, "The store answered with the status \(response.status.code).")
-                    }
-                    return try await response.body.collect(upTo: limitInBytes)
-                }
-                group.addTask {
-                    try await Task.sleep(for: settings.timeout)
-                    throw HTTPProblem(.upstreamTimeout, "The store did not answer in time.")
-                }
-                defer { group.cancelAll() }
-                guard let body = try await group.next() else { throw CancellationError() }
-                return body
-            }
-        } catch let problem as HTTPProblem {
-            throw problem
-        } catch is NIOTooManyBytesError {
+            let answer = try await client.send(request, within: settings.timeout, upTo: limitInBytes)
+            guard answer.status == 200 else { throw HTTPProblem(.upstreamFailed, "The store answered with the status \(answer.status).") }
+            return answer.body
+        } catch OutgoingFailure.timeout {
+            throw HTTPProblem(.upstreamTimeout, "The store did not answer in time.")
+        } catch OutgoingFailure.answerTooLarge {
             throw HTTPProblem(.upstreamFailed, "The store's answer is too large.")
-        } catch {
-            try Task.checkCancellation()
-            throw HTTPProblem(.upstreamFailed, "The store could not be reached.", cause: "\(type(of: error)) \(error)")
+        } catch let failure as OutgoingFailure {
+            throw HTTPProblem(.upstreamFailed, "The store could not be reached.", cause: failure.cause)
         }
     }
 }

@@ -14,9 +14,7 @@ struct CodeFlow: Sendable {
     let now: @Sendable () -> Date
 
     /// What the provider has to know and calls back; nil: the app's server has not said by which app key.
-    func callbackURL(of provider: IdentityProvider) -> String? {
-        provider.appKey.map { "\(publicURL)/api/\($0)/auth/oauth/callback" }
-    }
+    func callbackURL(of provider: RegisteredProvider) -> String? { provider.callbackPath.map { publicURL + $0 } }
 
     /// Where to send the user.
     ///
@@ -27,7 +25,7 @@ struct CodeFlow: Sendable {
         guard let address = addresses.authorization else { throw ProviderFailure.missing("authorization endpoint") }
         // Whatever an issuer publishes, the app opens nothing but a web page.
         try client.host(of: address)
-        guard let callback = callbackURL(of: settings) else { throw ProviderFailure.missing("appKey") }
+        guard let callback = callbackURL(of: provider) else { throw ProviderFailure.missing("appKey") }
         var fields = [
             ("response_type", "code"), ("client_id", settings.clientIDs[0]), ("redirect_uri", callback),
             ("scope", settings.scopes.joined(separator: " ")), ("state", state),
@@ -48,7 +46,7 @@ struct CodeFlow: Sendable {
         let addresses = try await directory.addresses(of: settings)
         // RFC 9207: who says that they are another one is not who was asked.
         if let issuer = answer["iss"], issuer != addresses.issuer { throw ProviderFailure.refused("iss") }
-        guard let code = answer["code"], let callback = callbackURL(of: settings) else { throw ProviderFailure.notUnderstood }
+        guard let code = answer["code"], let callback = callbackURL(of: provider) else { throw ProviderFailure.notUnderstood }
         let tokens = try await tokens(
             for: [
                 ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", callback), ("code_verifier", codeVerifier(state)),
@@ -58,7 +56,7 @@ struct CodeFlow: Sendable {
         case .facebook: return try await facebookIdentity(tokens, provider, addresses)
         case .google, .apple, .oidc:
             guard let text = tokens.string("id_token") else { throw ProviderFailure.notUnderstood }
-            let token = try await verifier.verify(text, of: addresses, for: [settings.clientIDs[0]], nonce: nonce(state))
+            let token = try await verifier.verify(text, of: addresses, for: [settings.clientIDs[0]], nonce: .own(nonce(state)))
             var identity = ProvenIdentity(
                 provider: provider, issuer: addresses.issuer, subject: token.subject, email: token.email, isEmailVerified: token.isEmailVerified,
                 name: token.name ?? Self.appleName(answer["user"]))

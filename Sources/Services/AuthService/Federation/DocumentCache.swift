@@ -1,5 +1,6 @@
 import Foundation
 import MartletCore
+import MartletHTTP
 
 /// What issuers publish, kept: discovery documents and key sets.
 ///
@@ -70,7 +71,7 @@ actor DocumentCache {
             entries[url]?.underWay = nil
             return document
         } catch {
-            entries[url]?.failure = error as? ProviderFailure ?? .unreachable("\(error)")
+            entries[url]?.failure = error as? ProviderFailure ?? .call(.unreachable("\(error)"))
             entries[url]?.underWay = nil
             throw error
         }

@@ -22,6 +22,21 @@ struct IDTokenRefusal: Error, Equatable {
     init(_ sentence: String) { self.sentence = sentence }
 }
 
+/// What an id token must have been made for (OpenID Connect Core 1.0 §15.5.2).
+enum ExpectedNonce: Sendable {
+    /// What we asked for ourselves.
+    case own(String)
+    /// What an app chose. The token has its SHA-256 in hexadecimal digits: whoever has the token reads what is in it, and shows something only by what is not.
+    case hashed(String)
+
+    func isShown(by claim: String?) -> Bool {
+        switch self {
+        case .own(let nonce): claim == nonce
+        case .hashed(let nonce): claim?.lowercased() == SHA256.hash(data: Data(nonce.utf8)).map { String(format: "%02x", $0) }.joined()
+        }
+    }
+}
+
 /// Checks id tokens (OpenID Connect Core 1.0 §3.1.3.7).
 ///
 /// The algorithm is one of `keyTypes` and fits the key, the key one of the issuer's by its id: a token has no say in either.
@@ -39,10 +54,9 @@ struct IDTokenVerifier: Sendable {
     let documents: DocumentCache
     let now: @Sendable () -> Date
 
-    /// - Parameter nonce: what the token must have been made for, as such or as its SHA-256 in hexadecimal digits, which is what apps give to Apple;
-    ///   nil: the token was not asked for with one, or it is not known.
+    /// - Parameter nonce: what the token must have been made for; nil: the token was not asked for with one, or it is not known.
     /// - Throws: `IDTokenRefusal`; `ProviderFailure` when the issuer's keys are not to be had.
-    func verify(_ text: String, of addresses: ProviderAddresses, for clientIDs: [String], nonce: String?) async throws -> ProvenIDToken {
+    func verify(_ text: String, of addresses: ProviderAddresses, for clientIDs: [String], nonce: ExpectedNonce?) async throws -> ProvenIDToken {
         guard text.utf8.count <= Self.maximumLengthInBytes else { throw IDTokenRefusal("The id token is longer than 16 KiB.") }
         let claims = try await claims(of: text, addresses)
         guard Self.isIssuer(claims.issuer, addresses.issuer) else { throw IDTokenRefusal("The id token is of another issuer.") }
@@ -59,10 +73,7 @@ struct IDTokenVerifier: Sendable {
         guard claims.issued < time + Self.leeway, claims.notBefore ?? 0 < time + Self.leeway else {
             throw IDTokenRefusal("The id token is not valid yet.")
         }
-        if let nonce {
-            let hash = SHA256.hash(data: Data(nonce.utf8)).map { String(format: "%02x", $0) }.joined()
-            guard let own = claims.nonce, own == nonce || own.lowercased() == hash else { throw IDTokenRefusal("The id token has another nonce.") }
-        }
+        if let nonce, !nonce.isShown(by: claims.nonce) { throw IDTokenRefusal("The id token has another nonce.") }
         // ASCII, says OpenID Connect Core 1.0 §2.
         guard (1...255).contains(claims.subject.utf8.count), claims.subject.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else {
             throw IDTokenRefusal("The id token has no subject.")

@@ -29,10 +29,18 @@ struct IdentityProvider: Codable, Sendable, Equatable {
     var appKey: String?
     /// Whether an address that the provider calls verified leads to the account that has it.
     var trustsEmail: Bool
+    /// Whether an app that hands an id token over has to show the nonce that it was asked for with; nil: as by default, it has.
+    var nonceRequired: Bool?
     /// Apple's, of the developer and of the private key.
     var teamID: String?
     var keyID: String?
     var endpoints: Endpoints
+    /// Of staff: domains whose verified addresses make a staff member without any right of whoever is none yet; nil: none.
+    var allowedDomains: [String]?
+}
+
+extension IdentityProvider {
+    var isNonceRequired: Bool { nonceRequired ?? true }
 }
 
 extension IdentityProvider.Kind {

@@ -6,40 +6,19 @@ import MartletHTTP
 import NIOCore
 import NIOHTTP1
 
-/// Asks identity providers.
-///
-/// No redirect is followed, no cookie kept, no answer read beyond `maximumAnswerSizeInBytes`. Only https is spoken, and only to addresses of
-/// the public internet; where the settings allow private ones, also http to this machine. The address that a connection really has is looked at
-/// before anything is sent on it.
-final class ProviderClient: Sendable {
+/// Asks identity providers, by an `OutgoingClient`: only by https and at addresses of the public internet; where the settings allow private ones, also
+/// by http on this machine.
+struct ProviderClient: Sendable {
     static let maximumAnswerSizeInBytes = 256 << 10
-    static let maximumURLLength = 2_048
     private static let timeout: Duration = .seconds(10)
 
     private let arePrivateAddressesAllowed: Bool
-    private let client: HTTPClient
+    private let client: OutgoingClient
     private let gate = Gate(limit: 32, maximumWaiting: 256, refusal: HTTPProblem(.unavailable, "Too many people sign in at this moment: try again."))
 
     init(arePrivateAddressesAllowed: Bool) {
         self.arePrivateAddressesAllowed = arePrivateAddressesAllowed
-        var http = HTTPClient.Configuration()
-        http.redirectConfiguration = .disallow
-        http.httpVersion = .http1Only
-        http.connectionPool.retryConnectionEstablishment = false
-        http.connectionPool.idleTimeout = .seconds(20)
-        http.timeout.connect = .seconds(5)
-        if !arePrivateAddressesAllowed {
-            http.http1_1ConnectionDebugInitializer = { channel in
-                if PublicAddress.contains(channel.remoteAddress) { return channel.eventLoop.makeSucceededVoidFuture() }
-                channel.close(promise: nil)
-                return channel.eventLoop.makeFailedFuture(ProviderFailure.privateAddress)
-            }
-        }
-        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: http)
-    }
-
-    deinit {
-        client.shutdown { _ in }
+        client = OutgoingClient(arePrivateAddressesAllowed ? .anywhere : .publicAddresses())
     }
 
     struct Answer: Sendable {
@@ -78,58 +57,42 @@ final class ProviderClient: Sendable {
         // GitHub refuses those who do not say who they are.
         request.headers.add(name: "user-agent", value: "Martlet")
         let complete = request
+        try host(of: complete.url)
         return try await gate.withPlace {
-            try await withThrowingTaskGroup(of: Answer.self) { group in
-                group.addTask { try await self.execute(complete) }
-                group.addTask {
-                    try await Task.sleep(for: Self.timeout)
-                    throw ProviderFailure.timeout
-                }
-                defer { group.cancelAll() }
-                guard let answer = try await group.next() else { throw CancellationError() }
-                return answer
+            try await Self.tellingFailures {
+                let answer = try await client.send(complete, within: Self.timeout, upTo: Self.maximumAnswerSizeInBytes)
+                return Answer(status: answer.status, json: try? JSONValue(parsing: answer.body.readableBytesView))
             }
-        }
-    }
-
-    private func execute(_ request: HTTPClientRequest) async throws -> Answer {
-        try await check(request.url)
-        do {
-            let response = try await client.execute(request, timeout: .seconds(Self.timeout.components.seconds))
-            let body = try await response.body.collect(upTo: Self.maximumAnswerSizeInBytes)
-            return Answer(status: Int(response.status.code), json: try? JSONValue(parsing: body.readableBytesView))
-        } catch let failure as ProviderFailure {
-            throw failure
-        } catch is NIOTooManyBytesError {
-            throw ProviderFailure.answerTooLarge
-        } catch {
-            try Task.checkCancellation()
-            throw ProviderFailure.unreachable("\(type(of: error)) \(error)")
         }
     }
 
     /// Whether the address could be asked.
     ///
-    /// - Throws: `ProviderFailure.invalidURL`, `.privateAddress`. A name that is not known passes: it may become known.
+    /// - Throws: `ProviderFailure`. A name that is not known passes: it may become known.
     func check(_ url: String) async throws {
-        let host = try host(of: url)
-        guard !arePrivateAddressesAllowed else { return }
-        let addresses = await NameLookup.addresses(of: host.trimmingCharacters(in: ["[", "]"]))
-        try Task.checkCancellation()
-        guard addresses.allSatisfy(PublicAddress.contains) else { throw ProviderFailure.privateAddress }
+        try await Self.tellingFailures { try await client.check(url, isPlainHTTPAllowed: isPlainHTTPAllowed) }
     }
 
     /// The host in an address of a form that may be asked, or shown to users.
     ///
-    /// - Throws: `ProviderFailure.invalidURL`.
+    /// - Throws: `ProviderFailure`.
     @discardableResult
     func host(of url: String) throws -> String {
-        guard url.utf8.count <= Self.maximumURLLength, url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), let parts = URLComponents(string: url),
-            let host = parts.host, !host.isEmpty, parts.user == nil, parts.password == nil, parts.fragment == nil,
-            parts.port.map({ (1...65_535).contains($0) }) ?? true,
-            parts.scheme == "https" || (parts.scheme == "http" && arePrivateAddressesAllowed && Loopback.contains(host))
-        else { throw ProviderFailure.invalidURL }
-        return host
+        do {
+            return try OutgoingClient.host(of: url, isPlainHTTPAllowed: isPlainHTTPAllowed)
+        } catch let failure as OutgoingFailure {
+            throw ProviderFailure.call(failure)
+        }
+    }
+
+    private func isPlainHTTPAllowed(_ host: String) -> Bool { arePrivateAddressesAllowed && Loopback.contains(host) }
+
+    private static func tellingFailures<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let failure as OutgoingFailure {
+            throw ProviderFailure.call(failure)
+        }
     }
 }
 
@@ -140,11 +103,7 @@ enum Loopback {
 
 /// Why a provider gave no answer that could be used.
 enum ProviderFailure: Error, Sendable, Equatable {
-    case timeout
-    case unreachable(String)
-    case privateAddress
-    case invalidURL
-    case answerTooLarge
+    case call(OutgoingFailure)
     case status(Int)
     case notUnderstood
     /// What it is set up for does not go that far, such as a code flow without an address for it.
@@ -155,11 +114,7 @@ enum ProviderFailure: Error, Sendable, Equatable {
     /// For the log, and for whoever may manage providers.
     var sentence: String {
         switch self {
-        case .timeout: "It did not answer in time."
-        case .unreachable(let cause): "It could not be reached: \(cause)"
-        case .privateAddress: "Its address is not one of the public internet."
-        case .invalidURL: "It is not an https address without user and fragment, of at most \(ProviderClient.maximumURLLength) characters."
-        case .answerTooLarge: "Its answer is too large."
+        case .call(let failure): failure.cause
         case .status(let status): "It answered with the status \(status)."
         case .notUnderstood: "Its answer is not what such a provider answers."
         case .missing(let what): "Its \(what) is not known."

@@ -50,12 +50,15 @@ extension Federation {
             throw HTTPProblem(.invalidBody, "The app has no such provider.", field: "provider")
         }
         guard provider.settings.kind != .github else { throw HTTPProblem(.invalidBody, "GitHub has no id tokens.", field: "provider") }
+        guard nonce != nil || !provider.settings.isNonceRequired else {
+            throw HTTPProblem(.invalidBody, "This provider's id tokens are asked for with the SHA-256 of a nonce, which is sent here.", field: "nonce")
+        }
         guard code == nil || provider.settings.kind == .apple else {
             throw HTTPProblem(.invalidBody, "This goes with Apple's id tokens only.", field: "authorizationCode")
         }
         do {
             let addresses = try await codeFlow.directory.addresses(of: provider.settings)
-            let token = try await verifier.verify(text, of: addresses, for: provider.settings.clientIDs, nonce: nonce)
+            let token = try await verifier.verify(text, of: addresses, for: provider.settings.clientIDs, nonce: nonce.map { .hashed($0) })
             let identity = ProvenIdentity(
                 provider: provider, issuer: addresses.issuer, subject: token.subject, email: token.email, isEmailVerified: token.isEmailVerified,
                 name: token.name ?? fullName)

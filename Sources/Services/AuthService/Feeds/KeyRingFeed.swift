@@ -27,10 +27,18 @@ public final class KeyRingFeed: Service {
     var current: KeyRing? { newest.withLock { $0 } }
 
     public func run() async throws {
+        // One look at a time: of two at once the older one could come last, and a key that was revoked would be back until the next.
+        let (looks, look) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
-                group.addTask { await self.followNotifications() }
-                group.addTask { await self.lookFromTimeToTime() }
+                group.addTask { for await _ in self.postgres.listen("martlet_key_ring") { look.yield() } }
+                group.addTask {
+                    while !Task.isCancelled {
+                        look.yield()
+                        try? await Task.sleep(for: Self.interval)
+                    }
+                }
+                group.addTask { for await _ in looks { await self.refresh() } }
             }
         }
     }
@@ -42,23 +50,11 @@ public final class KeyRingFeed: Service {
         await waiters.wait(wait) { self.current.flatMap { $0.version == version ? nil : $0 } }
     }
 
-    private func followNotifications() async {
-        for await _ in postgres.listen("martlet_key_ring") { await refresh() }
-    }
-
-    private func lookFromTimeToTime() async {
-        while !Task.isCancelled {
-            await refresh()
-            try? await Task.sleep(for: Self.interval)
-        }
-    }
-
     private func refresh() async {
         do {
             let version = try await store.version()
             guard current?.version != version || hasExpired else { return }
             let ring = try await store.read()
-            // Of two reads at once the older may come last; the next look, within `interval`, puts that right.
             newest.withLock { $0 = ring }
             waiters.wake()
         } catch {

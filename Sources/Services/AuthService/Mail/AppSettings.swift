@@ -10,7 +10,7 @@ struct AppSettings: Codable, Sendable, Equatable {
     var refuseDisposable = false
     /// Who signs in by mail with an unknown address gets an account.
     var signUpByMail = false
-    /// Signing up needs an address, and signing in by password that it has been verified.
+    /// Signing up needs an address, and signing in by password or passkey that it has been verified.
     var requireVerifiedEmail = false
     /// Whoever signs up with an address is mailed a code to verify it.
     var verifyOnSignUp = true
@@ -41,7 +41,7 @@ struct AppSettings: Codable, Sendable, Equatable {
             throw HTTPProblem(.invalidBody, "There may be 20 different ones.", field: "linkURLs")
         }
         for url in linkURLs { try MailLink.check(url, field: "linkURLs") }
-        language = try fields.string("language").map { try MailLanguage($0, field: "language").text } ?? language
+        language = try fields.string("language").map { try LanguageTag($0, field: "language").text } ?? language
         mailsPerHour = try fields.integer("mailsPerHour", in: 1...1_000_000) ?? mailsPerHour
     }
 

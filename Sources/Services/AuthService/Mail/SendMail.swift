@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletJobs
 import MartletMail
@@ -109,7 +110,7 @@ struct SendMail: JobHandler {
         // A notice may have been caused by somebody else than the one who reads it.
         let user = [recipient.user?.language].compactMap(\.self)
         let wanted = (order.kind.hasProof ? order.languages + user : user + order.languages) + [settings.language, "en"]
-        let chain = wanted.compactMap { MailLanguage($0) }.flatMap(\.chain)
+        let chain = wanted.compactMap { LanguageTag($0) }.flatMap(\.chain)
         if let source = try await templates.find(order.kind, chain, in: order.space) {
             return try MailTemplate(order.kind, subject: source.subject, text: source.text, html: source.html)
         }

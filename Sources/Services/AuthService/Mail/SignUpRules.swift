@@ -15,6 +15,17 @@ extension AppSettings {
         if inviteOnly { throw HTTPProblem(.forbidden, "Signing up needs an invitation.") }
     }
 
+    /// - Throws: `forbidden` where signing up needs an invitation or an address: an anonymous user has neither.
+    func checkAnonymousSignUp() throws {
+        try checkSignUpWithoutInvitation()
+        if requireVerifiedEmail { throw HTTPProblem(.forbidden, "Signing up needs an e-mail address.") }
+    }
+
+    /// - Throws: `forbidden` where the app demands a verified address, and this account has none.
+    func checkSignIn(isEmailVerified: Bool) throws {
+        if requireVerifiedEmail, !isEmailVerified { throw HTTPProblem(.forbidden, "The e-mail address is not verified yet.") }
+    }
+
     /// - Throws: `invalid-body` for an address that the app does not take, and for none where it demands one.
     func check(_ email: EmailAddress?) throws {
         if requireVerifiedEmail, email == nil { throw HTTPProblem(.invalidBody, "An e-mail address is required.", field: "email") }

@@ -29,7 +29,9 @@ struct EmailAddress: Sendable, Equatable {
     /// - Throws: `invalid-body`.
     init(_ text: String, field: String = "email") throws {
         let small = text.lowercased()
-        guard Self.isWellFormed(small) else { throw HTTPProblem(.invalidBody, "This is not an e-mail address.", field: field) }
+        // Of some letters the small one is of ASCII, such as of the Kelvin sign: such an address is another mailbox.
+        let isSame = small.unicodeScalars.count(where: \.isASCII) == text.unicodeScalars.count(where: \.isASCII)
+        guard isSame, Self.isWellFormed(small) else { throw HTTPProblem(.invalidBody, "This is not an e-mail address.", field: field) }
         self.text = small
     }
 

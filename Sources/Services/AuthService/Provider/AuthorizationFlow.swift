@@ -73,9 +73,11 @@ struct AuthorizationFlow: Sendable {
     /// With `iss`, so that a client of several providers knows who answers (RFC 9207).
     private static func sendBack(_ parameters: [(name: String, value: String)], _ redirectURI: String, state: String?, _ issuer: Issuer) -> Response {
         let all = parameters + (state.map { [("state", $0)] } ?? []) + [("iss", issuer.url)]
-        // 303: a form that was posted is not posted to the client (RFC 9700 §4.12).
-        return Response(
-            status: .seeOther,
-            headers: [.location: RedirectURI.adding(all, to: redirectURI), .cacheControl: "no-store", .referrerPolicy: "no-referrer"])
+        return redirect(to: RedirectURI.adding(all, to: redirectURI))
+    }
+
+    /// 303: a form that was posted is not posted to the client (RFC 9700 §4.12).
+    static func redirect(to address: String) -> Response {
+        Response(status: .seeOther, headers: [.location: address, .cacheControl: "no-store", .referrerPolicy: "no-referrer"])
     }
 }

@@ -27,6 +27,9 @@ struct Browsers: Sendable {
         Self.cookie("session", tokens.token(.browser, .init(session: session, value: 0)), issuer)
     }
 
+    /// What takes the cookie of a session away that has ended.
+    func noSessionCookie(_ issuer: Issuer) -> Cookie { Self.cookie("session", "", issuer, maximumAgeInSeconds: 0) }
+
     /// The value that the forms of this browser are tied to, and the cookie to set when it is a new one.
     func formSecret(_ request: Request, _ issuer: Issuer) -> (value: String, new: Cookie?) {
         if let known = request.cookies[Self.name("form", issuer)]?.value, known.utf8.count == 43 { return (known, nil) }
@@ -49,7 +52,7 @@ struct Browsers: Sendable {
     }
 
     enum Form: String {
-        case logIn, consent
+        case logIn, consent, logOut
     }
 
     private static func bytes(_ form: Form, _ secret: String, _ session: UUID?, _ query: String, _ issuer: Issuer) -> Data {
@@ -58,7 +61,9 @@ struct Browsers: Sendable {
 
     private static func name(_ name: String, _ issuer: Issuer) -> String { (issuer.isSecure ? "__Secure-" : "") + "martlet_" + name }
 
-    private static func cookie(_ name: String, _ value: String, _ issuer: Issuer) -> Cookie {
-        Cookie(name: Self.name(name, issuer), value: value, path: issuer.path, secure: issuer.isSecure, httpOnly: true, sameSite: .lax)
+    private static func cookie(_ name: String, _ value: String, _ issuer: Issuer, maximumAgeInSeconds: Int? = nil) -> Cookie {
+        Cookie(
+            name: Self.name(name, issuer), value: value, maxAge: maximumAgeInSeconds, path: issuer.path, secure: issuer.isSecure, httpOnly: true,
+            sameSite: .lax)
     }
 }

@@ -50,6 +50,22 @@ enum ProviderPages {
         return page("Allow access", content, redirectURI: request.redirectURI)
     }
 
+    static func logOut(_ request: LogOutRequest, _ issuer: Issuer, token: String, userName: String) -> Response {
+        let content: HTML = """
+            <h1>Sign out of \(issuer.appName)?</h1>
+            <p>You are signed in as <strong>\(userName)</strong>. Applications that you let in for when you are away stay let in.</p>
+            <form method="post" action="logout/confirm?\(request.query)">
+            <input type="hidden" name="form_token" value="\(token)">
+            <button>Sign out</button>
+            </form>
+            """
+        return page("Sign out", content, redirectURI: request.redirectURI)
+    }
+
+    static func signedOut(_ issuer: Issuer) -> Response {
+        page("Signed out", "<h1>You are signed out of \(issuer.appName)</h1><p>You can close this page.</p>")
+    }
+
     /// For what cannot be told to the client, as nobody knows who that is.
     static func failure(_ error: OAuthError) -> Response {
         let content: HTML = "<h1>This does not work</h1><p>\(error.description)</p><p><code>\(error.code.rawValue)</code></p>"

@@ -11,12 +11,12 @@ struct RedirectURI: Sendable, Equatable {
     /// One that a client is registered with: `https`, `http` of this machine, or a scheme of one's own with a dot in it.
     ///
     /// - Throws: `invalid-body`.
-    init(registering text: String) throws {
+    init(registering text: String, field: String = "redirectUris") throws {
         guard let problem = Self.problem(text) else {
             self.text = text
             return
         }
-        throw HTTPProblem(.invalidBody, problem, field: "redirectUris")
+        throw HTTPProblem(.invalidBody, problem, field: field)
     }
 
     /// One that a client has.
@@ -78,6 +78,6 @@ struct RedirectURI: Sendable, Equatable {
 
     /// `text` with parameters added to those that it has.
     static func adding(_ parameters: [(name: String, value: String)], to text: String) -> String {
-        text + (text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + FormFields.encode(parameters)
+        parameters.isEmpty ? text : text + (text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + FormFields.encode(parameters)
     }
 }

@@ -35,11 +35,11 @@ extension AppStore {
         try await postgres.query("SELECT \(Self.json) FROM auth.apps AS a WHERE a.id = \(id)").first?.decode(0)
     }
 
-    /// Makes an app with a first set of credentials.
+    /// Makes an app with a first set of credentials; without a master key for an author who may not do all that it opens.
     func create(_ name: String, _ change: AppChange, by author: AppAuthor) async throws -> (keys: NewApp, json: String) {
         try await postgres.withTransaction { transaction in
             let app = try await Self.create(name: name, transaction)
-            let keys = try await NewApp(credentialsOf: app, transaction)
+            let keys = try await NewApp(credentialsOf: app, withMasterKey: author.mayOpen(.master, scopes: nil, of: app.id), transaction)
             let json = try await Self.update(app.id, change, transaction)
             try await author.record("create", of: app.id, target: app.id, after: json, transaction)
             return (keys, json)

@@ -25,6 +25,11 @@ struct AttemptStore: Sendable {
             Limit("account", space, identity, free: 5, secondsPerFailure: 600, longestPauseInSeconds: 300)
         }
 
+        /// The same from an address from which the account's owner has signed in: a count of its own, so that others cannot make the owner wait.
+        static func account(_ identity: String, from address: String, in space: UserSpace) -> Limit {
+            Limit("account from", space, "\(identity)\u{0}\(address)", free: 5, secondsPerFailure: 600, longestPauseInSeconds: 300)
+        }
+
         /// Codes of the second factor; some 100 guesses a day.
         static func code(of user: UUID, in space: UserSpace) -> Limit {
             Limit("code", space, user.uuidString, free: 5, secondsPerFailure: 900, longestPauseInSeconds: 900)
@@ -130,6 +135,16 @@ struct AttemptStore: Sendable {
             try await takeBack(limits)
             throw error
         }
+    }
+
+    /// Counts a guess against `limit`, which forgets all that it has counted when the guess was right.
+    ///
+    /// - Parameter look: at what was guessed; nil: it was wrong. When it throws, nobody looked, and nothing is counted.
+    /// - Returns: what `look` found.
+    func guess<Found>(_ limit: Limit, _ look: () async throws -> Found?) async throws -> Found? {
+        let found = try await counting([limit], look)
+        if found != nil { try await succeed(account: limit, address: nil) }
+        return found
     }
 
     /// The attempts were none: nobody looked at what they brought.

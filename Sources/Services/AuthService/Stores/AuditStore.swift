@@ -79,6 +79,28 @@ public struct AuditStore: Sendable {
         """
     }
 
+    /// Of one member's entries within an hour, and of those of nobody's name: a stranger cannot fill the log.
+    static let failedSignInsPerHour = (ofMember: 10, ofNobody: 30)
+
+    /// Somebody could not sign in. What they called themselves is not kept unless it is a member's name: it may have been a password.
+    ///
+    /// - Parameters:
+    ///   - staff: whose name it was; nil: nobody's.
+    ///   - provider: which said who they are; nil: none.
+    func recordFailedSignIn(of staff: StaffGrant?, by provider: String?, from address: String) async throws {
+        let (id, name) = (staff.flatMap { UUID(uuidString: $0.id) }, staff?.userName ?? "unknown")
+        let limit = Int64(staff == nil ? Self.failedSignInsPerHour.ofNobody : Self.failedSignInsPerHour.ofMember)
+        try await postgres.execute(
+            """
+            INSERT INTO auth.audit_log (staff_id, staff_name, action, area, target, address)
+            SELECT \(id), \(name), 'sign-in-failed', \(StaffArea.staff.rawValue), \(provider), \(address)
+            WHERE (
+                SELECT count(*) FROM auth.audit_log
+                WHERE action = 'sign-in-failed' AND staff_id IS NOT DISTINCT FROM \(id) AND at > now() - interval '1 hour'
+            ) < \(limit)
+            """)
+    }
+
     /// Larger values are not kept: the log is for people to read.
     private static let maximumValueSize = 32 << 10
 

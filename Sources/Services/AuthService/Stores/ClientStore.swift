@@ -8,6 +8,8 @@ struct OAuthClient: Sendable {
     var id: UUID
     var name: String
     var redirectURIs: [RedirectURI]
+    /// Where a browser may go that was signed out: byte for byte.
+    var postLogoutRedirectURIs: [String]
     /// What it may ask for.
     var scopes: [ProviderScope]
     /// SHA-256 in hexadecimal digits; nil: a public client.
@@ -20,6 +22,7 @@ struct OAuthClient: Sendable {
 struct ClientDescription: Sendable {
     var name: String
     var redirectURIs: [RedirectURI]
+    var postLogoutRedirectURIs: [RedirectURI]
     var scopes: [ProviderScope]
 }
 
@@ -35,9 +38,9 @@ struct ClientStore: Sendable {
         let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
         return try await postgres.query(
             """
-            INSERT INTO auth.clients AS c (id, app_id, environment, name, redirect_uris, scopes, secret_sha256)
-            SELECT \(id), \(space.appID), \(space.environment.rawValue), \(client.name), \(client.redirectURIs.map(\.text)), \(client.scopes.names),
-                \(secretDigest)
+            INSERT INTO auth.clients AS c (id, app_id, environment, name, redirect_uris, post_logout_redirect_uris, scopes, secret_sha256)
+            SELECT \(id), \(space.appID), \(space.environment.rawValue), \(client.name), \(client.redirectURIs.map(\.text)),
+                \(client.postLogoutRedirectURIs.map(\.text)), \(client.scopes.names), \(secretDigest)
             WHERE (SELECT count(*) FROM auth.clients AS c WHERE \(Self.isIn(space))) < \(Int64(Self.maximumPerSpace))
             RETURNING \(Self.json)
             """
@@ -60,7 +63,8 @@ struct ClientStore: Sendable {
         try await postgres.query(
             """
             UPDATE auth.clients AS c
-            SET name = \(client.name), redirect_uris = \(client.redirectURIs.map(\.text)), scopes = \(client.scopes.names), updated = now()
+            SET name = \(client.name), redirect_uris = \(client.redirectURIs.map(\.text)),
+                post_logout_redirect_uris = \(client.postLogoutRedirectURIs.map(\.text)), scopes = \(client.scopes.names), updated = now()
             WHERE id = \(id) AND \(Self.isIn(space)) RETURNING \(Self.json)
             """
         ).first?.decode(0)
@@ -103,11 +107,14 @@ struct ClientStore: Sendable {
 
     func find(_ id: UUID, in space: UserSpace) async throws -> OAuthClient? {
         try await postgres.query(
-            "SELECT id, name, redirect_uris, scopes, secret_sha256 FROM auth.clients AS c WHERE id = \(id) AND \(Self.isIn(space))"
+            """
+            SELECT id, name, redirect_uris, scopes, secret_sha256, post_logout_redirect_uris FROM auth.clients AS c
+            WHERE id = \(id) AND \(Self.isIn(space))
+            """
         ).first.map { row in
             OAuthClient(
                 id: try row.decode(0), name: try row.decode(1), redirectURIs: try row.decode(2, as: [String].self).map(RedirectURI.init(of:)),
-                scopes: [ProviderScope](names: try row.decode(3)), secretDigest: try row.decode(4))
+                postLogoutRedirectURIs: try row.decode(5), scopes: [ProviderScope](names: try row.decode(3)), secretDigest: try row.decode(4))
         }
     }
 
@@ -119,7 +126,7 @@ struct ClientStore: Sendable {
     private static let json: PostgresQuery = """
         jsonb_build_object(
             'id', c.id, 'name', c.name, 'type', CASE WHEN c.secret_sha256 IS NULL THEN 'public' ELSE 'confidential' END,
-            'redirectUris', c.redirect_uris, 'scopes', c.scopes, 'created', \(UserStore.time("c.created")),
+            'redirectUris', c.redirect_uris, 'postLogoutRedirectUris', c.post_logout_redirect_uris, 'scopes', c.scopes, 'created', \(UserStore.time("c.created")),
             'updated', \(UserStore.time("c.updated")))::text
         """
 }

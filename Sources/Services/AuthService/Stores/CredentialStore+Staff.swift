@@ -48,7 +48,7 @@ extension CredentialStore {
     }
 
     /// - Returns: nil: there is none that is not revoked.
-    /// - Throws: as `create`; `invalid-body` for scopes where none can be.
+    /// - Throws: as `create`; `invalid-body` for scopes where none can be; `conflict` for another end of one that has expired.
     func change(_ id: UUID, _ change: CredentialChange, of appID: String, by author: AppAuthor) async throws -> String? {
         try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
@@ -56,6 +56,8 @@ extension CredentialStore {
             if case .some(.some) = change.scopes, !known.kind.takesScopes {
                 throw HTTPProblem(.invalidBody, "Only secrets and master keys can be limited.", field: "scopes")
             }
+            // Who found its text in an old phone or backup must not get in again because somebody prolonged it.
+            guard known.isLive || change.expires == nil else { throw HTTPProblem(.conflict, "The key has expired: make another one.") }
             // With its networks or its life it may become as good as a new one.
             if change.expires != nil || change.networks != nil || change.scopes != nil {
                 try author.checkMayOpen(known.kind, scopes: change.scopes ?? known.scopes, of: appID)

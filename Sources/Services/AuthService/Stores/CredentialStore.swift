@@ -53,10 +53,16 @@ public struct CredentialStore: Sendable {
         self.postgres = postgres
     }
 
-    /// Makes a credential of an app. The text is returned once and kept nowhere.
+    /// Makes a credential of an app, as the operator, who is in the audit log. The text is returned once and kept nowhere.
     public func create(_ new: NewCredential, of appID: String) async throws -> (record: CredentialRecord, text: Secret) {
-        let (insertion, text) = Self.insertion(of: new, appID)
-        return (try CredentialRecord(try await postgres.query(insertion)[0]), text)
+        try await postgres.withTransaction { transaction in
+            let made = try await Self.create(new, of: appID, transaction)
+            try await AuditStore(postgres: postgres).record(
+                AuditEntry(
+                    byOperator: "create-key", .applications, of: appID, target: made.record.id.uuidString.lowercased(),
+                    after: try JSONValue(encoding: made.record)), transaction)
+            return made
+        }
     }
 
     /// The same, without what else there may be to say.
@@ -94,10 +100,18 @@ public struct CredentialStore: Sendable {
         ).map(CredentialRecord.init)
     }
 
-    /// Ends a credential's life within a second or two at every gateway; false when there is no live one of that id.
+    /// Ends a credential's life within a second or two at every gateway, as the operator, who is in the audit log; false when there is no live one
+    /// of that id.
     public func revoke(_ id: UUID) async throws -> Bool {
-        try await postgres.execute(
-            "UPDATE auth.credentials SET revoked = now() WHERE id = \(id) AND revoked IS NULL") > 0
+        try await postgres.withTransaction { transaction in
+            let appID: String? = try await transaction.query(
+                "UPDATE auth.credentials SET revoked = now() WHERE id = \(id) AND revoked IS NULL RETURNING app_id"
+            ).first?.decode(0)
+            guard let appID else { return false }
+            try await AuditStore(postgres: postgres).record(
+                AuditEntry(byOperator: "revoke-key", .applications, of: appID, target: id.uuidString.lowercased()), transaction)
+            return true
+        }
     }
 
     /// Notes when credentials were used last. Unknown ids are ignored, and time only moves forward.

@@ -22,13 +22,18 @@ struct DeletionStore: Sendable {
         var token: Secret
     }
 
-    /// Takes an account away: name, address, profile, password, second factor, sessions and exports are gone, nobody signs in as it any more, and
+    /// Takes an account away: name, address, profile, all to sign in by, sessions, invitations to the address and exports are gone, nobody signs in as it any more, and
     /// a job is stored that erases the rest. All or nothing; nil when there is no such user.
     ///
     /// What a step of the job still needs stays until the account's row goes.
     func begin(_ user: UUID, in space: UserSpace) async throws -> Receipt? {
         let receipt = Receipt(id: UUID(uuidString: UUIDv7.make()) ?? UUID(), token: .random())
         return try await postgres.withTransaction { transaction in
+            try await transaction.execute(
+                """
+                DELETE FROM auth.invitations AS i USING auth.users AS u
+                WHERE u.id = \(user) AND \(UserStore.isIn(space)) AND i.app_id = u.app_id AND i.environment = u.environment AND i.email = u.email
+                """)
             let found = try await transaction.execute(
                 """
                 UPDATE auth.users AS u SET deleting = TRUE, disabled = TRUE, user_name = NULL, email = NULL, email_verified = FALSE,
@@ -40,6 +45,7 @@ struct DeletionStore: Sendable {
             let sessions = try await transaction.execute("DELETE FROM auth.sessions WHERE user_id = \(user)")
             try await transaction.execute("DELETE FROM auth.second_factors WHERE user_id = \(user)")
             try await transaction.execute("DELETE FROM auth.passkeys WHERE user_id = \(user)")
+            try await transaction.execute("DELETE FROM auth.sign_in_places WHERE user_id = \(user)")
             try await transaction.execute("DELETE FROM auth.mail_proofs WHERE user_id = \(user)")
             try await transaction.execute("DELETE FROM auth.client_grants WHERE user_id = \(user)")
             try await revocation.begin(of: user, in: space, transaction)

@@ -11,6 +11,13 @@ struct RegisteredProvider: Sendable {
     var settings: IdentityProvider
     /// The client secret, or Apple's private key.
     var secret: Secret?
+    /// Where the gateway takes back whom the provider returns; nil: no code flow.
+    var callbackPath: String?
+}
+
+extension UserSpace {
+    /// The people who run the server, where an app's users would be: no app's id is empty.
+    static let staff = UserSpace(appID: "", environment: .live)
 }
 
 /// Where users of apps sign in from elsewhere.
@@ -29,19 +36,24 @@ struct IdentityProviderStore: Sendable {
     }
 
     func find(_ name: String, in space: UserSpace) async throws -> RegisteredProvider? {
-        try await postgres.query(
-            "SELECT name, configuration, sealed_secret FROM auth.identity_providers WHERE \(Self.isIn(space)) AND name = \(name)"
-        ).first.map { try provider($0, in: space) }
+        try await postgres.query(Self.selection(of: name, in: space)).first.map { try provider($0, in: space) }
+    }
+
+    static func selection(of name: String, in space: UserSpace) -> PostgresQuery {
+        "SELECT name, configuration, sealed_secret FROM auth.identity_providers WHERE \(isIn(space)) AND name = \(name)"
     }
 
     /// Sets a provider up, or anew. A secret that is left out stays what it was, as long as the kind does.
     ///
     /// - Returns: the provider as it is now; nil: there are too many.
     func save(_ name: String, _ settings: IdentityProvider, secret: Secret?, in space: UserSpace) async throws -> RegisteredProvider? {
+        try await postgres.query(try upsert(of: name, settings, secret: secret, in: space)).first.map { try provider($0, in: space) }
+    }
+
+    func upsert(of name: String, _ settings: IdentityProvider, secret: Secret?, in space: UserSpace) throws -> PostgresQuery {
         let configuration = PostgresJSON(Array(try JSONEncoder().encode(settings)))
         let sealed = try secret?.withValue { try SealedValue.seal([$0], for: Self.purpose(name, space), key: key) }
-        return try await postgres.query(
-            """
+        return """
             INSERT INTO auth.identity_providers AS p (app_id, environment, name, configuration, sealed_secret)
             SELECT \(space.appID), \(space.environment.rawValue), \(name), \(configuration), \(sealed)
             WHERE (SELECT count(*) FROM auth.identity_providers WHERE \(Self.isIn(space)) AND name <> \(name)) < \(Self.maximumPerSpace)
@@ -50,12 +62,15 @@ struct IdentityProviderStore: Sendable {
                     excluded.sealed_secret, CASE WHEN p.configuration->'kind' = excluded.configuration->'kind' THEN p.sealed_secret END)
             RETURNING name, configuration, sealed_secret
             """
-        ).first.map { try provider($0, in: space) }
     }
 
     /// Users keep who they are there, and cannot sign in by it until it is set up again.
     func delete(_ name: String, in space: UserSpace) async throws -> Bool {
-        try await postgres.execute("DELETE FROM auth.identity_providers WHERE \(Self.isIn(space)) AND name = \(name)") > 0
+        try await postgres.execute(Self.deletion(of: name, in: space)) > 0
+    }
+
+    static func deletion(of name: String, in space: UserSpace) -> PostgresQuery {
+        "DELETE FROM auth.identity_providers WHERE \(isIn(space)) AND name = \(name)"
     }
 
     /// Whether the text is an app key of the space that is in force.
@@ -68,7 +83,7 @@ struct IdentityProviderStore: Sendable {
         ).isEmpty
     }
 
-    private func provider(_ row: PostgresRow, in space: UserSpace) throws -> RegisteredProvider {
+    func provider(_ row: PostgresRow, in space: UserSpace) throws -> RegisteredProvider {
         let (name, configuration, sealed): (String, PostgresJSON, Data?) = (try row.decode(0), try row.decode(1), try row.decode(2))
         var secret: Secret?
         if let sealed {
@@ -79,8 +94,9 @@ struct IdentityProviderStore: Sendable {
                     metadata: ["app.id": "\(space.appID)", "provider.name": "\(name)"])
             }
         }
-        return RegisteredProvider(
-            name: name, settings: try JSONDecoder().decode(IdentityProvider.self, from: Data(configuration.bytes)), secret: secret)
+        let settings = try JSONDecoder().decode(IdentityProvider.self, from: Data(configuration.bytes))
+        let callbackPath = space == .staff ? "/admin/auth/oidc/callback" : settings.appKey.map { "/api/\($0)/auth/oauth/callback" }
+        return RegisteredProvider(name: name, settings: settings, secret: secret, callbackPath: callbackPath)
     }
 
     private static func purpose(_ name: String, _ space: UserSpace) -> String { "provider \(space.appID) \(space.environment.rawValue) \(name)" }

@@ -79,36 +79,32 @@ struct IdentityStore: Sendable {
     func list(of user: UUID, in space: UserSpace) async throws -> [String] {
         try await postgres.query(
             """
-            SELECT jsonb_build_object('provider', provider, 'subject', subject, 'email', email,
-                'created', \(UserStore.time("created")), 'lastUsed', \(UserStore.time("last_used")))::text
-            FROM auth.identities WHERE user_id = \(user) AND app_id = \(space.appID) AND environment = \(space.environment.rawValue)
+            SELECT \(Self.json) FROM auth.identities AS i
+            WHERE user_id = \(user) AND app_id = \(space.appID) AND environment = \(space.environment.rawValue)
             ORDER BY created, provider LIMIT 100
             """
         ).map { try $0.decode(0) }
     }
 
-    enum Unlinking: Sendable {
-        case unlinked
-        case notFound
-        /// Without it the user could not sign in any more.
-        case lastWayIn
-    }
-
+    /// Takes an identity away; false: the user has none of the provider.
+    ///
     /// - Parameter accompanying: done in the same transaction, before.
+    /// - Throws: `conflict` when it is the last thing that the user can sign in by.
     func unlink(
-        provider: String, of user: UUID, in space: UserSpace, with accompanying: (PostgresTransaction) async throws -> Void
-    ) async throws -> Unlinking {
+        provider: String, of user: UUID, isMailThere: Bool, in space: UserSpace, with accompanying: (PostgresTransaction) async throws -> Void
+    ) async throws -> Bool {
         try await postgres.withTransaction { transaction in
-            // Two at once must not each leave the other's.
-            let row = try await transaction.query(
-                "SELECT password IS NOT NULL FROM auth.users AS u WHERE id = \(user) AND \(UserStore.isIn(space)) FOR UPDATE").first
-            guard let row else { return .notFound }
-            let providers: [String] = try await transaction.query("SELECT provider FROM auth.identities WHERE user_id = \(user)").map { try $0.decode(0) }
-            guard providers.contains(provider) else { return .notFound }
-            guard try row.decode(0) || providers.count > 1 else { return .lastWayIn }
+            // Two at once: the second waits here and sees what the first has left.
+            try await transaction.execute("SELECT FROM auth.users AS u WHERE id = \(user) AND \(UserStore.isIn(space)) FOR UPDATE")
             try await accompanying(transaction)
-            try await transaction.execute("DELETE FROM auth.identities WHERE user_id = \(user) AND provider = \(provider)")
-            return .unlinked
+            let isGone = try await transaction.execute(
+                """
+                DELETE FROM auth.identities
+                WHERE user_id = \(user) AND provider = \(provider) AND app_id = \(space.appID) AND environment = \(space.environment.rawValue)
+                """) > 0
+            guard isGone else { return false }
+            try await UserStore.checkSignInIsLeft(to: user, isMailThere: isMailThere, transaction)
+            return true
         }
     }
 
@@ -137,6 +133,12 @@ struct IdentityStore: Sendable {
     private static let tokenPurpose = "token to be revoked"
 
     // MARK: SQL
+
+    /// Of the row `i`.
+    static let json: PostgresQuery = """
+        jsonb_build_object('provider', i.provider, 'subject', i.subject, 'email', i.email,
+            'created', \(UserStore.time("i.created")), 'lastUsed', \(UserStore.time("i.last_used")))::text
+        """
 
     /// The identity as a new row of the user `u`.
     static func insertion(_ identity: ProvenIdentity, _ source: PostgresQuery, in space: UserSpace) -> PostgresQuery {

@@ -68,11 +68,11 @@ struct MailTemplateStore: Sendable {
         guard isStored else { throw HTTPProblem(.limitExceeded, "There may be at most \(Self.maximumCount) templates.") }
     }
 
-    func remove(_ kind: MailKind, _ language: MailLanguage, in space: UserSpace) async throws -> Bool {
+    func remove(_ kind: MailKind, _ language: LanguageTag, in space: UserSpace) async throws -> Bool {
         try await postgres.execute(
             """
             DELETE FROM auth.mail_templates WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue)
-                AND kind = \(kind.rawValue) AND language = \(language.text)
+                AND kind = \(kind.rawValue) AND language = \(language.text.lowercased())
             """) > 0
     }
 }

@@ -131,9 +131,12 @@ struct PasskeyStore: Sendable {
 
     /// Adds a passkey, using the challenge up.
     ///
+    /// - Parameter session: the one that asks; nil: the app's server. It must be open still, whatever the gateway has heard: who ends all sessions
+    ///   by another password, or gets an account handed over, must not find a passkey there of whoever was in it before.
     /// - Returns: its JSON; nil: the challenge is not one of the user's, or used up already.
-    /// - Throws: `conflict` for a passkey that is there already, anybody's, and for one too many; `user-not-found` for who is disabled.
-    func add(_ passkey: NewPasskey, name: String, challenge: Data, of user: UUID, in space: UserSpace) async throws -> String? {
+    /// - Throws: `conflict` for a passkey that is there already, anybody's, and for one too many; `user-not-found` for who is disabled;
+    ///   `invalid-token` for a session that has ended.
+    func add(_ passkey: NewPasskey, name: String, challenge: Data, of user: UUID, session: UUID?, in space: UserSpace) async throws -> String? {
         try await Self.tellingConflicts {
             try await postgres.withTransaction { transaction in
                 // Two at once: the second waits here and counts what the first has added.
@@ -141,6 +144,12 @@ struct PasskeyStore: Sendable {
                     "SELECT FROM auth.users AS u WHERE id = \(user) AND \(UserStore.isIn(space)) AND NOT disabled FOR UPDATE"
                 ).isEmpty
                 guard isThere else { throw HTTPProblem(.userNotFound) }
+                if let session {
+                    let isOpen = try await !transaction.query(
+                        "SELECT FROM auth.sessions WHERE id = \(session) AND user_id = \(user) AND revoked IS NULL AND expires > now()"
+                    ).isEmpty
+                    guard isOpen else { throw HTTPProblem(.invalidToken, "The session has ended.") }
+                }
                 guard try await Self.take(challenge, for: .registration, of: user, in: space, transaction) else { return nil }
                 let count: Int = try await transaction.query("SELECT count(*) FROM auth.passkeys AS k WHERE \(Self.isOf(user, space))")[0].decode(0)
                 guard count < Self.maximumPerUser else {
@@ -154,21 +163,22 @@ struct PasskeyStore: Sendable {
 
     /// Makes a user with a first passkey and a first session, using the challenge up.
     ///
+    /// - Parameter needsVerifiedEmail: as in `UserStore.create`.
     /// - Returns: the user as they see themselves; nil: the challenge is not for this user, or used up already.
     /// - Throws: `conflict` when somebody else has the name, the address or the passkey; `invalid-body` for a profile that is too large.
     func signUp(
-        _ user: NewUser, passkey: NewPasskey, name: String, challenge: Data, session: NewSession, in space: UserSpace
-    ) async throws -> String? {
+        _ user: NewUser, passkey: NewPasskey, name: String, challenge: Data, session: NewSession, needsVerifiedEmail: Bool, in space: UserSpace
+    ) async throws -> (json: String, isSignedIn: Bool)? {
         try await UserStore.tellingConflicts {
             try await Self.tellingConflicts {
                 try await postgres.withTransaction { transaction in
                     guard try await Self.take(challenge, for: .signUp, of: user.id, in: space, transaction) else { return nil }
-                    guard try await !transaction.query(UserStore.insertion(of: user, session: session, in: space)).isEmpty else {
-                        throw UserStore.wrongInvitation
-                    }
+                    let insertion = UserStore.insertion(of: user, session: session, needsVerifiedEmail: needsVerifiedEmail, in: space)
+                    guard let made = try await transaction.query(insertion).first else { throw UserStore.wrongInvitation }
                     try await transaction.execute(Self.insertion(of: passkey, name: name, of: user.id, in: space))
                     // Only now the passkey is seen.
-                    return try await transaction.query("SELECT \(UserStore.ownJSON) FROM auth.users AS u WHERE id = \(user.id)")[0].decode(0)
+                    let row = try await transaction.query("SELECT \(UserStore.ownJSON) FROM auth.users AS u WHERE id = \(user.id)")[0]
+                    return (try row.decode(0), try made.decode(1))
                 }
             }
         }
@@ -200,14 +210,13 @@ struct PasskeyStore: Sendable {
     /// Deletes a passkey; false: the user has no such one.
     ///
     /// - Throws: `conflict` when it is the last thing that the user can sign in by.
-    func remove(_ id: UUID, of user: UUID, in space: UserSpace) async throws -> Bool {
+    func remove(_ id: UUID, of user: UUID, isMailThere: Bool, in space: UserSpace) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             // Two at once: the second waits here and sees what the first has left.
             try await transaction.execute("SELECT FROM auth.users AS u WHERE id = \(user) AND \(UserStore.isIn(space)) FOR UPDATE")
             let isGone = try await transaction.execute("DELETE FROM auth.passkeys AS k WHERE id = \(id) AND \(Self.isOf(user, space))") > 0
             guard isGone else { return false }
-            let isLast: Bool = try await transaction.query("SELECT \(UserStore.hasNoSignIn) FROM auth.users AS u WHERE id = \(user)")[0].decode(0)
-            guard !isLast else { throw HTTPProblem(.conflict, "There is nothing else to sign in by: set a password or add a passkey first.") }
+            try await UserStore.checkSignInIsLeft(to: user, isMailThere: isMailThere, transaction)
             return true
         }
     }
@@ -223,7 +232,7 @@ struct PasskeyStore: Sendable {
     }
 
     /// Of the row `k`.
-    private static let json: PostgresQuery = """
+    static let json: PostgresQuery = """
         jsonb_build_object(
             'id', k.id, 'name', k.name, 'model', k.model, 'backedUp', k.backed_up, 'transports', to_jsonb(k.transports),
             'created', \(UserStore.time("k.created")), 'lastUsed', \(UserStore.time("k.last_used")))::text

@@ -1,7 +1,9 @@
 import Crypto
 import Foundation
 import Logging
+import MartletAPI
 import MartletCore
+import MartletHTTP
 import MartletPostgres
 
 /// Authenticator apps of users or of staff, and the codes for when one is lost.
@@ -42,8 +44,9 @@ struct SecondFactorStore: Sendable {
 
     /// Puts the secret in force, when the user shows a code of it: from now on signing in asks for one.
     ///
+    /// - Parameter also: what happens with it, or not at all.
     /// - Returns: the recovery codes; nil: the code is wrong, or there is nothing to put in force.
-    func confirm(_ code: String, of user: UUID) async throws -> [String]? {
+    func confirm(_ code: String, of user: UUID, also: (PostgresTransaction) async throws -> Void = { _ in }) async throws -> [String]? {
         guard let factor = try await find(user), !factor.isConfirmed,
             let step = OneTimePassword.step(of: code, secret: factor.secret, at: Date())
         else { return nil }
@@ -53,13 +56,21 @@ struct SecondFactorStore: Sendable {
                 UPDATE \(tables.factors) SET confirmed = now(), last_step = \(step)
                 WHERE \(tables.person) = \(user) AND confirmed IS NULL AND sealed_secret = \(factor.sealed) AND last_step < \(step)
                 """) > 0
-            return isConfirmed ? try await renewRecoveryCodes(of: user, transaction) : nil
+            guard isConfirmed, let codes = try await renewRecoveryCodes(of: user, transaction) else { return nil }
+            try await also(transaction)
+            return codes
         }
     }
 
     /// Ten new ones in place of all that were; nil: there is no second factor any more.
-    func renewRecoveryCodes(of user: UUID) async throws -> [String]? {
-        try await postgres.withTransaction { try await renewRecoveryCodes(of: user, $0) }
+    ///
+    /// - Parameter also: what happens with it, or not at all.
+    func renewRecoveryCodes(of user: UUID, also: (PostgresTransaction) async throws -> Void = { _ in }) async throws -> [String]? {
+        try await postgres.withTransaction { transaction in
+            guard let codes = try await renewRecoveryCodes(of: user, transaction) else { return nil }
+            try await also(transaction)
+            return codes
+        }
     }
 
     private func renewRecoveryCodes(of user: UUID, _ transaction: PostgresTransaction) async throws -> [String]? {
@@ -80,6 +91,28 @@ struct SecondFactorStore: Sendable {
         try await !postgres.query("SELECT FROM \(tables.factors) WHERE \(tables.person) = \(user) AND confirmed IS NOT NULL").isEmpty
     }
 
+    /// Takes a code, as `take(_:of:)`; wrong ones count against `limit`.
+    ///
+    /// - Throws: `sign-in-failed` naming `field`, `too-many-requests`.
+    func take(_ code: String, of user: UUID, field: String? = nil, counting limit: AttemptStore.Limit, by attempts: AttemptStore) async throws {
+        guard try await attempts.guess(limit, { try await take(code, of: user) ? true : nil }) != nil else { throw Self.wrongCode(field) }
+    }
+
+    /// Puts the secret in force, as `confirm(_:of:)`; wrong codes count against `limit`.
+    ///
+    /// - Throws: as `take`.
+    func confirm(
+        _ code: String, of user: UUID, counting limit: AttemptStore.Limit, by attempts: AttemptStore,
+        also: (PostgresTransaction) async throws -> Void = { _ in }
+    ) async throws -> [String] {
+        guard let codes = try await attempts.guess(limit, { try await confirm(code, of: user, also: also) }) else { throw Self.wrongCode("code") }
+        return codes
+    }
+
+    private static func wrongCode(_ field: String?) -> HTTPProblem {
+        HTTPProblem(.signInFailed, field == nil ? nil : "The code is wrong.", field: field)
+    }
+
     /// Takes a code, of the app or a recovery code: it is good for this once.
     func take(_ code: String, of user: UUID) async throws -> Bool {
         guard code.utf8.count <= 64, let factor = try await find(user), factor.isConfirmed else { return false }
@@ -93,8 +126,12 @@ struct SecondFactorStore: Sendable {
         return try await postgres.execute("DELETE FROM \(tables.recoveryCodes) WHERE \(tables.person) = \(user) AND mac = \(mac(code, of: user))") > 0
     }
 
-    func remove(of user: UUID) async throws {
-        try await postgres.execute("DELETE FROM \(tables.factors) WHERE \(tables.person) = \(user)")
+    /// - Parameter also: what happens with it, or not at all.
+    func remove(of user: UUID, also: (PostgresTransaction) async throws -> Void = { _ in }) async throws {
+        try await postgres.withTransaction { transaction in
+            try await transaction.execute("DELETE FROM \(tables.factors) WHERE \(tables.person) = \(user)")
+            try await also(transaction)
+        }
     }
 
     private struct Factor {

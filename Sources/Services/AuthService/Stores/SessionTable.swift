@@ -83,12 +83,15 @@ struct SessionTable: Sendable {
 
     /// Ends one session of the person, or all but `kept`; returns how many there were.
     func end(_ session: UUID?, butFor kept: UUID?, of id: UUID, where condition: PostgresQuery) async throws -> Int {
-        try await postgres.execute(
-            """
-            UPDATE \(name) AS s SET revoked = now() FROM \(people) AS u
-            WHERE s.\(person) = \(id) AND u.id = s.\(person) AND \(condition) AND s.revoked IS NULL AND s.expires > now()
-                AND s.id = coalesce(\(session), s.id) AND s.id IS DISTINCT FROM \(kept)::uuid
-            """)
+        try await postgres.execute(ending(session, butFor: kept, of: id, where: condition))
+    }
+
+    func ending(_ session: UUID?, butFor kept: UUID?, of id: UUID, where condition: PostgresQuery) -> PostgresQuery {
+        """
+        UPDATE \(name) AS s SET revoked = now() FROM \(people) AS u
+        WHERE s.\(person) = \(id) AND u.id = s.\(person) AND \(condition) AND s.revoked IS NULL AND s.expires > now()
+            AND s.id = coalesce(\(session), s.id) AND s.id IS DISTINCT FROM \(kept)::uuid
+        """
     }
 
     /// Ends what is beyond `maximum`, the longest idle first.

@@ -26,10 +26,11 @@ struct StaffSessionStore: Sendable {
             renewal: "least(now() + s.lifetime, s.created + interval '90 days')")
     }
 
-    /// Signs somebody in by their password, unless they have been disabled or it has changed meanwhile; counted, and in the audit log.
+    /// Signs somebody in, unless they have been disabled or their password has changed meanwhile; counted, and in the audit log.
     ///
+    /// - Parameter provider: which has shown who they are; nil: the password.
     /// - Returns: the staff member.
-    func create(_ session: NewStaffSession, of account: StaffStore.Account, from address: String) async throws -> String? {
+    func create(_ session: NewStaffSession, of account: StaffStore.Account, by provider: String? = nil, from address: String) async throws -> String? {
         let json: String? = try await postgres.withTransaction { transaction in
             let json: String? = try await transaction.query(
                 """
@@ -50,7 +51,9 @@ struct StaffSessionStore: Sendable {
             ).first?.decode(0)
             guard let json else { return nil }
             try await AuditStore(postgres: postgres).record(
-                AuditEntry(by: account.grant, "sign-in", .staff, target: session.id.uuidString.lowercased(), from: address), transaction)
+                AuditEntry(
+                    by: account.grant, "sign-in", .staff, target: session.id.uuidString.lowercased(),
+                    after: provider.map { .object([JSONValue.Member("provider", .string($0))]) }, from: address), transaction)
             return json
         }
         if json != nil { try await table.endIdlest(of: account.id, beyond: Self.maximumPerMember) }
@@ -76,9 +79,17 @@ struct StaffSessionStore: Sendable {
         try await table.list(of: staff, current: current, where: "TRUE")
     }
 
-    /// Ends one session, or all but `kept`; returns how many there were.
-    func end(_ session: UUID? = nil, butFor kept: UUID? = nil, of staff: UUID) async throws -> Int {
-        try await table.end(session, butFor: kept, of: staff, where: "TRUE")
+    /// Ends one of a member's own sessions, or all but `kept`; in the audit log. Returns how many there were.
+    func end(_ session: UUID? = nil, butFor kept: UUID? = nil, by staff: StaffGrant, from address: String) async throws -> Int {
+        let id = try staff.uuid
+        return try await postgres.withTransaction { transaction in
+            let count = try await transaction.execute(table.ending(session, butFor: kept, of: id, where: "TRUE"))
+            guard session == nil || count > 0 else { return 0 }
+            let entry = AuditEntry(
+                by: staff, session == nil ? "end-sessions" : "sign-out", .staff, target: session?.uuidString.lowercased() ?? staff.id, from: address)
+            try await AuditStore(postgres: postgres).record(entry, transaction)
+            return count
+        }
     }
 
     func clean() async throws { try await table.clean() }

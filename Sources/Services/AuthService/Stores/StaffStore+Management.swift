@@ -126,7 +126,7 @@ extension StaffStore {
         ).map { try $0.decode(0) }
     }
 
-    private func lock(_ actor: StaffActor, _ transaction: PostgresTransaction) async throws -> StaffGrant {
+    func lock(_ actor: StaffActor, _ transaction: PostgresTransaction) async throws -> StaffGrant {
         let row = try await transaction.query(
             "SELECT \(Self.grantColumns) FROM auth.staff AS u WHERE u.id = \(actor.id) AND NOT u.disabled FOR SHARE"
         ).first
@@ -135,7 +135,7 @@ extension StaffStore {
     }
 
     /// Both in the order of their ids: two who change each other do not wait for each other for ever.
-    private func lock(
+    func lock(
         _ id: UUID, _ actor: StaffActor, _ transaction: PostgresTransaction
     ) async throws -> (actor: StaffGrant, target: StaffGrant, before: JSONValue) {
         let rows = try await transaction.query(

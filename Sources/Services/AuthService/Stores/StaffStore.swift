@@ -30,7 +30,7 @@ public struct StaffStore: Sendable {
         try await account(where: "u.id = \(id)")
     }
 
-    private func account(where condition: PostgresQuery) async throws -> Account? {
+    func account(where condition: PostgresQuery) async throws -> Account? {
         try await postgres.query("SELECT \(Self.grantColumns), u.password, u.disabled FROM auth.staff AS u WHERE \(condition)").first.map {
             Account(id: try $0.decode(0), grant: try Self.grant($0), passwordHash: try $0.decode(5), isDisabled: try $0.decode(6))
         }
@@ -85,6 +85,11 @@ public struct StaffStore: Sendable {
             'id', u.id, 'userName', u.user_name, 'isAdministrator', u.is_administrator, 'rights', u.rights, 'mustReset', u.must_reset,
             'disabled', u.disabled,
             'secondFactor', EXISTS (SELECT FROM auth.staff_second_factors AS f WHERE f.staff_id = u.id AND f.confirmed IS NOT NULL),
+            'identities', (
+                SELECT coalesce(jsonb_agg(jsonb_build_object(
+                    'provider', i.provider, 'issuer', i.issuer, 'subject', i.subject, 'email', i.email,
+                    'lastUsed', \(UserStore.time("i.last_used"))) ORDER BY i.provider), '[]')
+                FROM auth.staff_identities AS i WHERE i.staff_id = u.id),
             'created', \(UserStore.time("u.created")), 'updated', \(UserStore.time("u.updated")),
             'lastSignIn', \(UserStore.time("u.last_sign_in")))::text
         """

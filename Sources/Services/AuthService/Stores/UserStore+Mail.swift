@@ -111,8 +111,13 @@ extension UserStore {
         }
     }
 
-    private static func endAll(of user: UUID, _ transaction: PostgresTransaction) async throws {
-        try await transaction.execute("UPDATE auth.sessions SET revoked = now() WHERE user_id = \(user) AND revoked IS NULL")
-        try await transaction.execute("DELETE FROM auth.mail_proofs WHERE user_id = \(user)")
+    /// Ends all sessions but `kept`, and what was begun in them and is not done: whoever was in one may have asked for the account to get their
+    /// address, or their second factor.
+    static func endAll(of user: UUID, butFor kept: UUID? = nil, _ transaction: PostgresTransaction) async throws {
+        try await transaction.execute(
+            "UPDATE auth.sessions SET revoked = now() WHERE user_id = \(user) AND revoked IS NULL AND id IS DISTINCT FROM \(kept)::uuid")
+        try await transaction.execute("DELETE FROM auth.second_factors WHERE user_id = \(user) AND confirmed IS NULL")
+        // To verify the address that the account has is no change of it.
+        try await transaction.execute("DELETE FROM auth.mail_proofs WHERE user_id = \(user) AND purpose <> \(MailKind.verifyEmail.rawValue)")
     }
 }

@@ -41,7 +41,7 @@ struct NewUser: Sendable {
     var identity: ProvenIdentity?
 }
 
-/// Which of a user's sessions end.
+/// Which of a user's sessions end, and with them what was mailed to change the account.
 enum EndedSessions: Sendable {
     case none
     case all(butFor: UUID?)
@@ -186,8 +186,7 @@ struct UserStore: Sendable {
             return try await postgres.withTransaction { transaction in
                 let user: String? = try await transaction.query(Self.update(id, change, where: condition, in: space)).first?.decode(0)
                 guard let user else { return nil }
-                try await transaction.execute(
-                    "UPDATE auth.sessions SET revoked = now() WHERE user_id = \(id) AND revoked IS NULL AND id IS DISTINCT FROM \(kept)::uuid")
+                try await Self.endAll(of: id, butFor: kept, transaction)
                 return user
             }
         }
@@ -241,7 +240,7 @@ struct UserStore: Sendable {
 
     // MARK: SQL
 
-    private static func isOf(_ identity: UserIdentity) -> PostgresQuery {
+    static func isOf(_ identity: UserIdentity) -> PostgresQuery {
         switch identity {
         case .userName(let name): "user_name = \(name.text)"
         case .email(let address): "email = \(address.text)"
@@ -256,8 +255,22 @@ struct UserStore: Sendable {
     /// Of the row `u`: whether there is nothing to sign in by.
     static let isAnonymous: PostgresQuery = "(u.email IS NULL AND \(hasNoCredential))"
 
-    /// Of the row `u`: nothing is left by which the user could sign in. An address is something where it is verified: a mail can be sent to it.
-    static let hasNoSignIn: PostgresQuery = "(NOT u.email_verified AND \(hasNoCredential))"
+    /// Of the row `u`: nothing is left by which the user could sign in.
+    ///
+    /// - Parameter isMailThere: whether mail is sent, so that a verified address is something to sign in by.
+    static func hasNoSignIn(isMailThere: Bool) -> PostgresQuery {
+        isMailThere ? "((u.email IS NULL OR NOT u.email_verified) AND \(hasNoCredential))" : "(\(hasNoCredential))"
+    }
+
+    /// After something by which a user signs in was taken away in the transaction, which has locked their row.
+    ///
+    /// - Throws: `conflict` when nothing is left.
+    static func checkSignInIsLeft(to user: UUID, isMailThere: Bool, _ transaction: PostgresTransaction) async throws {
+        let query: PostgresQuery = "SELECT \(hasNoSignIn(isMailThere: isMailThere)) FROM auth.users AS u WHERE id = \(user)"
+        guard try await !transaction.query(query)[0].decode(0, as: Bool.self) else {
+            throw HTTPProblem(.conflict, "There is nothing else to sign in by: set a password, add a passkey or link an identity first.")
+        }
+    }
 
     private static let hasNoCredential: PostgresQuery = """
         u.password IS NULL AND NOT EXISTS (SELECT FROM auth.passkeys AS k WHERE k.user_id = u.id)

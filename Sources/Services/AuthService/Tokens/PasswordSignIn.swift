@@ -10,6 +10,7 @@ struct PasswordSignIn: Sendable {
     let users: UserStore
     let sessions: SessionStore
     let attempts: AttemptStore
+    let places: PlaceStore
     let hasher: PasswordHasher
     let completion: SignInCompletion
     let settings: AppSettingsStore
@@ -26,7 +27,7 @@ struct PasswordSignIn: Sendable {
     /// - Returns: the user's id and the user as they see themselves.
     /// - Throws: `sign-in-failed`, `second-factor-required`, `too-many-requests`; `forbidden` where the app demands a verified address.
     func signIn(_ attempt: Attempt, session: NewSession, in space: UserSpace) async throws -> (userID: UUID, user: String) {
-        let account = AttemptStore.Limit.account(attempt.identity.text, in: space)
+        let account = try await limit(attempt, in: space)
         let address = attempt.address.map { AttemptStore.Limit.address($0, in: space) }
         // An address that has to wait does not count against the account.
         let limits = [address, account].compactMap(\.self)
@@ -35,13 +36,10 @@ struct PasswordSignIn: Sendable {
             return (found, try await hasher.verify(attempt.password, against: found?.passwordHash))
         }
         guard matches, let found, !found.isDisabled else { throw HTTPProblem(.signInFailed) }
-        if !found.isEmailVerified, try await settings.current(in: space).settings.requireVerifiedEmail {
-            try await attempts.takeBack(limits)
-            throw HTTPProblem(.forbidden, "The e-mail address is not verified yet.")
-        }
         do {
+            try await settings.current(in: space).settings.checkSignIn(isEmailVerified: found.isEmailVerified)
             try await completion.secondFactor.pass(attempt.code, of: found.id, in: space)
-        } catch let problem as HTTPProblem where problem.code == .secondFactorRequired {
+        } catch let problem as HTTPProblem where problem.code == .secondFactorRequired || problem.code == .forbidden {
             // The password was right, and no code was looked at.
             try await attempts.takeBack(limits)
             throw problem
@@ -51,8 +49,17 @@ struct PasswordSignIn: Sendable {
         }
         try await attempts.succeed(account: account, address: address)
         await renewHash(of: found, attempt.password)
+        // Without, the owner may have to wait once when others guess.
+        if let address = attempt.address { try? await places.note(address, of: found.id, in: space) }
         await completion.notice.tell(found.id, session, in: space)
         return (found.id, user)
+    }
+
+    private func limit(_ attempt: Attempt, in space: UserSpace) async throws -> AttemptStore.Limit {
+        guard let address = attempt.address, try await places.isKnown(address, of: attempt.identity, in: space) else {
+            return .account(attempt.identity.text, in: space)
+        }
+        return .account(attempt.identity.text, from: address, in: space)
     }
 
     /// - Returns: the user as they see themselves; nil: disabled, or the password was changed meanwhile.

@@ -15,6 +15,8 @@ struct ServerKeys: Sendable {
     /// Of the OIDC provider: tokens of clients and browsers, and its forms.
     let providerTokens: SymmetricKey
     let providerForms: SymmetricKey
+    /// Of the addresses from which users sign in.
+    let places: SymmetricKey
     /// Of the short codes that are mailed.
     let mailCodes: SymmetricKey
     /// Seals what identity providers gave us: client secrets, tokens, who somebody is.
@@ -33,6 +35,7 @@ struct ServerKeys: Sendable {
         recoveryCodes = derive("recovery codes")
         providerTokens = derive("provider tokens")
         providerForms = derive("provider forms")
+        places = derive("sign-in places")
         mailCodes = derive("mail codes")
         identities = derive("identities")
         oauthFlows = derive("oauth flows")

@@ -63,8 +63,6 @@ struct SecondFactorCheck: Sendable {
     func pass(_ code: String?, of user: UUID, counting limit: AttemptStore.Limit) async throws {
         guard try await secondFactors.isAsked(of: user) else { return }
         guard let code else { throw HTTPProblem(.secondFactorRequired) }
-        try await attempts.begin([limit])
-        guard try await secondFactors.take(code, of: user) else { throw HTTPProblem(.signInFailed) }
-        try await attempts.succeed(account: limit, address: nil)
+        try await secondFactors.take(code, of: user, counting: limit, by: attempts)
     }
 }

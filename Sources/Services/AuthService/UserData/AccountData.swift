@@ -52,6 +52,16 @@ struct AccountData: UserDataHolder {
                 FROM auth.second_factors AS f WHERE \(isOfUser)
                 """
             ),
+            ("passkey", "SELECT \(PasskeyStore.json) FROM auth.passkeys AS k WHERE \(isOfUser) ORDER BY k.created, k.id"),
+            ("identity", "SELECT \(IdentityStore.json) FROM auth.identities AS i WHERE \(isOfUser) ORDER BY i.created, i.provider"),
+            (
+                "allowedClient",
+                """
+                SELECT jsonb_build_object(
+                    'name', c.name, 'scopes', to_jsonb(g.scopes), 'created', \(UserStore.time("g.created")), 'updated', \(UserStore.time("g.updated")))::text
+                FROM auth.client_grants AS g JOIN auth.clients AS c ON c.id = g.client_id WHERE \(isOfUser) ORDER BY g.created, c.id
+                """
+            ),
         ]
     }
 

@@ -20,7 +20,7 @@ struct UserDataJobs: Sendable {
         account = AccountData(postgres: postgres)
         deletions = DeletionStore(postgres: postgres, jobs: jobs, revocation: revocation)
         exports = ExportStore(postgres: postgres, jobs: jobs)
-        let calls = ServiceCalls(internalSecret: internalSecret)
+        let calls = ServiceCalls(caller: AuthService.name, internalSecret: internalSecret)
         let others = services.map { UserDataPart(name: $0.name, holder: RemoteUserData(service: $0, calls: calls)) }
         // What has to be done before the account is gone, in this order; a further step goes here, with a name for the receipt. Each is
         // repeated until it succeeds. The account itself goes last, with the end of the job.

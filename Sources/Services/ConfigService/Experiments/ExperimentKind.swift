@@ -44,10 +44,11 @@ struct ExperimentKind: PublishedKind {
         guard experiment.state == .running else { return [] }
         var findings = experiment.metrics.isEmpty ? [Finding(.warning, "no-metrics", at: "/metrics", "There is nothing to judge the variations by.")] : []
         for document in space.documents(of: .experiment) {
-            guard let other = document.compiled as? CompiledExperiment, other.document.state == .running else { continue }
+            guard let other = document.compiled as? CompiledExperiment else { continue }
             if other.name == name {
-                findings += changes(from: other.document, to: experiment)
-            } else if experiment.overlaps(other.document) {
+                // Stopped and started again it goes on with the same units.
+                if other.document.state != .draft { findings += changes(from: other.document, to: experiment) }
+            } else if other.document.state == .running, experiment.overlaps(other.document) {
                 let message = "The experiment \(other.name) runs on the same configuration or flags: give both a namespace of one name, with ranges apart."
                 findings.append(Finding(.error, "overlapping-experiments", at: "/namespace", message))
             }

@@ -45,7 +45,7 @@ struct Experiments: Sendable {
             let history = try await exposures.history(of: unit, experiments: needing.map(\.name), in: space.space)
             return space.assignments(for: unit, attributes, at: date, history: history)
         } catch {
-            logger.warning("Variations that were given before cannot be read.", metadata: ["error.cause": "\(error)"])
+            logger.debug("variations given before not read", metadata: ["error.cause": "\(error)"])
             return space.assignments(for: unit, attributes, at: date)
         }
     }

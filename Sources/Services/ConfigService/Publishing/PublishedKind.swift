@@ -31,6 +31,9 @@ protocol PublishedKind: Sendable {
 
     /// Versions of other documents that have to be there as long as this one is live.
     func pins(_ document: JSONValue) -> [PinnedVersion]
+
+    /// The same, for a kind that needs other versions of the document itself.
+    func pins(_ document: JSONValue, named name: String) -> [PinnedVersion]
 }
 
 extension PublishedKind {
@@ -39,4 +42,5 @@ extension PublishedKind {
 
     func problem(withName name: String) -> String? { nil }
     func pins(_ document: JSONValue) -> [PinnedVersion] { [] }
+    func pins(_ document: JSONValue, named name: String) -> [PinnedVersion] { pins(document) }
 }

@@ -140,7 +140,7 @@ struct Publisher: Sendable {
     ) async throws -> Published {
         guard let kind = kinds[request.key.kind] else { throw HTTPProblem(.notFound) }
         let value = try JSONValue(parsing: content.utf8)
-        let pins = kind.pins(value)
+        let pins = kind.pins(value, named: request.key.name)
         var findings = isChecked ? kind.check(value, named: request.key.name, in: space) : []
         for pin in try await VersionStore.missing(pins, in: request.space, transaction) {
             findings.append(

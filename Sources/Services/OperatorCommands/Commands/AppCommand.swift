@@ -18,7 +18,7 @@ struct AppCommand: AsyncParsableCommand {
         var json = false
 
         func validate() throws {
-            guard (1...200).contains(name.count) else { throw ValidationError("a name has 1 to 200 characters") }
+            guard (1...200).contains(name.unicodeScalars.count) else { throw ValidationError("a name has 1 to 200 characters") }
         }
 
         func run() async throws {
@@ -28,7 +28,7 @@ struct AppCommand: AsyncParsableCommand {
                 ["what", "value"],
                 [
                     ["app id", app.appId], ["project number", String(app.appNumber)], ["app key", app.appKey],
-                    ["secret", app.secret], ["master key", app.masterKey], ["test app key", app.testAppKey],
+                    ["secret", app.secret], ["master key", app.masterKey ?? "-"], ["test app key", app.testAppKey],
                     ["ingest key", app.ingestKey], ["evaluation key", app.evaluationKey],
                 ])
         }

@@ -48,7 +48,7 @@ struct KeyCommand: AsyncParsableCommand {
             guard let environment = AppEnvironment(rawValue: environment) else {
                 throw ValidationError("an environment is live or test")
             }
-            guard label.count <= 200 else { throw ValidationError("a label has at most 200 characters") }
+            guard label.unicodeScalars.count <= 200 else { throw ValidationError("a label has at most 200 characters") }
             guard expiresInDays.map({ (1...36_500).contains($0) }) ?? true else {
                 throw ValidationError("days are 1 to 36500")
             }

@@ -45,7 +45,7 @@ struct AnnouncementStep: Service {
         let staff = try await makeStaff(client)
         var connection = Connection(
             url: "", appId: app.appId, appNumber: app.appNumber, appKey: app.appKey, secret: app.secret,
-            masterKey: app.masterKey, testAppKey: app.testAppKey, ingestKey: app.ingestKey,
+            masterKey: app.masterKey ?? "", testAppKey: app.testAppKey, ingestKey: app.ingestKey,
             evaluationKey: app.evaluationKey, staffUser: staff.name, staffPassword: staff.password, databaseURL: "",
             services: [:], internalServices: [:])
         setAddresses(&connection)

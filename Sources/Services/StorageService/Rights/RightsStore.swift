@@ -100,7 +100,8 @@ final class RightsStore: Sendable {
         return .user(user.text, roles: try await roles(of: user, in: space))
     }
 
-    private func roles(of user: UserID, in space: AppSpace) async throws -> [String] {
+    /// Every role the user has, also through other roles, by name.
+    func roles(of user: UserID, in space: AppSpace) async throws -> [String] {
         let key = UserKey(space: space, user: user.text)
         let now = ContinuousClock.now
         let (remembered, generation) = memory.withLock { ($0.roles[key], $0.generation) }

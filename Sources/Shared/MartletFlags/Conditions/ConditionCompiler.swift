@@ -14,7 +14,8 @@ public struct ConditionCompiler {
     private var resolving: [String] = []
     private var tests = 0
     private var instants: Set<Double> = []
-    var log = IssueLog()
+    private(set) var usedNames = (conditions: Set<String>(), groups: Set<String>())
+    var log: IssueLog
 
     private struct Resolved {
         let test: Condition.Test
@@ -23,8 +24,13 @@ public struct ConditionCompiler {
     }
 
     public init(named: [String: JSONValue] = [:], groups: [String: [FlagValue]] = [:]) {
+        self.init(named: named, groups: groups, log: IssueLog())
+    }
+
+    init(named: [String: JSONValue], groups: [String: [FlagValue]], log: IssueLog) {
         self.named = named
         self.groups = groups.mapValues { ValueList($0) }
+        self.log = log
     }
 
     public var issues: [FlagIssue] { log.issues }
@@ -89,6 +95,7 @@ public struct ConditionCompiler {
 
     /// A named condition, compiled once; it counts as many tests as it has.
     private mutating func reference(_ name: String, _ path: String) -> Condition.Test {
+        usedNames.conditions.insert(name)
         if resolved[name] == nil {
             guard let json = named[name] else { return refuse("unknown-condition", path, "There is no condition named \(name).") }
             guard !resolving.contains(name) else { return refuse("condition-cycle", path, "The condition \(name) refers to itself.") }
@@ -192,6 +199,7 @@ extension ConditionCompiler {
 
     /// A group that is not known has nobody in it.
     private mutating func group(_ name: FlagValue, _ path: String) -> ValueList {
+        usedNames.groups.insert(name.text)
         if let group = groups[name.text] { return group }
         log.error("unknown-group", at: path, "There is no group named \(name.text).")
         return ValueList([])

@@ -24,7 +24,7 @@ struct IssueLog {
     }
 
     private mutating func add(_ issue: FlagIssue) {
-        if issues.count < Self.maximumIssues { issues.append(issue) }
+        if issues.count < Self.maximumIssues, !issues.contains(issue) { issues.append(issue) }
     }
 }
 

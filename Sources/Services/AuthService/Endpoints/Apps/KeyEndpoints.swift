@@ -39,7 +39,8 @@ struct CreateKey: Endpoint {
     }
 }
 
-/// `PATCH /admin/apps/{app}/keys/{id}` with `label`, `expires`, `networks`, `scopes`; null takes the last three away. 200 with the record.
+/// `PATCH /admin/apps/{app}/keys/{id}` with `label`, `expires`, `networks`, `scopes`; null takes the last three away. 200 with the record;
+/// 409 for another `expires` of one that has expired.
 struct ChangeKey: Endpoint {
     let credentials: CredentialStore
 

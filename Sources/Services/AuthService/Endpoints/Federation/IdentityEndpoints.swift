@@ -41,19 +41,18 @@ struct LinkIdentity: Endpoint {
 struct UnlinkIdentity: Endpoint {
     let federation: Federation
     let check: PasswordCheck
+    let outbox: MailOutbox
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, id) = (try context.userSpace, try context.signedInUser)
         let provider = context.parameters.get("name") ?? ""
         let fields = try await BodyFields(request, ["password"])
         _ = try await check.confirm(try fields.secret("password"), of: id, in: space, session: try context.session)
-        let result = try await federation.identities.unlink(provider: provider, of: id, in: space) {
+        let isMailThere = try await outbox.isThere(in: space)
+        let isGone = try await federation.identities.unlink(provider: provider, of: id, isMailThere: isMailThere, in: space) {
             try await federation.revocation.begin(of: id, provider: provider, in: space, $0)
         }
-        switch result {
-        case .unlinked: return Response(status: .noContent)
-        case .notFound: throw HTTPProblem(.notFound, "The user has no identity of this provider.")
-        case .lastWayIn: throw HTTPProblem(.conflict, "This is the only way to sign in: set a password or link another one first.")
-        }
+        guard isGone else { throw HTTPProblem(.notFound, "The user has no identity of this provider.") }
+        return Response(status: .noContent)
     }
 }

@@ -6,18 +6,44 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
+/// Who signs in by a provider: an app's users, or the server's staff under `/admin/auth/oidc/`.
+enum ProviderGuests: Sendable {
+    case users, staff
+
+    /// - Throws: `forbidden` for who did not come by their route.
+    func space(_ context: ServiceContext) throws -> UserSpace {
+        switch self {
+        case .users: return try context.userSpace
+        case .staff:
+            try context.checkStaffRoute()
+            return .staff
+        }
+    }
+
+    /// The app whose callback it is.
+    ///
+    /// - Throws: `forbidden` for who did not come by its route.
+    fileprivate func callbackAppID(_ context: ServiceContext) throws -> String {
+        guard self == .users else { return try space(context).appID }
+        let principal = try context.principal
+        guard principal.kind == .link else { throw HTTPProblem(.forbidden) }
+        return principal.appID
+    }
+}
+
 /// `POST /auth/oauth/{provider}/start` with `redirectURL`, one of the provider's, and `codeChallenge` (S256 of RFC 7636): `{"url","state"}`. The app
 /// opens `url` in the system's browser, and keeps `state` and the code verifier until it is called back.
 struct StartOAuth: Endpoint {
     let federation: Federation
     let attempts: AttemptStore
+    var guests = ProviderGuests.users
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try context.userSpace
+        let space = try guests.space(context)
         let fields = try await BodyFields(request, ["redirectURL", "codeChallenge"])
         let (redirectURL, challenge) = (try fields.requiredString("redirectURL"), try fields.requiredString("codeChallenge"))
         guard let provider = try await federation.providers.find(context.parameters.get("name") ?? "", in: space) else {
-            throw HTTPProblem(.notFound, "The app has no such provider.")
+            throw HTTPProblem(.notFound, "There is no such provider.")
         }
         guard provider.settings.redirectURLs.contains(redirectURL) else {
             throw HTTPProblem(.invalidBody, "This is none of the provider's redirectURLs.", field: "redirectURL")
@@ -25,7 +51,7 @@ struct StartOAuth: Endpoint {
         guard challenge.utf8.count == 43, Base64URL.decode(challenge)?.count == 32 else {
             throw HTTPProblem(.invalidBody, "This must be the SHA-256 of a code verifier in base64url, 43 characters.", field: "codeChallenge")
         }
-        try await attempts.begin(try context.flowLimits(of: request))
+        try await attempts.begin(try context.flowLimits(of: request, in: space))
         let state = Secret.random().withValue { $0 }
         do {
             let url = try await federation.codeFlow.authorizationURL(of: provider, state: state)
@@ -46,13 +72,13 @@ struct OAuthCallback: Endpoint {
     static let maximumSizeInBytes = 64 << 10
 
     let federation: Federation
+    var guests = ProviderGuests.users
     let logger: Logger
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let principal = try context.principal
-        guard principal.kind == .link else { throw HTTPProblem(.forbidden) }
+        let appID = try guests.callbackAppID(context)
         let answer = try await answer(in: request)
-        guard let state = answer["state"], let flow = try await federation.flows.take(state: state, of: principal.appID) else {
+        guard let state = answer["state"], let flow = try await federation.flows.take(state: state, of: appID) else {
             throw HTTPProblem(.invalidLink, "This way to sign in is used up or too old: begin anew in the app.")
         }
         do {
@@ -64,7 +90,7 @@ struct OAuthCallback: Endpoint {
             logger.warning(
                 "An identity provider sent somebody back, and could not say who.",
                 metadata: [
-                    "app.id": "\(principal.appID)", "provider.name": "\(flow.provider)", "request.id": "\(context.requestID)", "error.cause": "\(cause)",
+                    "app.id": "\(appID)", "provider.name": "\(flow.provider)", "request.id": "\(context.requestID)", "error.cause": "\(cause)",
                 ])
             return .redirecting(to: flow.redirectURL, ["error": "server_error", "state": state])
         }
@@ -105,15 +131,14 @@ struct FinishOAuth: Endpoint {
         let (code, session) = (try fields.string("secondFactorCode"), NewSession(device: try fields.device()))
         let proof = try await federation.proof(ofCode: fields, in: space)
         let response = try await signIn.signIn(proof, code: code, session: session, request, context)
-        try await signIn.attempts.takeBack(try context.flowLimits(of: request))
+        try await signIn.attempts.takeBack(try context.flowLimits(of: request, in: space))
         return response
     }
 }
 
 extension ServiceContext {
-    fileprivate func flowLimits(of request: Request) throws -> [AttemptStore.Limit] {
-        let space = try userSpace
-        return try clientAddress(of: request).map { [.flows($0, in: space)] } ?? []
+    func flowLimits(of request: Request, in space: UserSpace) throws -> [AttemptStore.Limit] {
+        try clientAddress(of: request).map { [.flows($0, in: space)] } ?? []
     }
 }
 

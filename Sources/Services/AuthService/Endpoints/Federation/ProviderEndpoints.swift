@@ -22,15 +22,12 @@ struct SaveProvider: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.managedUserSpace
-        let name = context.parameters.get("name") ?? ""
-        guard name.wholeMatch(of: /[a-z0-9][a-z0-9-]{0,31}/) != nil else {
-            throw HTTPProblem(.invalidName, "A provider's name is 1 to 32 of a-z 0-9 - and begins with a letter or digit.")
-        }
+        let name = try context.newProviderName
         let fields = try await BodyFields(
             request,
             [
                 "kind", "clientIDs", "clientSecret", "privateKey", "teamID", "keyID", "issuer", "scopes", "redirectURLs", "appKey", "trustsEmail",
-                "endpoints",
+                "nonceRequired", "endpoints",
             ])
         let provider = try await provider(fields, in: space)
         guard let saved = try await federation.providers.save(name, provider, secret: try secret(fields, provider.kind), in: space) else {
@@ -39,7 +36,7 @@ struct SaveProvider: Endpoint {
         return try .encoding(ShownProvider(saved, federation.codeFlow))
     }
 
-    private func provider(_ fields: BodyFields, in space: UserSpace) async throws -> IdentityProvider {
+    func provider(_ fields: BodyFields, in space: UserSpace) async throws -> IdentityProvider {
         guard let kind = IdentityProvider.Kind(rawValue: try fields.requiredString("kind")) else {
             throw HTTPProblem(.invalidBody, "It is one of google, apple, github, facebook, oidc.", field: "kind")
         }
@@ -47,8 +44,8 @@ struct SaveProvider: Endpoint {
         let provider = IdentityProvider(
             kind: kind, clientIDs: try words(fields, "clientIDs") ?? [], issuer: try fields.string("issuer"),
             scopes: try words(fields, "scopes") ?? kind.defaultScopes, redirectURLs: try fields.strings("redirectURLs", upTo: Self.maximumCount) ?? [],
-            appKey: try fields.string("appKey"), trustsEmail: try fields.flag("trustsEmail") ?? true, teamID: try fields.string("teamID"),
-            keyID: try fields.string("keyID"),
+            appKey: try fields.string("appKey"), trustsEmail: try fields.flag("trustsEmail") ?? true,
+            nonceRequired: try fields.flag("nonceRequired"), teamID: try fields.string("teamID"), keyID: try fields.string("keyID"),
             endpoints: IdentityProvider.Endpoints(
                 authorization: endpoints["authorization"], token: endpoints["token"], userInfo: endpoints["userInfo"], emails: endpoints["emails"],
                 keys: endpoints["keys"], revocation: endpoints["revocation"]))
@@ -71,7 +68,7 @@ struct SaveProvider: Endpoint {
         return provider
     }
 
-    private func secret(_ fields: BodyFields, _ kind: IdentityProvider.Kind) throws -> Secret? {
+    func secret(_ fields: BodyFields, _ kind: IdentityProvider.Kind) throws -> Secret? {
         let field = kind == .apple ? "privateKey" : "clientSecret"
         if try fields.string(kind == .apple ? "clientSecret" : "privateKey") != nil {
             throw HTTPProblem(.invalidBody, "\(kind.rawValue) takes a \(field).", field: kind == .apple ? "clientSecret" : "privateKey")
@@ -111,9 +108,7 @@ struct SaveProvider: Endpoint {
         switch scheme {
         case "https": return parts.host?.isEmpty == false
         case "http": return parts.host.map(Loopback.contains) ?? false
-        // Browsers would run or show what stands in it.
-        case "javascript", "data", "vbscript", "file", "blob", "about", "view-source", "ws", "wss", "ftp", "mailto", "tel", "sms", "intent": return false
-        default: return true
+        default: return !AppScheme.isTaken(scheme)
         }
     }
 }
@@ -130,8 +125,23 @@ struct DeleteProvider: Endpoint {
     }
 }
 
+extension ServiceContext {
+    /// The name in the path of a provider to set up.
+    ///
+    /// - Throws: `invalid-name`.
+    var newProviderName: String {
+        get throws {
+            let name = parameters.get("name") ?? ""
+            guard name.wholeMatch(of: /[a-z0-9][a-z0-9-]{0,31}/) != nil else {
+                throw HTTPProblem(.invalidName, "A provider's name is 1 to 32 of a-z 0-9 - and begins with a letter or digit.")
+            }
+            return name
+        }
+    }
+}
+
 /// A provider as it may be seen.
-private struct ShownProvider: Encodable {
+struct ShownProvider: Encodable {
     var name: String
     var kind: IdentityProvider.Kind
     var clientIDs: [String]
@@ -141,9 +151,11 @@ private struct ShownProvider: Encodable {
     /// What the provider has to be told that it may call back.
     var callbackURL: String?
     var trustsEmail: Bool
+    var nonceRequired: Bool
     var teamID: String?
     var keyID: String?
     var endpoints: IdentityProvider.Endpoints
+    var allowedDomains: [String]?
     var hasSecret: Bool
 
     init(_ provider: RegisteredProvider, _ codeFlow: CodeFlow) {
@@ -154,11 +166,13 @@ private struct ShownProvider: Encodable {
         issuer = settings.issuer ?? settings.kind.defaultIssuer
         scopes = settings.scopes
         redirectURLs = settings.redirectURLs
-        callbackURL = codeFlow.callbackURL(of: settings)
+        callbackURL = codeFlow.callbackURL(of: provider)
         trustsEmail = settings.trustsEmail
+        nonceRequired = settings.isNonceRequired
         teamID = settings.teamID
         keyID = settings.keyID
         endpoints = settings.endpoints
+        allowedDomains = settings.allowedDomains
         hasSecret = provider.secret != nil
     }
 }

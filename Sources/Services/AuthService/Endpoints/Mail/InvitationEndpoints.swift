@@ -14,7 +14,7 @@ struct CreateInvitation: Endpoint {
         let fields = try await BodyFields(request, ["email", "days", "language", "link"])
         let (email, days) = (try fields.email(), try fields.integer("days", in: 1...90) ?? 7)
         let settings = try await mailing.settings.current(in: space).settings
-        let (languages, link) = (try fields.string("language").map { [try MailLanguage($0, field: "language").text] } ?? [], try fields.link(settings))
+        let (languages, link) = (try fields.string("language").map { [try LanguageTag($0, field: "language").text] } ?? [], try fields.link(settings))
         if email != nil, try await !mailing.outbox.isThere(in: space) {
             throw HTTPProblem(.notImplemented, "This server sends no mail: ask for a code, without an address.")
         }

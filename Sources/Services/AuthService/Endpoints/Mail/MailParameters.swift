@@ -27,8 +27,8 @@ extension BodyFields {
 
     /// `language`, else what the request's header accepts, the best first.
     func languages(_ request: Request) throws -> [String] {
-        if let language = try string("language") { return [try MailLanguage(language, field: "language").text] }
-        return MailLanguage.accepted(request.headers[.acceptLanguage]).map(\.text)
+        if let language = try string("language") { return [try LanguageTag(language, field: "language").text] }
+        return LanguageTag.accepted(request.headers[.acceptLanguage]).map(\.text)
     }
 }
 

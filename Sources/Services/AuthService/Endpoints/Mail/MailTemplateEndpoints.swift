@@ -1,5 +1,6 @@
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// `GET /auth/mail/templates`: the app's own templates, for the app's own server: `{"count","data":[{"kind","language","subject"}]}`.
@@ -17,7 +18,7 @@ struct ReadMailTemplate: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, kind, language) = (try context.managedUserSpace, try context.mailKind, try context.language)
-        guard let template = try await templates.find(kind, [language.text], isStrict: true, in: space) else { throw HTTPProblem(.notFound) }
+        guard let template = try await templates.find(kind, [language.text.lowercased()], isStrict: true, in: space) else { throw HTTPProblem(.notFound) }
         return try .encoding(template)
     }
 }
@@ -30,7 +31,7 @@ struct ReplaceMailTemplate: Endpoint {
         let (space, kind, language) = (try context.managedUserSpace, try context.mailKind, try context.language)
         let fields = try await BodyFields(request, ["subject", "text", "html"])
         let template = StoredTemplate(
-            kind: kind.rawValue, language: language.text, subject: try fields.requiredString("subject"), text: try fields.requiredString("text"),
+            kind: kind.rawValue, language: language.text.lowercased(), subject: try fields.requiredString("subject"), text: try fields.requiredString("text"),
             html: try fields.string("html"))
         _ = try MailTemplate(kind, subject: template.subject, text: template.text, html: template.html)
         try await templates.replace(template, in: space)
@@ -59,9 +60,9 @@ extension ServiceContext {
         }
     }
 
-    fileprivate var language: MailLanguage {
+    fileprivate var language: LanguageTag {
         get throws {
-            guard let tag = parameters.get("language").flatMap({ MailLanguage($0) }) else {
+            guard let tag = parameters.get("language").flatMap({ LanguageTag($0) }) else {
                 throw HTTPProblem(.invalidName, "This is not a language, such as en or de-AT.", field: "language")
             }
             return tag

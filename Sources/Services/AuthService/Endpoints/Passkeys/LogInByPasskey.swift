@@ -24,11 +24,14 @@ struct OfferPasskeySignIn: Endpoint {
 /// `POST /auth/passkeys/login` with `credential` as `navigator.credentials.get` returned it, and `code` and `device` if wanted; 200, signed in.
 ///
 /// A passkey that was opened by a fingerprint, a face or a PIN is two factors, and no `code` is asked for; one that was only touched is one.
-/// The refusal is the same whether the passkey is unknown, the user disabled, or anything of the proof wrong; the log says which.
+/// Where the app demands verified addresses a good proof for an account without one is 403. All other refusals are the same, whether the passkey is
+/// unknown, the user disabled, or anything of the proof wrong; the log says which.
 struct LogInByPasskey: Endpoint {
+    let users: UserStore
     let passkeys: PasskeyStore
     let attempts: AttemptStore
     let completion: SignInCompletion
+    let settings: AppSettingsStore
     let logger: Logger
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -44,10 +47,12 @@ struct LogInByPasskey: Endpoint {
         let (passkey, proof) = try await check(credential, for: party, in: space, context)
         let response: Response
         do {
+            guard let account = try await users.account(passkey.userID, in: space), !account.isDisabled else { throw HTTPProblem(.signInFailed) }
+            try await settings.current(in: space).settings.checkSignIn(isEmailVerified: account.isEmailVerified)
             response = try await completion.signIn(passkey.userID, code: code, hasTwoFactors: proof.isUserVerified, session: session, in: space) {
                 try await passkeys.use(proof, by: passkey, in: space)
             }
-        } catch let problem as HTTPProblem where problem.code == .secondFactorRequired {
+        } catch let problem as HTTPProblem where problem.code == .secondFactorRequired || problem.code == .forbidden {
             // The proof was good, and no code was looked at.
             try await attempts.succeed(account: nil, address: address)
             throw problem

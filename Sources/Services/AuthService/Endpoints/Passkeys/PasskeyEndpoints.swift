@@ -41,9 +41,8 @@ struct AddPasskey: Endpoint {
         let name = try fields.passkeyName() ?? ""
         let party = try await passkeys.requiredParty(in: space)
         let (challenge, passkey) = try credential.tellingRefusal { try credential.registration(for: party) }
-        guard let json = try await passkeys.add(passkey, name: name, challenge: challenge, of: user, in: space) else {
-            throw HTTPProblem.closedChallenge
-        }
+        let json = try await passkeys.add(passkey, name: name, challenge: challenge, of: user, session: try context.session, in: space)
+        guard let json else { throw HTTPProblem.closedChallenge }
         return .json(ByteBuffer(string: json), status: .created)
     }
 }
@@ -76,12 +75,14 @@ struct RenamePasskey: Endpoint {
 struct RemovePasskey: Endpoint {
     let check: PasswordCheck
     let passkeys: PasskeyStore
+    let outbox: MailOutbox
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, user, id) = (try context.userSpace, try context.signedInUser, try context.passkeyID)
         let password = try await BodyFields(request, ["password"]).secret("password")
         _ = try await check.confirm(password, of: user, in: space, session: try context.session)
-        guard try await passkeys.remove(id, of: user, in: space) else { throw HTTPProblem(.passkeyNotFound) }
+        let isMailThere = try await outbox.isThere(in: space)
+        guard try await passkeys.remove(id, of: user, isMailThere: isMailThere, in: space) else { throw HTTPProblem(.passkeyNotFound) }
         return Response(status: .noContent)
     }
 }

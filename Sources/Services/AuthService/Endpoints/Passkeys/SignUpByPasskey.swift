@@ -23,7 +23,8 @@ struct OfferPasskeySignUp: Endpoint {
 }
 
 /// `POST /auth/passkeys/signup` with `credential` as `navigator.credentials.create` returned it, `userName` or `email` or both, and if wanted
-/// `name` (of the passkey), `profile`, `private`, `device`; 201, signed in as a new user without a password.
+/// `name` (of the passkey), `profile`, `private`, `device`, `invitation`, `language`; 201, signed in as a new user without a password. Where the app
+/// demands verified addresses 202 with `{"user"}`, as `SignUp`.
 ///
 /// After 409 for a name that somebody has, the same credential may come again with another.
 struct SignUpByPasskey: Endpoint {
@@ -46,19 +47,17 @@ struct SignUpByPasskey: Endpoint {
         let languages = try fields.languages(request)
         let settings = try await mailing.settings.current(in: space).settings
         try settings.checkSignUp(email: email, invitation: user.invitation)
-        guard !settings.requireVerifiedEmail else {
-            throw HTTPProblem(.forbidden, "The app demands verified addresses: sign up by mail, then add a passkey.")
-        }
         let party = try await passkeys.requiredParty(in: space)
         try await attempts.begin(context.nameLimits(of: request))
 
         let (challenge, passkey) = try credential.tellingRefusal { try credential.registration(for: party) }
         guard let id = try await passkeys.newUser(of: challenge, in: space) else { throw HTTPProblem.closedChallenge }
         user.id = id
-        guard let json = try await passkeys.signUp(user, passkey: passkey, name: name, challenge: challenge, session: session, in: space) else {
-            throw HTTPProblem.closedChallenge
-        }
+        let made = try await passkeys.signUp(
+            user, passkey: passkey, name: name, challenge: challenge, session: session, needsVerifiedEmail: settings.requireVerifiedEmail, in: space)
+        guard let made else { throw HTTPProblem.closedChallenge }
         await mailing.verify(email, of: id, settings, languages, in: space)
-        return try signIns.answer(session.id, userID: id, user: json, in: space, status: .created)
+        guard made.isSignedIn else { return .waitingForVerification(made.json) }
+        return try signIns.answer(session.id, userID: id, user: made.json, in: space, status: .created)
     }
 }

@@ -28,17 +28,18 @@ extension AuthorizationRequest {
     }
 }
 
-/// `POST /oidc/{app}/authorize`, which OpenID Connect Core 1.0 §3.1.2.1 demands: the same, by way of GET.
+/// `POST /oidc/{app}/authorize` and `…/logout`, which OpenID Connect Core 1.0 §3.1.2.1 and RP-Initiated Logout 1.0 §2 demand: the same, by way of GET.
 ///
 /// A form of another site brings no cookies along; the redirect does.
-struct AuthorizeByForm: Endpoint {
+struct GoOnByGet: Endpoint {
     let issuers: Issuers
+    let endpoint: String
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let issuer = try issuers.issuer(context)
         do {
             let fields = try await FormFields(body: request)
-            return Response(status: .seeOther, headers: [.location: issuer.endpoint("authorize") + "?" + fields.encoded, .cacheControl: "no-store"])
+            return Response(status: .seeOther, headers: [.location: issuer.endpoint(endpoint) + "?" + fields.encoded, .cacheControl: "no-store"])
         } catch let error as OAuthError {
             return ProviderPages.failure(error)
         }

@@ -15,14 +15,14 @@ struct ListClients: Endpoint {
     }
 }
 
-/// `POST /auth/clients` with `name`, `redirectUris`, and if wanted `scopes` (all) and `type` (`confidential` or `public`); 201. A confidential
+/// `POST /auth/clients` with `name`, `redirectUris`, and if wanted `postLogoutRedirectUris`, `scopes` (all) and `type` (`confidential` or `public`); 201. A confidential
 /// client's `secret` is in this answer only.
 struct CreateClient: Endpoint {
     let clients: ClientStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.managedUserSpace
-        let fields = try await BodyFields(request, ["name", "redirectUris", "scopes", "type"])
+        let fields = try await BodyFields(request, ["name", "redirectUris", "postLogoutRedirectUris", "scopes", "type"])
         let description = try fields.clientDescription()
         let secret: Secret?
         switch try fields.string("type") ?? "confidential" {
@@ -47,13 +47,13 @@ struct ReadClient: Endpoint {
     }
 }
 
-/// `PUT /auth/clients/{id}` with `name`, `redirectUris` and `scopes`, which take the place of what was there.
+/// `PUT /auth/clients/{id}` with `name`, `redirectUris`, `postLogoutRedirectUris` and `scopes`, which take the place of what was there.
 struct ChangeClient: Endpoint {
     let clients: ClientStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.managedUserSpace
-        let description = try await BodyFields(request, ["name", "redirectUris", "scopes"]).clientDescription()
+        let description = try await BodyFields(request, ["name", "redirectUris", "postLogoutRedirectUris", "scopes"]).clientDescription()
         guard let client = try await clients.change(try context.clientID, description, in: space) else { throw HTTPProblem(.clientNotFound) }
         return .json(client)
     }
@@ -111,7 +111,10 @@ extension BodyFields {
         guard !scopes.isEmpty, Set(names) == Set(scopes.names) else {
             throw HTTPProblem(.invalidBody, "Scopes are some of \([ProviderScope](ProviderScope.allCases).list).", field: "scopes")
         }
-        return ClientDescription(name: name, redirectURIs: try addresses.map { try RedirectURI(registering: $0) }, scopes: scopes)
+        let afterLogOut = try strings("postLogoutRedirectUris", upTo: 20) ?? []
+        return ClientDescription(
+            name: name, redirectURIs: try addresses.map { try RedirectURI(registering: $0) },
+            postLogoutRedirectURIs: try afterLogOut.map { try RedirectURI(registering: $0, field: "postLogoutRedirectUris") }, scopes: scopes)
     }
 }
 

@@ -20,6 +20,7 @@ struct ReadProviderMetadata: Endpoint {
         var keySet: String
         var revocationEndpoint: String
         var introspectionEndpoint: String
+        var endSessionEndpoint: String
         var scopes = ProviderScope.allCases.map(\.rawValue)
         var responseTypes = ["code"]
         var responseModes = ["query"]
@@ -48,6 +49,7 @@ struct ReadProviderMetadata: Endpoint {
             keySet = issuer.endpoint("jwks")
             revocationEndpoint = issuer.endpoint("revoke")
             introspectionEndpoint = issuer.endpoint("introspect")
+            endSessionEndpoint = issuer.endpoint("logout")
         }
 
         enum CodingKeys: String, CodingKey {
@@ -58,6 +60,7 @@ struct ReadProviderMetadata: Endpoint {
             case keySet = "jwks_uri"
             case revocationEndpoint = "revocation_endpoint"
             case introspectionEndpoint = "introspection_endpoint"
+            case endSessionEndpoint = "end_session_endpoint"
             case scopes = "scopes_supported"
             case responseTypes = "response_types_supported"
             case responseModes = "response_modes_supported"

@@ -64,6 +64,9 @@ struct SubmitLogIn: Endpoint {
             return flow.showLogIn(
                 asked, request, issuer, name: name, asksForCode: asksForCode, message: "Name, password or code do not match an account.",
                 status: .forbidden)
+        case .forbidden:
+            return flow.showLogIn(
+                asked, request, issuer, name: name, message: "Your e-mail address has to be verified before you can sign in.", status: .forbidden)
         default: throw problem
         }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 import Logging
 import MartletAPI
@@ -5,6 +6,7 @@ import MartletHTTP
 
 /// `POST /admin/auth/refresh` with `refreshToken`; 200 with new tokens. As `RefreshSession`: a token that was used up before ends the session.
 struct RefreshStaffSession: Endpoint {
+    let staff: StaffStore
     let sessions: StaffSessionStore
     let signIns: StaffSignIns
     let logger: Logger
@@ -22,6 +24,11 @@ struct RefreshStaffSession: Endpoint {
             logger.warning(
                 "A refresh token of staff came a second time: its session was ended.",
                 metadata: ["staff.id": "\(id)", "session.id": "\(token.session)", "request.id": "\(context.requestID)"])
+            if let grant = try await staff.account(id)?.grant {
+                try await staff.audit.record(
+                    AuditEntry(
+                        by: grant, "refresh-token-reused", .staff, target: token.session.uuidString.lowercased(), from: request.staffAddress))
+            }
             throw HTTPProblem(.invalidToken)
         }
     }

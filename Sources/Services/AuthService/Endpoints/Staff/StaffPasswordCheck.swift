@@ -14,11 +14,8 @@ struct StaffPasswordCheck: Sendable {
     /// - Throws: `sign-in-failed`, `staff-not-found`, `too-many-requests`.
     func confirm(_ password: Secret, of id: UUID) async throws -> StaffStore.Account {
         guard let account = try await staff.account(id) else { throw HTTPProblem(.staffNotFound) }
-        let limit = AttemptStore.Limit.staffAccount(id.uuidString)
-        guard try await attempts.counting([limit], { try await hasher.verify(password, against: account.passwordHash) }) else {
-            throw HTTPProblem(.signInFailed)
-        }
-        try await attempts.succeed(account: limit, address: nil)
+        let isRight = try await attempts.guess(.staffAccount(id.uuidString)) { try await hasher.verify(password, against: account.passwordHash) ? true : nil }
+        guard isRight != nil else { throw HTTPProblem(.signInFailed) }
         return account
     }
 }

@@ -28,11 +28,9 @@ struct ConfirmStaffSecondFactor: Endpoint {
         let staff = try context.signedInStaff
         let id = try staff.uuid
         let code = try await BodyFields(request, ["code"]).requiredString("code")
-        let limit = AttemptStore.Limit.staffCode(of: id)
-        try await attempts.begin([limit])
-        guard let codes = try await secondFactors.confirm(code, of: id) else { throw HTTPProblem(.signInFailed, "The code is wrong.", field: "code") }
-        try await attempts.succeed(account: limit, address: nil)
-        try await audit.record(AuditEntry(by: staff, "add-second-factor", .staff, target: staff.id, from: request.staffAddress))
+        let entry = AuditEntry(by: staff, "add-second-factor", .staff, target: staff.id, from: request.staffAddress)
+        let codes = try await secondFactors.confirm(
+            code, of: id, counting: .staffCode(of: id), by: attempts, also: { try await audit.record(entry, $0) })
         return try .recoveryCodes(codes)
     }
 }
@@ -44,10 +42,10 @@ struct RenewStaffRecoveryCodes: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let staff = try await check.confirm(request, context, secondFactors)
-        guard let codes = try await secondFactors.renewRecoveryCodes(of: try staff.uuid) else {
+        let entry = AuditEntry(by: staff, "renew-recovery-codes", .staff, target: staff.id, from: request.staffAddress)
+        guard let codes = try await secondFactors.renewRecoveryCodes(of: try staff.uuid, also: { try await check.staff.audit.record(entry, $0) }) else {
             throw HTTPProblem(.conflict, "There is no second factor.")
         }
-        try await check.staff.audit.record(AuditEntry(by: staff, "renew-recovery-codes", .staff, target: staff.id, from: request.staffAddress))
         return try .recoveryCodes(codes)
     }
 }
@@ -59,8 +57,8 @@ struct RemoveStaffSecondFactor: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let staff = try await check.confirm(request, context, secondFactors)
-        try await secondFactors.remove(of: try staff.uuid)
-        try await check.staff.audit.record(AuditEntry(by: staff, "remove-second-factor", .staff, target: staff.id, from: request.staffAddress))
+        let entry = AuditEntry(by: staff, "remove-second-factor", .staff, target: staff.id, from: request.staffAddress)
+        try await secondFactors.remove(of: try staff.uuid) { try await check.staff.audit.record(entry, $0) }
         return Response(status: .noContent)
     }
 }
@@ -74,12 +72,9 @@ extension StaffPasswordCheck {
         let id = try staff.uuid
         let fields = try await BodyFields(request, ["password", "code"])
         let (password, code) = (Secret(try fields.requiredString("password")), try fields.requiredString("code"))
-        let limit = AttemptStore.Limit.staffCode(of: id)
-        try await attempts.begin([limit])
         _ = try await confirm(password, of: id)
         guard try await secondFactors.isAsked(of: id) else { throw HTTPProblem(.conflict, "There is no second factor.") }
-        guard try await secondFactors.take(code, of: id) else { throw HTTPProblem(.signInFailed, "The code is wrong.", field: "code") }
-        try await attempts.succeed(account: limit, address: nil)
+        try await secondFactors.take(code, of: id, field: "code", counting: .staffCode(of: id), by: attempts)
         return staff
     }
 }

@@ -7,14 +7,9 @@ import MartletHTTP
 /// `POST /admin/auth/logout`, 204: the access token's session ends, with all its tokens.
 struct LogStaffOut: Endpoint {
     let sessions: StaffSessionStore
-    let audit: AuditStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (staff, session) = (try context.staffBeforeReset, try context.staffSession)
-        if try await sessions.end(session, of: try staff.uuid) > 0 {
-            try await audit.record(
-                AuditEntry(by: staff, "sign-out", .staff, target: session.uuidString.lowercased(), from: request.staffAddress))
-        }
+        _ = try await sessions.end(try context.staffSession, by: try context.staffBeforeReset, from: request.staffAddress)
         return Response(status: .noContent)
     }
 }
@@ -32,14 +27,12 @@ struct ListStaffSessions: Endpoint {
 /// `DELETE /admin/sessions/{id}`, 204; 404 when one has no such open session.
 struct EndStaffSession: Endpoint {
     let sessions: StaffSessionStore
-    let audit: AuditStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let staff = try context.signedInStaff
-        guard let id = context.parameters.get("id").flatMap({ UUID(uuidString: $0) }), try await sessions.end(id, of: try staff.uuid) > 0 else {
-            throw HTTPProblem(.sessionNotFound)
-        }
-        try await audit.record(AuditEntry(by: staff, "sign-out", .staff, target: id.uuidString.lowercased(), from: request.staffAddress))
+        guard let id = context.parameters.get("id").flatMap({ UUID(uuidString: $0) }),
+            try await sessions.end(id, by: staff, from: request.staffAddress) > 0
+        else { throw HTTPProblem(.sessionNotFound) }
         return Response(status: .noContent)
     }
 }
@@ -47,15 +40,13 @@ struct EndStaffSession: Endpoint {
 /// `DELETE /admin/sessions?keep=current`: all of one's sessions end, or all but the one that asks; `{"count":n}`.
 struct EndStaffSessions: Endpoint {
     let sessions: StaffSessionStore
-    let audit: AuditStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let staff = try context.signedInStaff
         try request.allowParameters(["keep"])
         let keep = request.uri.queryParameters["keep"]
         guard keep == nil || keep == "current" else { throw HTTPProblem(.invalidParameter, "It can be current only.", field: "keep") }
-        let count = try await sessions.end(butFor: keep == nil ? nil : try context.staffSession, of: try staff.uuid)
-        try await audit.record(AuditEntry(by: staff, "end-sessions", .staff, target: staff.id, from: request.staffAddress))
+        let count = try await sessions.end(butFor: keep == nil ? nil : try context.staffSession, by: staff, from: request.staffAddress)
         return .json(#"{"count":\#(count)}"#)
     }
 }

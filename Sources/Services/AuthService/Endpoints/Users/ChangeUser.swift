@@ -2,6 +2,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 
 /// `PATCH /auth/users/{id}` with `userName`, `email`, `emailVerified`, `password`, `profile`, `private`, `disabled`, for the app's own
 /// server. 200 with the user. A new password and disabling end all sessions.
@@ -21,7 +22,9 @@ struct ChangeUser: Endpoint {
             change.passwordHash = try await hasher.hash(password)
         }
         let ended = change.passwordHash != nil || change.isDisabled == true ? EndedSessions.all(butFor: nil) : .none
-        guard let user = try await users.change(id, change, ending: ended, in: space) else { throw HTTPProblem(.userNotFound) }
-        return .json(user)
+        let condition: PostgresQuery = change.isEmailVerified == true && change.email == nil ? "u.email IS NOT NULL" : "TRUE"
+        if let user = try await users.change(id, change, where: condition, ending: ended, in: space) { return .json(user) }
+        guard try await users.account(id, in: space) != nil else { throw HTTPProblem(.userNotFound) }
+        throw HTTPProblem(.invalidBody, "There is no address.", field: "emailVerified")
     }
 }

@@ -27,8 +27,9 @@ struct PasswordCheck: Sendable {
         }
         guard let password else { throw HTTPProblem(.invalidBody, "This field is required.", field: "password") }
         let limit = AttemptStore.Limit.account("id " + user.uuidString, in: space)
-        guard try await attempts.counting([limit], { try await hasher.verify(password, against: hash) }) else { throw HTTPProblem(.signInFailed) }
-        try await attempts.succeed(account: limit, address: nil)
+        guard try await attempts.guess(limit, { try await hasher.verify(password, against: hash) ? true : nil }) != nil else {
+            throw HTTPProblem(.signInFailed)
+        }
         return account
     }
 

@@ -4,8 +4,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `POST /auth/me/totp` with `password`: a secret for an authenticator app, `{"secret","uri"}`. It is asked for from `ConfirmSecondFactor` on; until
-/// then another call makes another one. 409 when one is in force.
+/// `POST /auth/me/totp` with `password`, where there is one: a secret for an authenticator app, `{"secret","uri"}`. It is asked for from
+/// `ConfirmSecondFactor` on; until then another call makes another one. 409 when one is in force, and for who has nothing to sign in by.
 struct AddSecondFactor: Endpoint {
     let check: PasswordCheck
     let secondFactors: SecondFactorStore
@@ -14,7 +14,8 @@ struct AddSecondFactor: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, user) = (try context.userSpace, try context.signedInUser)
         let fields = try await BodyFields(request, ["password"])
-        let account = try await check.confirmPassword(try fields.secret("password"), of: user, in: space)
+        let account = try await check.confirm(try fields.secret("password"), of: user, in: space, session: try context.session)
+        guard !account.isAnonymous else { throw HTTPProblem(.conflict, "This user has nothing to sign in by: upgrade first.") }
         guard let secret = try await secondFactors.begin(of: user) else { throw HTTPProblem(.conflict, "A second factor is in force.") }
         return try .newSecondFactor(secret, issuer: try await apps.find(space.appID)?.name ?? space.appID, user: account.label ?? "")
     }
@@ -28,15 +29,11 @@ struct ConfirmSecondFactor: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, user) = (try context.userSpace, try context.signedInUser)
         let code = try await BodyFields(request, ["code"]).requiredString("code")
-        let limit = AttemptStore.Limit.code(of: user, in: space)
-        try await attempts.begin([limit])
-        guard let codes = try await secondFactors.confirm(code, of: user) else { throw HTTPProblem(.signInFailed, "The code is wrong.", field: "code") }
-        try await attempts.succeed(account: limit, address: nil)
-        return try .recoveryCodes(codes)
+        return try .recoveryCodes(try await secondFactors.confirm(code, of: user, counting: .code(of: user, in: space), by: attempts))
     }
 }
 
-/// `POST /auth/me/totp/recovery-codes` with `password` and `code`: ten new ones in place of the old.
+/// `POST /auth/me/totp/recovery-codes` with `password`, where there is one, and `code`: ten new ones in place of the old.
 struct RenewRecoveryCodes: Endpoint {
     let check: PasswordCheck
     let secondFactors: SecondFactorStore
@@ -48,7 +45,7 @@ struct RenewRecoveryCodes: Endpoint {
     }
 }
 
-/// `DELETE /auth/me/totp` with `password` and `code`, 204: signing in asks for a password alone again.
+/// `DELETE /auth/me/totp` with `password`, where there is one, and `code`, 204: signing in asks for no code again.
 struct RemoveSecondFactor: Endpoint {
     let check: PasswordCheck
     let secondFactors: SecondFactorStore
@@ -68,12 +65,9 @@ extension PasswordCheck {
         let (space, user) = (try context.userSpace, try context.signedInUser)
         let fields = try await BodyFields(request, ["password", "code"])
         let code = try fields.requiredString("code")
-        let limit = AttemptStore.Limit.code(of: user, in: space)
-        try await attempts.begin([limit])
         _ = try await confirm(try fields.secret("password"), of: user, in: space, session: try context.session)
         guard try await secondFactors.isAsked(of: user) else { throw HTTPProblem(.conflict, "There is no second factor.") }
-        guard try await secondFactors.take(code, of: user) else { throw HTTPProblem(.signInFailed, "The code is wrong.", field: "code") }
-        try await attempts.succeed(account: limit, address: nil)
+        try await secondFactors.take(code, of: user, field: "code", counting: .code(of: user, in: space), by: attempts)
         return user
     }
 }

@@ -3,7 +3,7 @@ import MartletHTTP
 
 /// `POST /auth/anonymous` with `device`, `profile`, `private` if wanted; 201, signed in as a new user without name and password.
 ///
-/// Whoever loses the refresh token has lost the account. `POST /auth/me/upgrade` gives it a name and a password.
+/// Not where an app demands invitations or verified addresses. Whoever loses the refresh token has lost the account. `POST /auth/me/upgrade` gives it a name and a password.
 struct SignInAnonymously: Endpoint {
     let users: UserStore
     let attempts: AttemptStore
@@ -15,7 +15,7 @@ struct SignInAnonymously: Endpoint {
         let fields = try await BodyFields(request, ["device", "profile", "private"])
         let user = NewUser(profile: try fields.profile() ?? "{}", privateProfile: try fields.privateProfile() ?? "{}")
         let session = NewSession(device: try fields.device())
-        try await settings.current(in: space).settings.checkSignUpWithoutInvitation()
+        try await settings.current(in: space).settings.checkAnonymousSignUp()
         try await attempts.begin(context.nameLimits(of: request))
         let made = try await users.create(user, session: session, in: space)
         return try signIns.answer(session.id, userID: made.id, user: made.json, in: space, status: .created)

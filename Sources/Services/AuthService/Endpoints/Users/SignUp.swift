@@ -31,7 +31,14 @@ struct SignUp: Endpoint {
         user.passwordHash = try await hasher.hash(password)
         let made = try await users.create(user, session: session, needsVerifiedEmail: settings.requireVerifiedEmail, in: space)
         await mailing.verify(email, of: made.id, settings, languages, in: space)
-        guard made.isSignedIn else { return Response.json(ByteBuffer(string: #"{"user":\#(made.json)}"#), status: .accepted).notStored }
+        guard made.isSignedIn else { return .waitingForVerification(made.json) }
         return try signIns.answer(session.id, userID: made.id, user: made.json, in: space, status: .created)
+    }
+}
+
+extension Response {
+    /// 202 for a new user who signs in when the address is verified.
+    static func waitingForVerification(_ user: String) -> Response {
+        Response.json(ByteBuffer(string: #"{"user":\#(user)}"#), status: .accepted).notStored
     }
 }

@@ -130,9 +130,16 @@ struct ExperimentTransition: Sendable {
         guard let content, let document = try await DocumentStore.lock(key, request.space, transaction), let draft = document.draft else {
             throw HTTPProblem(.documentNotFound, "There is no configuration \(key.name), or no version \(pinned.version) of \(pinned.key.name).")
         }
+        let named = try pinned.key.name == key.name ? content : Self.withoutTheme(content)
         var before: String?
         if let live = document.liveVersion { before = try await VersionStore.content(live, of: key, in: request.space, transaction) }
-        if before == draft { try await DocumentStore.setDraft(content, of: document.id, by: request.author, transaction) }
-        return try await publisher.add(content, request, document, space, .publish, source: pinned.version, transaction).json
+        if before == draft { try await DocumentStore.setDraft(named, of: document.id, by: request.author, transaction) }
+        return try await publisher.add(named, request, document, space, .publish, source: pinned.version, transaction).json
+    }
+
+    /// A configuration may repeat the theme of its name, and now it gets another name.
+    private static func withoutTheme(_ content: String) throws -> String {
+        let configuration = try JSONValue(parsing: content.utf8)
+        return configuration["theme"] == nil ? content : configuration.merging(.object([.init("theme", .null)])).text
     }
 }

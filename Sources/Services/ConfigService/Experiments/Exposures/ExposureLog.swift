@@ -83,7 +83,7 @@ final class ExposureLog: Service {
             do {
                 try await store.add(batch)
             } catch {
-                logger.warning("Exposures cannot be written and wait.", metadata: ["exposures": "\(batch.count)", "error.cause": "\(error)"])
+                logger.debug("exposures not written", metadata: ["exposures": "\(batch.count)", "error.cause": "\(error)"])
                 return state.withLock { $0.waiting.insert(contentsOf: batch, at: 0) }
             }
         }

@@ -87,6 +87,10 @@ struct ExperimentReport: Sendable {
     func hint(of report: MetricReport) -> Hint {
         if let broken = guardRails.first(where: { !$0.isMet && $0.code != "enough-data" }) { return Hint(advice: .distrust, reason: broken.message) }
         if let early = guardRails.first(where: { !$0.isMet }) { return Hint(advice: .wait, reason: early.message) }
+        let least = report.comparisons.map(\.treatment.value.count).reduce(report.control.value.count, min)
+        guard least >= experiment.guardRails.minimumUnits else {
+            return Hint(advice: .wait, reason: "The metric was observed of \(least) units in its smallest variation.")
+        }
         let alpha = experiment.guardRails.alpha
         let sign: Double = report.metric.isLessBetter ? -1 : 1
         let found = report.comparisons.filter { ($0.sequentialHolm ?? 1) <= alpha }

@@ -1,0 +1,50 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `POST /admin/auth/oidc/finish` with `code` of the callback and `codeVerifier`, `secondFactorCode`, `device` and `staySignedIn` if wanted; 200 as
+/// after `StaffLogIn`.
+///
+/// Who is linked signs in. Who is not becomes a staff member without rights, where the provider is set up to do so for the domain of their address;
+/// else the refusal is that of `StaffLogIn`.
+struct FinishStaffOAuth: Endpoint {
+    let federation: Federation
+    let staff: StaffStore
+    let hasher: PasswordHasher
+    let completion: StaffSignInCompletion
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try context.checkStaffRoute()
+        let fields = try await BodyFields(request, Federation.codeFields.union(["secondFactorCode", "device", "staySignedIn"]))
+        let code = try fields.string("secondFactorCode")
+        let session = NewStaffSession(device: try fields.device(), staysSignedIn: try fields.flag("staySignedIn") ?? false)
+        let proof = try await federation.proof(ofCode: fields, in: .staff)
+        let attempt = StaffSignInCompletion.Attempt(
+            code: code, session: session, address: request.staffAddress, provider: proof.identity.provider)
+        let response: Response
+        if let account = try await staff.account(of: proof.identity) {
+            response = try await completion.signIn(account, attempt) {
+                guard try await proof.take() else { return false }
+                return try await staff.use(proof.identity, of: account.id)
+            }
+        } else {
+            guard try await proof.take(), let account = try await newcomer(proof.identity, from: attempt.address) else {
+                throw try await completion.refusal(of: nil, attempt)
+            }
+            response = try await completion.signIn(account, attempt)
+        }
+        try await completion.attempts.takeBack(try context.flowLimits(of: request, in: .staff))
+        return response
+    }
+
+    private func newcomer(_ identity: ProvenIdentity, from address: String) async throws -> StaffStore.Account? {
+        guard let provider = try await federation.providers.find(identity.provider, in: .staff), let email = identity.verifiedEmail,
+            let domain = email.text.split(separator: "@").last, provider.settings.allowedDomains?.contains(String(domain)) == true,
+            let name = try? StaffName(email.text)
+        else { return nil }
+        // One that nobody knows, until they or others set another.
+        let hash = try await hasher.hash(.random())
+        return try await staff.create(name, passwordHash: hash, identity, from: address)
+    }
+}

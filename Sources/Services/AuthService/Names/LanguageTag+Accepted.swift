@@ -1,0 +1,31 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+extension LanguageTag {
+    /// - Throws: `invalid-body`.
+    init(_ text: String, field: String) throws {
+        guard let tag = LanguageTag(text) else { throw HTTPProblem(.invalidBody, "This is not a language, such as en or de-AT.", field: field) }
+        self = tag
+    }
+
+    /// The tag and what it is a kind of, in the small letters in which it is looked up: `de-at`, `de` (RFC 4647 §3.4).
+    var chain: [String] {
+        let parts = text.lowercased().split(separator: "-")
+        return parts.indices.reversed().filter { parts[$0].utf8.count > 1 }.map { parts[...$0].joined(separator: "-") }
+    }
+
+    /// What somebody reads best, first (`Accept-Language`, RFC 9110 §12.5.4); five at most. What is not understood is left out.
+    static func accepted(_ header: String?) -> [LanguageTag] {
+        guard let header, header.utf8.count <= 500 else { return [] }
+        let weighted = header.split(separator: ",").prefix(20).compactMap { item -> (LanguageTag, Double)? in
+            let parts = item.split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) }
+            guard let name = parts.first, let tag = LanguageTag(name) else { return nil }
+            let quality = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) } ?? 1
+            return quality > 0 ? (tag, quality) : nil
+        }
+        // Equals stay in their order.
+        return weighted.enumerated().sorted { ($1.element.1, $0.offset) < ($0.element.1, $1.offset) }.prefix(5).map(\.element.0)
+    }
+}

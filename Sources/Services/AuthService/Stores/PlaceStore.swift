@@ -1,0 +1,50 @@
+import Crypto
+import Foundation
+import MartletAPI
+import MartletPostgres
+
+/// The addresses from which users have signed in by their passwords. What others guess elsewhere keeps nobody waiting there.
+struct PlaceStore: Sendable {
+    /// About so many: those used last.
+    static let maximumPerUser = 20
+    /// Since the last use.
+    static let daysKept: Int32 = 90
+
+    let postgres: PostgresClient
+    let key: SymmetricKey
+
+    /// Whether whoever has the name has signed in from there. The same work for names that nobody has.
+    func isKnown(_ address: String, of identity: UserIdentity, in space: UserSpace) async throws -> Bool {
+        try await !postgres.query(
+            """
+            SELECT FROM auth.users AS u JOIN auth.sign_in_places AS p ON p.user_id = u.id
+            WHERE \(UserStore.isIn(space)) AND \(UserStore.isOf(identity)) AND p.place = \(place(address, in: space))
+                AND p.last_used > now() - make_interval(days => \(Self.daysKept))
+            """
+        ).isEmpty
+    }
+
+    func note(_ address: String, of user: UUID, in space: UserSpace) async throws {
+        try await postgres.execute(
+            """
+            WITH noted AS (
+                INSERT INTO auth.sign_in_places AS p (user_id, place)
+                SELECT u.id, \(place(address, in: space)) FROM auth.users AS u WHERE u.id = \(user) AND \(UserStore.isIn(space))
+                -- Once a day is often enough to know that it is in use.
+                ON CONFLICT (user_id, place) DO UPDATE SET last_used = now() WHERE p.last_used < now() - interval '1 day'
+            )
+            DELETE FROM auth.sign_in_places WHERE user_id = \(user) AND place IN (
+                SELECT place FROM auth.sign_in_places WHERE user_id = \(user) ORDER BY last_used DESC OFFSET \(Self.maximumPerUser))
+            """)
+    }
+
+    /// Deletes what has not been used for long.
+    func clean() async throws {
+        try await postgres.execute(
+            "DELETE FROM auth.sign_in_places WHERE last_used < now() - make_interval(days => \(Self.daysKept))", timeout: .seconds(120))
+    }
+
+    private func place(_ address: String, in space: UserSpace) -> Data {
+        Data(HMAC<SHA256>.authenticationCode(for: Data("\(space.text) \(address)".utf8), using: key))
+    }
+}

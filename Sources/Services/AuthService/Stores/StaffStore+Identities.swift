@@ -1,0 +1,105 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// Who a staff member is at a provider: a subject, or whoever first comes with a verified address.
+struct StaffIdentity: Sendable {
+    var provider: String
+    var issuer: String
+    var subject: String?
+    var email: EmailAddress?
+}
+
+/// Who staff are elsewhere. An administrator, or who has every right of the member, says so: an address that is the same links nobody.
+extension StaffStore {
+    /// - Throws: `staff-not-found`; `conflict` when it is somebody else's; `forbidden` as `StaffRules`.
+    func link(_ identity: StaffIdentity, to id: UUID, by actor: StaffActor) async throws -> String {
+        do {
+            return try await changeIdentity(
+                of: id, "link-identity", identity.provider,
+                """
+                INSERT INTO auth.staff_identities (staff_id, provider, issuer, subject, email)
+                VALUES (\(id), \(identity.provider), \(identity.issuer), \(identity.subject), \(identity.email?.text))
+                ON CONFLICT (staff_id, provider) DO UPDATE
+                SET issuer = excluded.issuer, subject = excluded.subject, email = excluded.email, created = now(), last_used = NULL
+                """, by: actor)
+        } catch let error as PostgresError where error.constraint == "staff_identities_subject" || error.constraint == "staff_identities_email" {
+            throw HTTPProblem(
+                .conflict, "Somebody else has this already.", field: error.constraint == "staff_identities_subject" ? "subject" : "email")
+        }
+    }
+
+    /// - Throws: `staff-not-found`; `not-found` when there is no link; `forbidden` as `StaffRules`.
+    func unlink(_ provider: String, from id: UUID, by actor: StaffActor) async throws -> String {
+        try await changeIdentity(
+            of: id, "unlink-identity", provider, "DELETE FROM auth.staff_identities WHERE staff_id = \(id) AND provider = \(provider)", by: actor)
+    }
+
+    private func changeIdentity(
+        of id: UUID, _ action: String, _ provider: String, _ statement: PostgresQuery, by actor: StaffActor
+    ) async throws -> String {
+        try await postgres.withTransaction { transaction in
+            let (grant, target, before) = try await lock(id, actor, transaction)
+            // Whoever says who somebody is elsewhere can sign in as them.
+            try StaffRules.check(grant, .update, target)
+            guard try await transaction.execute(statement) > 0 else { throw HTTPProblem(.notFound, "The member is not linked there.") }
+            let json: String = try await transaction.query("SELECT \(Self.json) FROM auth.staff AS u WHERE u.id = \(id)")[0].decode(0)
+            let after = try JSONValue(parsing: json.utf8)
+            try await audit.record(
+                AuditEntry(
+                    by: grant, action, .staff, target: target.id, before: before["identities"], after: after["identities"], from: actor.address),
+                transaction)
+            return json
+        }
+    }
+
+    // MARK: Signing in
+
+    /// Whose the identity is: by its subject, else by an address that waits for one.
+    func account(of identity: ProvenIdentity) async throws -> Account? {
+        try await account(
+            where: """
+                u.id = (
+                    SELECT i.staff_id FROM auth.staff_identities AS i
+                    WHERE i.provider = \(identity.provider) AND i.issuer = \(identity.issuer)
+                        AND (i.subject = \(identity.subject) OR i.subject IS NULL AND i.email = \(identity.verifiedEmail?.text))
+                    ORDER BY i.subject NULLS LAST LIMIT 1)
+                """)
+    }
+
+    /// Notes that the identity signs the member in; one that waited for a subject has this one from now on. False: it is not theirs any more.
+    func use(_ identity: ProvenIdentity, of id: UUID) async throws -> Bool {
+        try await postgres.execute(
+            """
+            UPDATE auth.staff_identities SET subject = \(identity.subject), last_used = now()
+            WHERE staff_id = \(id) AND provider = \(identity.provider) AND issuer = \(identity.issuer)
+                AND (subject = \(identity.subject) OR subject IS NULL AND email = \(identity.verifiedEmail?.text))
+            """) > 0
+    }
+
+    /// Makes a staff member without any right, who is called as their address, and linked.
+    ///
+    /// - Returns: nil when the name is taken: that an address is the same makes nobody somebody.
+    func create(_ name: StaffName, passwordHash: String, _ identity: ProvenIdentity, from address: String) async throws -> Account? {
+        try await postgres.withTransaction { transaction in
+            let row = try await transaction.query(
+                """
+                INSERT INTO auth.staff AS u (user_name, password) VALUES (\(name.text), \(passwordHash)) ON CONFLICT (user_name) DO NOTHING
+                RETURNING \(Self.grantColumns), \(Self.json)
+                """
+            ).first
+            guard let row else { return nil }
+            let (id, grant): (UUID, StaffGrant) = (try row.decode(0), try Self.grant(row))
+            try await transaction.execute(
+                """
+                INSERT INTO auth.staff_identities (staff_id, provider, issuer, subject, email)
+                VALUES (\(id), \(identity.provider), \(identity.issuer), \(identity.subject), \(identity.verifiedEmail?.text))
+                """)
+            let after = try JSONValue(parsing: row.decode(5, as: String.self).utf8)
+            try await audit.record(AuditEntry(by: grant, "create", .staff, target: grant.id, after: after, from: address), transaction)
+            return Account(id: id, grant: grant, passwordHash: passwordHash, isDisabled: false)
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import MartletAPI
+import MartletCore
+
+/// A Napton app in one document: `app.json`, whose models, views and controllers stand where their addresses would.
+struct AppDefinition: Sendable {
+    static let maximumParts = 500
+    static let maximumRequirements = 200
+
+    /// For whom the version is meant: a flag's word, and the version for everybody else.
+    struct Rollout: Sendable, Equatable {
+        let flag: String
+        let otherwise: Int
+    }
+
+    private static let known: Set<String> = [
+        "name", "version", "minClient", "root_controller", "requires", "rollout", "models", "views", "controllers",
+    ]
+
+    /// All of the document.
+    let members: [JSONValue.Member]
+    let models: [JSONValue.Member]
+    let views: [JSONValue.Member]
+    let controllers: [JSONValue.Member]
+    let rootController: String?
+    let minClient: VersionNumber?
+    /// Kinds and operations of the host app, and the version that each must have.
+    let requires: [String: Int]
+    let rollout: Rollout?
+
+    /// - Parameter findings: gets what does not have the shape of a definition.
+    init(_ document: JSONValue, _ findings: inout [Finding]) {
+        var reader = DefinitionReader(document)
+        members = reader.members
+        models = reader.parts("models")
+        views = reader.parts("views")
+        controllers = reader.parts("controllers")
+        rootController = reader.name("root_controller")
+        minClient = reader.version("minClient")
+        requires = reader.requirements("requires")
+        rollout = reader.rollout("rollout")
+        _ = reader.name("name")
+        reader.checkNames(Self.known)
+        if models.count + views.count + controllers.count > Self.maximumParts {
+            reader.findings.append(
+                Finding(.error, "too-many-parts", at: "", "An app may have at most \(Self.maximumParts) models, views and controllers."))
+        }
+        findings += reader.findings
+    }
+
+    func view(_ name: String) -> JSONValue? { views.first { $0.name == name }?.value }
+}
+
+/// Takes a document's members apart and notes what is wrong with them.
+private struct DefinitionReader {
+    let members: [JSONValue.Member]
+    private let document: JSONValue
+    var findings: [Finding] = []
+
+    init(_ document: JSONValue) {
+        self.document = document
+        guard case .object(let members) = document else {
+            self.members = []
+            findings.append(Finding(.error, "bad-shape", at: "", "An app definition is an object."))
+            return
+        }
+        self.members = members
+    }
+
+    private mutating func note(_ code: String, _ path: String, _ message: String, _ severity: Finding.Severity = .error) {
+        findings.append(Finding(severity, code, at: "/" + path, message))
+    }
+
+    mutating func parts(_ name: String) -> [JSONValue.Member] {
+        guard let value = document[name] else { return [] }
+        guard case .object(let parts) = value else {
+            note("bad-shape", name, "This must be an object of \(name) by their names.")
+            return []
+        }
+        for part in parts where !Self.isName(part.name) {
+            note(
+                "bad-name", "\(name)/\(JSONPointer.escape(part.name))", "A name is 1 to 64 letters, digits and . _ -, a letter or digit first.")
+        }
+        return parts
+    }
+
+    mutating func name(_ name: String) -> String? {
+        switch document[name] {
+        case .string(let text)? where !text.isEmpty && text.utf8.count <= 200: return text
+        case nil: note("missing-member", name, "An app needs a \(name).")
+        default: note("bad-shape", name, "This must be a text of at most 200 bytes.")
+        }
+        return nil
+    }
+
+    mutating func version(_ name: String) -> VersionNumber? {
+        guard let value = document[name] else { return nil }
+        if case .string(let text) = value, let version = VersionNumber(text) { return version }
+        note("bad-shape", name, "This must be an app's version in quotes, such as \"1.10\".")
+        return nil
+    }
+
+    mutating func requirements(_ name: String) -> [String: Int] {
+        guard let value = document[name] else { return [:] }
+        guard let requirements = DefinitionCheck.requirements(value) else {
+            note("bad-shape", name, "This must be an object of whole numbers: kinds and operations of the host app, and their least versions.")
+            return [:]
+        }
+        return requirements
+    }
+
+    mutating func rollout(_ name: String) -> AppDefinition.Rollout? {
+        guard let value = document[name] else { return nil }
+        guard case .string(let flag)? = value["flag"], case .number(let literal)? = value["otherwise"], let version = Int(literal), version > 0,
+            case .object(let members) = value, members.count == 2
+        else {
+            note("bad-shape", name, "This must be {\"flag\": a flag's key, \"otherwise\": the version for whom the flag is not on}.")
+            return nil
+        }
+        return AppDefinition.Rollout(flag: flag, otherwise: version)
+    }
+
+    mutating func checkNames(_ known: Set<String>) {
+        for member in members where !known.contains(member.name) {
+            note("unknown-member", JSONPointer.escape(member.name), "app.json has no such member; it is passed on as it is.", .warning)
+        }
+    }
+
+    private static func isName(_ name: String) -> Bool { DocumentKey.isName(name) && !name.utf8.contains(UInt8(ascii: "~")) }
+}

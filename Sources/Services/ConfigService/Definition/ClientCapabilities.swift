@@ -1,0 +1,64 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// What a client says it can show: `?client=1.4.0&capabilities=RoundImageView:1,ChartView:2`. One that says nothing is asked nothing.
+struct ClientCapabilities: Sendable {
+    static let maximumComponents = 200
+
+    let client: VersionNumber?
+    /// Kinds and operations of the host app, with their versions; nil: it did not say.
+    let components: [String: Int]?
+
+    init(client: VersionNumber?, components: [String: Int]?) {
+        self.client = client
+        self.components = components
+    }
+
+    /// - Throws: `invalid-parameter`.
+    init(_ request: Request) throws {
+        client = try request.uri.queryParameters["client"].map { text in
+            guard let version = VersionNumber(String(text)) else {
+                throw HTTPProblem(.invalidParameter, "This must be the app's version, such as 1.10.", field: "client")
+            }
+            return version
+        }
+        components = try request.uri.queryParameters["capabilities"].map { text in
+            guard let components = Self.components(text) else {
+                throw HTTPProblem(
+                    .invalidParameter, "This must be at most \(Self.maximumComponents) names with their versions: RoundImageView:1,ChartView:2.",
+                    field: "capabilities")
+            }
+            return components
+        }
+    }
+
+    private static func components(_ text: Substring) -> [String: Int]? {
+        var components: [String: Int] = [:]
+        for part in text.split(separator: ",") {
+            let pieces = part.split(separator: ":", omittingEmptySubsequences: false)
+            guard pieces.count == 2, DocumentKey.isName(String(pieces[0])), let version = Int(pieces[1]), version > 0,
+                components.count < maximumComponents
+            else { return nil }
+            components[String(pieces[0])] = version
+        }
+        return components
+    }
+
+    var areSaid: Bool { client != nil || components != nil }
+
+    /// What the client would need to show a definition at all, by name; empty: nothing.
+    func missing(for definition: CompiledDefinition) -> [String] {
+        var missing: [String] = []
+        if let client, let least = definition.minClient, client.sortKey < least.sortKey { missing.append("client") }
+        guard let components else { return missing }
+        return missing + definition.requires.filter { (components[$0.key] ?? 0) < $0.value }.keys.sorted()
+    }
+
+    /// The views of which the client shows the fallback.
+    func fallbacks(in definition: CompiledDefinition) -> [CompiledDefinition.Option] {
+        guard let components else { return [] }
+        return definition.options.filter { (components[$0.kind] ?? 0) < $0.version }
+    }
+}

@@ -1,0 +1,129 @@
+import Crypto
+import Foundation
+import MartletCore
+import NIOCore
+
+/// A part of a definition that is downloaded by itself.
+struct DefinitionPart: Sendable {
+    /// `app.json`, `views/EventDetailView` …
+    let path: String
+    /// Of the content, in hexadecimal digits: the part's address.
+    let sha256: String
+    let content: ByteBuffer
+    let gzip: ByteBuffer?
+
+    init(_ path: String, _ value: JSONValue) {
+        let bytes = Array(value.text.utf8)
+        self.path = path
+        sha256 = SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined()
+        content = ByteBuffer(bytes: bytes)
+        gzip = Gzip.compress(bytes).map { ByteBuffer(bytes: $0) }
+    }
+}
+
+/// What clients of a definition are answered from.
+struct CompiledDefinition: Sendable {
+    /// A view that some clients have, and for which the others have another.
+    struct Option: Sendable, Equatable {
+        let kind: String
+        let version: Int
+        /// Of the view (RFC 6901), in the document.
+        let path: String
+    }
+
+    let parts: [DefinitionPart]
+    let minClient: VersionNumber?
+    let requires: [String: Int]
+    let options: [Option]
+    let rollout: AppDefinition.Rollout?
+    private let places: [String: Int]
+
+    init(_ app: AppDefinition) {
+        let inlineModels = app.models.filter { if case .string = $0.value { false } else { true } }
+        parts =
+            [DefinitionPart("app.json", Self.root(app))]
+            + inlineModels.map { DefinitionPart("models/" + $0.name, $0.value) }
+            + app.views.map { DefinitionPart("views/" + $0.name, Self.ordered($0.value)) }
+            + app.controllers.map { DefinitionPart("controllers/" + $0.name, $0.value) }
+        places = Dictionary(parts.enumerated().map { ($1.sha256, $0) }, uniquingKeysWith: { first, _ in first })
+        minClient = app.minClient
+        requires = app.requires
+        rollout = app.rollout
+        var options: [Option] = []
+        for view in app.views { Self.collect(&options, view.value, app, at: "/views/" + JSONPointer.escape(view.name)) }
+        self.options = options
+    }
+
+    func part(_ sha256: String) -> DefinitionPart? { places[sha256].map { parts[$0] } }
+
+    /// `app.json`: the parts are names of their addresses. What is for the server, or in the manifest, is left out.
+    private static func root(_ app: AppDefinition) -> JSONValue {
+        .object(
+            app.members.compactMap { member in
+                switch (member.name, member.value) {
+                case ("rollout", _), ("requires", _), ("minClient", _): nil
+                case ("models", .object(let parts)), ("views", .object(let parts)), ("controllers", .object(let parts)):
+                    JSONValue.Member(
+                        member.name,
+                        .object(
+                            parts.map { part in
+                                if case .string = part.value { part } else { .init(part.name, .string("\(member.name)/\(part.name)")) }
+                            }))
+                default: member
+                }
+            })
+    }
+
+    /// A view as clients know it: its contents are a list.
+    static func ordered(_ view: JSONValue) -> JSONValue {
+        switch view {
+        case .object(let members):
+            .object(
+                members.map { member in
+                    switch (member.name, member.value) {
+                    case ("contents", .object(let contents)): .init("contents", .array(list(contents).map(ordered)))
+                    case ("contents", .array(let contents)): .init("contents", .array(contents.map(ordered)))
+                    case ("fallback", _): .init("fallback", ordered(member.value))
+                    default: member
+                    }
+                })
+        default: view
+        }
+    }
+
+    /// Named views in the order written, but for those that say which other they come before; each with its name.
+    private static func list(_ contents: [JSONValue.Member]) -> [JSONValue] {
+        var names: [String] = []
+        for content in contents {
+            if case .string(let other)? = content.value["before"], let place = names.firstIndex(of: other) {
+                names.insert(content.name, at: place)
+            } else {
+                names.append(content.name)
+            }
+        }
+        let values = Dictionary(contents.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+        return names.compactMap { name in
+            guard case .object(let members)? = values[name] else { return values[name] }
+            return .object([.init("name", .string(name))] + members.filter { $0.name != "name" && $0.name != "before" })
+        }
+    }
+
+    private static func collect(_ options: inout [Option], _ view: JSONValue, _ app: AppDefinition, at path: String) {
+        guard case .object(let members) = view else { return }
+        if view["fallback"] != nil {
+            var needs = view["requires"].flatMap(DefinitionCheck.requirements) ?? [:]
+            if case .string(let kind)? = view["kind"], !Component.views.contains(kind), app.requires[kind] == nil { needs[kind] = needs[kind] ?? 1 }
+            options += needs.sorted { $0.key < $1.key }.map { Option(kind: $0.key, version: $0.value, path: path) }
+        }
+        for member in members {
+            let path = path + "/" + JSONPointer.escape(member.name)
+            switch (member.name, member.value) {
+            case ("contents", .array(let views)): for (index, view) in views.enumerated() { collect(&options, view, app, at: "\(path)/\(index)") }
+            case ("contents", .object(let views)):
+                for view in views { collect(&options, view.value, app, at: path + "/" + JSONPointer.escape(view.name)) }
+            case ("fallback", _): collect(&options, member.value, app, at: path)
+            default: break
+            }
+        }
+    }
+}

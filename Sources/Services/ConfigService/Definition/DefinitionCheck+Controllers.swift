@@ -1,0 +1,67 @@
+import MartletAPI
+import MartletCore
+
+extension DefinitionCheck {
+    mutating func check(controller: JSONValue.Member) {
+        let path = "/controllers/" + JSONPointer.escape(controller.name)
+        guard case .object(let members) = controller.value else { return note("bad-shape", path, "A controller is an object.") }
+        checkName(controller, at: path)
+        let kind = checkKind(controller.value["kind"], default: "ViewController", among: Component.controllers, hasFallback: false, at: path)
+        if kind == "ViewController" || kind == "NavController", controller.value["render"] == nil {
+            note("missing-member", path, "A \(kind) needs a view to render.")
+        }
+        for member in members {
+            let path = path + "/" + JSONPointer.escape(member.name)
+            switch (member.name, Component.controllerProperties[member.name]) {
+            case ("actions", _): check(actions: member.value, at: path)
+            case ("models", _): check(names: member.value, app.models, "model", at: path)
+            case ("views", _): check(names: member.value, app.views, "view", at: path)
+            case ("controllers", _): check(names: member.value, app.controllers, "controller", at: path)
+            case (_, .structure): break
+            case (_, let property?): check(member.value, as: property, at: path)
+            case (_, nil): look(into: member.value, at: path)
+            }
+        }
+    }
+
+    /// What a controller of the manual lists here belongs to the app: only names are left.
+    private mutating func check(names: JSONValue, _ parts: [JSONValue.Member], _ what: String, at path: String) {
+        guard case .array(let elements) = names else { return note("bad-shape", path, "This must be a list of names: the \(what)s are the app's.") }
+        for (index, element) in elements.enumerated() {
+            guard case .string(let name) = element else {
+                note("bad-shape", "\(path)/\(index)", "This must be a name.")
+                continue
+            }
+            refer(to: name, in: parts, what, at: "\(path)/\(index)")
+        }
+    }
+
+    mutating func check(actions: JSONValue, at path: String) {
+        guard case .array(let actions) = actions else { return note("bad-shape", path, "This must be a list of actions.") }
+        for (index, action) in actions.enumerated() { check(action: action, at: "\(path)/\(index)") }
+    }
+
+    private mutating func check(action: JSONValue, at path: String) {
+        guard case .object(let members) = action else { return note("bad-shape", path, "An action is an object.") }
+        guard case .string(let name)? = action["action"] else {
+            let isEmpty = members.isEmpty
+            return note("missing-member", path, isEmpty ? "This does nothing." : "Which action this is, is missing.", isEmpty ? .warning : .error)
+        }
+        if name == "openController", action["controller"] == nil { note("missing-member", path, "Which controller is to be opened, is missing.") }
+        if !Component.actions.contains(name), app.requires[name] == nil {
+            note("unknown-action", path + "/action", "No built-in kind answers \"\(name)\": if the host app does, name it in requires.", .warning)
+        }
+        if action["kind"] != nil {
+            _ = checkKind(
+                action["kind"], default: "", among: Component.controllers.union(Component.views), hasFallback: false, at: path)
+        }
+        for member in members {
+            let path = path + "/" + JSONPointer.escape(member.name)
+            switch Component.actionProperties[member.name] {
+            case .structure: break
+            case let property?: check(member.value, as: property, at: path)
+            case nil: look(into: member.value, at: path)
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletLogic
+
+/// Finds what is wrong or doubtful in an app definition.
+struct DefinitionCheck {
+    let app: AppDefinition
+    let translations: LiveTranslations
+    let operations: LogicOperations
+    var findings: [Finding]
+    /// Names that something refers to.
+    var used: Set<String> = []
+
+    init(_ document: JSONValue, translations: LiveTranslations) {
+        var findings: [Finding] = []
+        app = AppDefinition(document, &findings)
+        self.findings = findings
+        self.translations = translations
+        var operations = LogicOperations.views()
+        for name in app.requires.keys where operations[name] == nil { operations[name] = { _ in .null } }
+        self.operations = operations
+    }
+
+    /// All findings.
+    mutating func run() -> [Finding] {
+        if let root = app.rootController { refer(to: root, in: app.controllers, "controller", at: "/root_controller") }
+        for model in app.models { check(model: model) }
+        for view in app.views {
+            let path = "/views/" + JSONPointer.escape(view.name)
+            checkName(view, at: path)
+            if case .object = view.value { check(view: view.value, at: path) } else { note("bad-shape", path, "A view is an object.") }
+        }
+        for controller in app.controllers { check(controller: controller) }
+        checkUse()
+        var tree = ViewTree(app)
+        findings += tree.check()
+        return findings
+    }
+
+    mutating func note(_ code: String, _ path: String, _ message: String, _ severity: Finding.Severity = .error) {
+        findings.append(Finding(severity, code, at: path, message))
+    }
+
+    mutating func refer(to name: String, in parts: [JSONValue.Member], _ what: String, at path: String) {
+        used.insert(what + "/" + name)
+        if !parts.contains(where: { $0.name == name }) { note("dangling-reference", path, "The app has no \(what) \"\(name)\".") }
+    }
+
+    /// A model is data, or the address of some.
+    private mutating func check(model: JSONValue.Member) {
+        guard case .string(let address) = model.value, !Self.isAddress(address) else { return }
+        note("bad-url", "/models/" + JSONPointer.escape(model.name), "The address of a model is a path or an https URL.")
+    }
+
+    mutating func checkName(_ part: JSONValue.Member, at path: String) {
+        guard let name = part.value["name"], name != .string(part.name) else { return }
+        note("name-mismatch", path + "/name", "The name must be the one by which the app has it, \"\(part.name)\".")
+    }
+
+    /// Returns the kind.
+    mutating func checkKind(
+        _ value: JSONValue?, default standard: String, among builtIn: Set<String>, hasFallback: Bool, at path: String
+    ) -> String {
+        switch value {
+        case nil: return standard
+        case .string(let kind)?:
+            if !builtIn.contains(kind), app.requires[kind] == nil, !hasFallback {
+                note("unknown-kind", path + "/kind", "\"\(kind)\" is not built in: name it in requires, or say what its fallback is.")
+            }
+            return kind
+        default:
+            note("bad-shape", path + "/kind", "This must be a text.")
+            return standard
+        }
+    }
+
+    private mutating func checkUse() {
+        for view in app.views where !used.contains("view/" + view.name) {
+            note("unused-view", "/views/" + JSONPointer.escape(view.name), "Nothing shows this view.", .warning)
+        }
+        for controller in app.controllers where !used.contains("controller/" + controller.name) {
+            note("unused-controller", "/controllers/" + JSONPointer.escape(controller.name), "Nothing opens this controller.", .warning)
+        }
+    }
+
+    /// Least versions by name; nil for what has another shape.
+    static func requirements(_ value: JSONValue) -> [String: Int]? {
+        guard case .object(let members) = value, members.count <= AppDefinition.maximumRequirements else { return nil }
+        var requirements: [String: Int] = [:]
+        for member in members {
+            guard case .number(let literal) = member.value, let version = Int(literal), (1...1_000_000).contains(version),
+                DocumentKey.isName(member.name)
+            else { return nil }
+            requirements[member.name] = version
+        }
+        return requirements
+    }
+}

@@ -1,0 +1,44 @@
+import MartletAPI
+import MartletFlags
+import MartletHTTP
+
+/// Which content of a definition a client gets.
+struct DefinitionChoice: Sendable {
+    let editions: DefinitionEditions
+
+    /// The live one, or the one for whom its flag is not on; before that the newest that the client can show, if there is one within reach.
+    func edition(
+        of live: LiveDocument, for subject: Subject, with capabilities: ClientCapabilities, in space: LiveSpace
+    ) async throws -> DefinitionEdition {
+        let meant = try meant(live, subject, space)
+        guard !capabilities.missing(for: meant.definition).isEmpty else { return meant }
+        return try await editions.first(before: live, in: space.space) {
+            $0.version < meant.version && capabilities.missing(for: $0.definition).isEmpty
+        } ?? meant
+    }
+
+    /// The part of one of the contents that the client may have been sent to.
+    func part(_ sha256: String, of live: LiveDocument, in space: LiveSpace) async throws -> DefinitionPart? {
+        let newest = try Self.definition(live)
+        if let part = newest.part(sha256) { return part }
+        if let rollout = newest.rollout, let other = space.version(rollout.otherwise, of: live.key),
+            let part = try Self.definition(other).part(sha256)
+        {
+            return part
+        }
+        return try await editions.first(before: live, in: space.space) { $0.definition.part(sha256) != nil }?.definition.part(sha256)
+    }
+
+    private func meant(_ live: LiveDocument, _ subject: Subject, _ space: LiveSpace) throws -> DefinitionEdition {
+        let newest = DefinitionEdition(version: live.version, definition: try Self.definition(live))
+        guard let rollout = newest.definition.rollout, let other = space.version(rollout.otherwise, of: live.key) else { return newest }
+        // A flag that is not there is on for nobody.
+        if space.flags?.flags.evaluate(rollout.flag, for: subject)?.value.isOn == true { return newest }
+        return DefinitionEdition(version: other.version, definition: try Self.definition(other))
+    }
+
+    private static func definition(_ document: LiveDocument) throws -> CompiledDefinition {
+        guard let definition = document.compiled as? CompiledDefinition else { throw HTTPProblem(.documentNotFound) }
+        return definition
+    }
+}

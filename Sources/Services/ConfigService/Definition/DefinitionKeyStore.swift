@@ -1,0 +1,83 @@
+import Crypto
+import Foundation
+import MartletCore
+import MartletPostgres
+
+/// The key that an app's manifests are signed with.
+struct DefinitionSigner: Sendable {
+    let id: String
+    private let key: Curve25519.Signing.PrivateKey
+
+    init(_ key: Curve25519.Signing.PrivateKey) {
+        self.key = key
+        id = DefinitionPublicKey.id(of: key.publicKey.rawRepresentation)
+    }
+
+    /// Ed25519 (RFC 8032), in base64url.
+    func signature(of text: String) throws -> String { Base64URL.encode(try key.signature(for: Data(text.utf8))) }
+}
+
+/// The half of a key that clients have.
+struct DefinitionPublicKey: Sendable {
+    let id: String
+    /// 32 bytes.
+    let bytes: Data
+
+    /// The key's thumbprint (RFC 7638, RFC 8037 appendix A.3).
+    static func id(of bytes: Data) -> String {
+        Base64URL.encode(SHA256.hash(data: Data(#"{"crv":"Ed25519","kty":"OKP","x":"\#(Base64URL.encode(bytes))"}"#.utf8)))
+    }
+}
+
+/// The keys of apps, the private halves sealed (AES-GCM).
+struct DefinitionKeyStore: Sendable {
+    private let postgres: PostgresClient
+    private let sealing: SymmetricKey
+
+    /// - Parameter internalSecret: makes the key that seals (HKDF, RFC 5869). With another one new keys are made.
+    init(postgres: PostgresClient, internalSecret: Secret) {
+        self.postgres = postgres
+        sealing = internalSecret.withValue { secret in
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: SymmetricKey(data: Data(secret.utf8)), info: Data("martlet config definition keys".utf8), outputByteCount: 32)
+        }
+    }
+
+    /// The app's newest key, made when there is none, or none that this server can open.
+    func signer(of appID: String) async throws -> DefinitionSigner {
+        try await postgres.withTransaction { transaction in
+            // Of all copies that find no key, one makes it.
+            _ = try await transaction.query("SELECT pg_advisory_xact_lock(7215407, hashtext(\(appID)))")
+            let rows = try await transaction.query(
+                "SELECT id, sealed_private_key FROM config.definition_keys WHERE app_id = \(appID) ORDER BY created DESC, id")
+            for row in rows {
+                if let key = try open(row) { return DefinitionSigner(key) }
+            }
+            let key = Curve25519.Signing.PrivateKey()
+            let signer = DefinitionSigner(key)
+            let sealed = try AES.GCM.seal(key.rawRepresentation, using: sealing, authenticating: Data(signer.id.utf8)).combined ?? Data()
+            try await transaction.execute(
+                """
+                INSERT INTO config.definition_keys (id, app_id, public_key, sealed_private_key)
+                VALUES (\(signer.id), \(appID), \(key.publicKey.rawRepresentation), \(sealed))
+                """)
+            return signer
+        }
+    }
+
+    /// All keys that an app has had, the newest first.
+    func publicKeys(of appID: String) async throws -> [DefinitionPublicKey] {
+        try await postgres.query("SELECT id, public_key FROM config.definition_keys WHERE app_id = \(appID) ORDER BY created DESC, id")
+            .map { DefinitionPublicKey(id: try $0.decode(0), bytes: try $0.decode(1)) }
+    }
+
+    /// Nil for what was sealed under another internal secret.
+    private func open(_ row: PostgresRow) throws -> Curve25519.Signing.PrivateKey? {
+        let id: String = try row.decode(0)
+        let sealed: Data = try row.decode(1)
+        guard let box = try? AES.GCM.SealedBox(combined: sealed),
+            let bytes = try? AES.GCM.open(box, using: sealing, authenticating: Data(id.utf8))
+        else { return nil }
+        return try? Curve25519.Signing.PrivateKey(rawRepresentation: bytes)
+    }
+}

@@ -1,0 +1,48 @@
+import MartletAPI
+import MartletCore
+import MartletFlags
+import NIOCore
+
+/// Apps that are described on the server: what is checked before one is published, and what clients are answered from.
+struct DefinitionKind: PublishedKind {
+    static let maximumPartSizeInBytes = 64 << 10
+
+    let maximumSizeInBytes = 1 << 20
+    let maximumDocuments = 100
+
+    func problem(withName name: String) -> String? {
+        name.utf8.contains(UInt8(ascii: "~")) ? "The name of an app definition is one name, without ~." : nil
+    }
+
+    func check(_ document: JSONValue, named name: String, in space: LiveSpace) -> [Finding] {
+        var ignored: [Finding] = []
+        let app = AppDefinition(document, &ignored)
+        var check = DefinitionCheck(document, translations: LiveTranslations(in: space, from: app.minClient))
+        var findings = check.run()
+        if let flag = app.rollout?.flag, space.flags?.flags.flags.contains(where: { $0.key == flag }) != true {
+            findings.append(Finding(.warning, "unknown-flag", at: "/rollout/flag", "No flag \"\(flag)\" is live: everybody gets the other version."))
+        }
+        for part in CompiledDefinition(app).parts where (part.gzip ?? part.content).readableBytes > Self.maximumPartSizeInBytes {
+            findings.append(
+                Finding(.error, "part-too-large", at: "/" + part.path, "A part may have at most \(Self.maximumPartSizeInBytes) bytes, compressed."))
+        }
+        return findings
+    }
+
+    func compile(_ document: JSONValue, named name: String) throws -> any Sendable {
+        var findings: [Finding] = []
+        let app = AppDefinition(document, &findings)
+        if let error = findings.first(where: { $0.severity == .error }) { throw UnreadableDefinition(description: "\(error.path): \(error.message)") }
+        return CompiledDefinition(app)
+    }
+
+    func pins(_ document: JSONValue, named name: String) -> [PinnedVersion] {
+        var ignored: [Finding] = []
+        guard let rollout = AppDefinition(document, &ignored).rollout else { return [] }
+        return [PinnedVersion(key: DocumentKey(.definition, name), version: rollout.otherwise)]
+    }
+}
+
+struct UnreadableDefinition: Error, CustomStringConvertible {
+    let description: String
+}

@@ -1,0 +1,41 @@
+import HTTPTypes
+import Hummingbird
+import MartletCore
+import MartletHTTP
+
+/// `GET /definitions/keys`: what manifests of the app are or were signed with, the newest first, as a JWK set (RFC 7517, RFC 8037).
+struct ListDefinitionKeys: Endpoint {
+    let keys: DefinitionKeyStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let space = try context.space
+        try request.allowParameters()
+        var known = try await keys.publicKeys(of: space.appID)
+        if known.isEmpty {
+            // So that it can be built into the app before anything is published.
+            _ = try await keys.signer(of: space.appID)
+            known = try await keys.publicKeys(of: space.appID)
+        }
+        var response = try Response.encoding(KeySet(keys: known.map(Key.init)))
+        response.headers[.cacheControl] = "private, max-age=300"
+        return response
+    }
+
+    private struct KeySet: Encodable {
+        var keys: [Key]
+    }
+
+    private struct Key: Encodable {
+        var kty = "OKP"
+        var crv = "Ed25519"
+        var alg = "EdDSA"
+        var use = "sig"
+        var kid: String
+        var x: String
+
+        init(_ key: DefinitionPublicKey) {
+            kid = key.id
+            x = Base64URL.encode(key.bytes)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import MartletCore
+import NIOCore
+
+/// What the live translations of a space have, as far as a definition asks for it.
+struct LiveTranslations {
+    /// A key that a translation lacks altogether (nil), or in a language.
+    struct Gap: Equatable {
+        let document: String
+        let language: String?
+    }
+
+    fileprivate struct Document {
+        let name: String
+        /// Languages that need a text of their own.
+        let languages: [String]
+        /// Of each key.
+        let texts: [String: Set<String>]
+    }
+
+    private let documents: [Document]
+
+    static let none = LiveTranslations(documents: [])
+
+    /// - Parameter version: translations of app versions before it are left out: the definition does not go there.
+    init(in space: LiveSpace, from version: VersionNumber?) {
+        documents = space.documents(of: .translation).compactMap { live -> Document? in
+            if let version, let own = VersionNumber(live.key.name), own.sortKey < version.sortKey { return nil }
+            guard let catalogue = try? JSONValue(parsing: live.content.readableBytesView) else { return nil }
+            return Document(live.key.name, catalogue)
+        }
+    }
+
+    private init(documents: [Document]) {
+        self.documents = documents
+    }
+
+    var isEmpty: Bool { documents.isEmpty }
+
+    func gaps(of key: String) -> [Gap] {
+        documents.flatMap { document -> [Gap] in
+            guard let texts = document.texts[key] else { return [Gap(document: document.name, language: nil)] }
+            return document.languages.filter { !texts.contains($0) }.map { Gap(document: document.name, language: $0) }
+        }
+    }
+}
+
+extension LiveTranslations.Document {
+    /// A catalogue: `{"sourceLanguage","languages":{tag:{"published","fallback"}},"strings":{key:{"localizations":{tag:…}}}}`. In the source
+    /// language a key is its own text, and a language with a fallback may be silent.
+    init(_ name: String, _ catalogue: JSONValue) {
+        self.name = name
+        var texts: [String: Set<String>] = [:]
+        if case .object(let strings)? = catalogue["strings"] {
+            for string in strings {
+                guard case .object(let localizations)? = string.value["localizations"] else {
+                    texts[string.name] = []
+                    continue
+                }
+                texts[string.name] = Set(localizations.map(\.name))
+            }
+        }
+        self.texts = texts
+        var languages: [String] = []
+        if case .object(let declared)? = catalogue["languages"] {
+            languages = declared.filter { $0.value["published"] == .bool(true) && $0.value["fallback"] == nil }.map(\.name)
+        }
+        self.languages = languages.filter { catalogue["sourceLanguage"] != .string($0) }
+    }
+}

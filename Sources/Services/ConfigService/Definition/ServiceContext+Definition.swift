@@ -1,0 +1,14 @@
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+
+extension ServiceContext {
+    /// The live definition whose name is in the path.
+    ///
+    /// - Throws: `invalid-name`, `document-not-found`.
+    func definition(in space: LiveSpace) throws -> LiveDocument {
+        let key = try DocumentKey(checking: parameters.get("name") ?? "", of: .definition)
+        guard let live = space[key] else { throw HTTPProblem(.documentNotFound, "No definition of this name is live.") }
+        return live
+    }
+}

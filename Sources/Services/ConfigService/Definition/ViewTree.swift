@@ -1,0 +1,79 @@
+import MartletAPI
+import MartletCore
+
+/// How views are nested once every name is replaced by what it names: whether that ends, how deep it goes, and how much it makes.
+struct ViewTree {
+    static let maximumDepth = 32
+    static let maximumViews = 10_000
+
+    private struct Measure {
+        var depth = 1
+        var views = 1
+
+        mutating func take(_ inner: Measure) {
+            depth = max(depth, inner.depth + 1)
+            views = min(views + inner.views, ViewTree.maximumViews + 1)
+        }
+    }
+
+    private let app: AppDefinition
+    private var known: [String: Measure] = [:]
+    private var above: [String] = []
+    private var findings: [Finding] = []
+
+    init(_ app: AppDefinition) {
+        self.app = app
+    }
+
+    mutating func check() -> [Finding] {
+        for view in app.views {
+            let measure = measure(named: view.name)
+            let path = "/views/" + JSONPointer.escape(view.name)
+            if measure.depth > Self.maximumDepth {
+                findings.append(
+                    Finding(.error, "too-deep", at: path, "Views may be nested at most \(Self.maximumDepth) deep, those they name included."))
+            }
+            if measure.views > Self.maximumViews {
+                findings.append(Finding(.error, "too-many-views", at: path, "A view may have at most \(Self.maximumViews) others in it."))
+            }
+        }
+        return findings
+    }
+
+    private mutating func measure(named name: String) -> Measure {
+        if let known = known[name] { return known }
+        guard let view = app.view(name) else { return Measure() }
+        if let start = above.firstIndex(of: name) {
+            let cycle = (above[start...] + [name]).joined(separator: " → ")
+            findings.append(Finding(.error, "cycle", at: "/views/" + JSONPointer.escape(name), "This view is inside itself: \(cycle)."))
+            return Measure()
+        }
+        // A chain of names that is longer is too deep already.
+        guard above.count <= Self.maximumDepth else { return Measure(depth: Self.maximumDepth + 1) }
+        above.append(name)
+        let measure = measure(view)
+        above.removeLast()
+        known[name] = measure
+        return measure
+    }
+
+    private mutating func measure(_ view: JSONValue) -> Measure {
+        var measure = Measure()
+        let contents: [JSONValue] =
+            switch view["contents"] {
+            case .array(let elements)?: elements
+            case .object(let members)?: members.map(\.value)
+            default: []
+            }
+        let row: [JSONValue] = if case .string(let name)? = view["row_view"], !name.hasPrefix("@") { [.string(name)] } else { [] }
+        let fallback: [JSONValue] = if let fallback = view["fallback"], fallback != .string("drop") { [fallback] } else { [] }
+        for inner in contents + row + fallback {
+            switch inner {
+            case .string(let name): measure.take(self.measure(named: name))
+            case .object: measure.take(self.measure(inner))
+            default: break
+            }
+        }
+        return measure
+    }
+}

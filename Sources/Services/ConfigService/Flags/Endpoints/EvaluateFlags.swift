@@ -1,0 +1,77 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletFlags
+import MartletHTTP
+import NIOCore
+
+/// `POST /ofrep/v1/evaluate/flags` (OFREP): all flags for a context; 304 for who has them.
+///
+/// `flagConfigEtag` of the query is what a change event said: a copy that has not heard of it yet looks first.
+struct EvaluateFlags: Endpoint {
+    let live: LiveDocuments
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let principal = try context.evaluator
+        let space = try context.space
+        return try await OFREP.answering(key: nil) {
+            let json = try await OFREP.context(of: request)
+            if let wanted = request.uri.queryParameters["flagConfigEtag"] { try await catchUp(to: wanted, space) }
+            let now = Date()
+            let evaluation = EvaluationContext(json, principal: principal, now: now)
+            let flags = try await live.current(space).flags
+            return try .evaluated(EntityTag(flags, evaluation, at: now), to: request) {
+                let answers = flags?.flags.evaluateAll(for: evaluation.subject).map(\.ofrep) ?? []
+                let metadata = flags.map { #""version":"\#($0.document.version)""# } ?? ""
+                return #"{"flags":[\#(answers.joined(separator: ","))],"metadata":{\#(metadata)},"#
+                    + #""eventStreams":[{"type":"sse","endpoint":{"requestUri":"\#(OFREP.eventsPath)"},"inactivityDelaySec":120}]}"#
+            }
+        }
+    }
+
+    private func catchUp(to tag: Substring, _ space: ConfigSpace) async throws {
+        // Nothing that an event of ours ever said costs no query.
+        guard tag.utf8.count == 64, try await live.current(space).flags?.document.sha256 != String(tag) else { return }
+        await live.catchUp(space)
+    }
+}
+
+/// `POST /flags/evaluate` with `{"context":{…}}`: all flags by key, for the app on a device and who is signed in there; 304 for who has them.
+///
+/// `{"version":n,"flags":{key:{"type","value","variant","reason"}}}`; version is null where none were published. `user` and `userId` are the
+/// signed-in user's, whatever the context says; without `targetingKey`, buckets go by the user.
+struct EvaluateForApp: Endpoint {
+    let live: LiveDocuments
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let principal = try context.principal
+        guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
+        try request.allowParameters()
+        let fields = try await BodyFields(request, ["context"], upTo: OFREP.maximumBodyInBytes)
+        let json = fields["context"] ?? .object([])
+        guard case .object = json else { throw HTTPProblem(.invalidBody, "This must be an object.", field: "context") }
+        let now = Date()
+        let evaluation = EvaluationContext(json, principal: principal, now: now)
+        let flags = try await live.current(try context.space).flags
+        return try .evaluated(EntityTag(flags, evaluation, at: now), to: request) {
+            let members = flags?.flags.evaluateAll(for: evaluation.subject).map(\.member) ?? []
+            return #"{"version":\#(flags.map { String($0.document.version) } ?? "null"),"flags":{\#(members.joined(separator: ","))}}"#
+        }
+    }
+}
+
+extension Response {
+    /// What `body` makes, or 304 for who has it, without making it.
+    fileprivate static func evaluated(_ tag: EntityTag, to request: Request, _ body: () -> String) throws -> Response {
+        // Clients of the protocol may send a tag without its quotes: no tag of ours, then.
+        let known = request.headers[.ifNoneMatch].flatMap { try? EntityTag.list($0) } ?? []
+        let headers: HTTPFields = [.eTag: tag.header, .cacheControl: "private, no-cache"]
+        if known.contains(tag) { return Response(status: .notModified, headers: headers) }
+        var response = Response.json(body())
+        response.headers[.eTag] = headers[.eTag]
+        response.headers[.cacheControl] = headers[.cacheControl]
+        return response
+    }
+}

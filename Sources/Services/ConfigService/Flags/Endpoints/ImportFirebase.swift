@@ -1,0 +1,39 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletFlags
+import MartletHTTP
+
+/// `POST /config/flags/default/import-firebase` with an exported Firebase Remote Config template: it becomes the draft. With `If-Match`, or
+/// `If-None-Match: *` for the first one.
+///
+/// Answers as `PUT` does. 422 `document-refused` where something cannot be said here, with each of these by its place in the template; nothing
+/// is written then.
+struct ImportFirebase: Endpoint {
+    let documents: DocumentStore
+    let live: LiveDocuments
+    let kinds: Kinds
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let key = try context.documentKey(kinds)
+        guard key == FlagsKind.key else { throw HTTPProblem(.notFound) }
+        let condition = try DraftCondition(request)
+        let author = try context.author(may: condition.isForNew ? .create : .update, key.kind.area)
+        let kind = FlagsKind()
+        let imported = FirebaseTemplate.translate(try await request.document(upTo: kind.maximumSizeInBytes))
+        guard !imported.issues.contains(where: \.isError) else {
+            throw HTTPProblem(
+                .documentRefused, "Nothing was imported: see findings, whose paths are those of the template.",
+                findings: imported.issues.map(Finding.init).limited)
+        }
+        let draft = try imported.document.draft(upTo: kind.maximumSizeInBytes)
+        let space = try context.space
+        let revision = try await documents.edit(
+            key, in: space, if: condition, by: author, maximumDocuments: kind.maximumDocuments) { _ in draft }
+        let findings = imported.issues.map(Finding.init) + kind.check(imported.document, named: key.name, in: try await live.current(space))
+        var response = Response.json(#"{"revision":\#(revision),"findings":\#(findings.limited.json.text)}"#)
+        response.status = condition.isForNew ? .created : .ok
+        response.headers[.eTag] = EntityTag(text: String(revision)).header
+        return response
+    }
+}

@@ -1,0 +1,46 @@
+import MartletAPI
+import MartletCore
+import MartletFlags
+
+/// The typed flags and parameters of a space: one document, `default`, compiled to a `FlagDocument`.
+struct FlagsKind: PublishedKind {
+    static let key = DocumentKey(.flags, "default")
+
+    var maximumSizeInBytes: Int { 4 << 20 }
+    var maximumDocuments: Int { 1 }
+
+    func problem(withName name: String) -> String? {
+        name == Self.key.name ? nil : "An app has one set of flags in an environment, named default."
+    }
+
+    func check(_ document: JSONValue, named name: String, in space: LiveSpace) -> [Finding] {
+        var compiler = FlagDocumentCompiler()
+        _ = compiler.compile(document)
+        return compiler.issues.map(Finding.init)
+    }
+
+    func compile(_ document: JSONValue, named name: String) throws -> any Sendable {
+        var compiler = FlagDocumentCompiler()
+        let flags = compiler.compile(document)
+        if let error = compiler.issues.first(where: \.isError) { throw UnreadableFlags(issue: error) }
+        return flags
+    }
+
+    private struct UnreadableFlags: Error {
+        let issue: FlagIssue
+    }
+}
+
+extension Finding {
+    init(_ issue: FlagIssue) {
+        self.init(issue.isError ? .error : .warning, issue.code, at: issue.path, issue.message)
+    }
+}
+
+extension LiveSpace {
+    /// The flags that are live; nil: none were published.
+    var flags: (document: LiveDocument, flags: FlagDocument)? {
+        guard let document = self[FlagsKind.key], let flags = document.compiled as? FlagDocument else { return nil }
+        return (document, flags)
+    }
+}

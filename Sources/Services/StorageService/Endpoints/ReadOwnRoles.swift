@@ -1,0 +1,29 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `GET /auth/me/roles`: `{"count":n,"data":["<role>"]}`, the roles that the signed-in user has, also through other roles, by name.
+struct ReadOwnRoles: Endpoint {
+    let rights: RightsStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        guard case .user(_, let roles) = try await rights.rights(of: try context.principal, in: try context.space).identity else {
+            throw HTTPProblem(.invalidToken, "Send an access token: Authorization: Bearer ….")
+        }
+        return try .list(roles)
+    }
+}
+
+/// `POST /internal/users/roles` with `UserDataRequest`: 200 with `UserRoles`. For our own processes only.
+struct ReadRolesOfUser: Endpoint {
+    let rights: RightsStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
+        let owner = try StoredUserData.Owner(try await request.decoded(UserDataRequest.self))
+        guard let user = UserID(owner.id) else { throw HTTPProblem(.userNotFound) }
+        return try .encoding(UserRoles(roles: try await rights.roles(of: user, in: owner.space)))
+    }
+}

@@ -1,0 +1,50 @@
+public import MartletLogic
+
+/// JSON in its one canonical form (RFC 8785, JCS): what is signed.
+public enum CanonicalJSON {
+    public enum Failure: Error, Equatable {
+        /// The pointer to a member whose name its object has twice (RFC 7493 §2.3).
+        case duplicateMember(String)
+        /// A number that is none in IEEE 754.
+        case numberTooLarge(String)
+    }
+
+    public static func text(of value: JSONValue) throws(Failure) -> String {
+        if let pointer = value.duplicateMember { throw .duplicateMember(pointer) }
+        return try write(value)
+    }
+
+    private static func write(_ value: JSONValue) throws(Failure) -> String {
+        switch value {
+        case .null, .bool: return value.text
+        case .number(let literal):
+            guard let number = Double(literal), number.isFinite else { throw .numberTooLarge(literal) }
+            return CanonicalText.number(number)
+        case .string(let text): return CanonicalText.quote(text)
+        case .array(let elements):
+            var texts: [String] = []
+            for element in elements { texts.append(try write(element)) }
+            return "[" + texts.joined(separator: ",") + "]"
+        case .object(let members):
+            var texts: [String] = []
+            for member in members.sorted(by: { CanonicalText.isOrdered($0.name, before: $1.name) }) {
+                texts.append(CanonicalText.quote(member.name) + ":" + (try write(member.value)))
+            }
+            return "{" + texts.joined(separator: ",") + "}"
+        }
+    }
+}
+
+extension LogicValue {
+    /// The same value with numbers as doubles. Of members with one name the last counts.
+    public init(_ value: JSONValue) {
+        switch value {
+        case .null: self = .null
+        case .bool(let value): self = .bool(value)
+        case .number(let literal): self = .number(Double(literal) ?? .nan)
+        case .string(let text): self = .string(text)
+        case .array(let elements): self = .array(elements.map { LogicValue($0) })
+        case .object(let members): self = .object(Dictionary(members.map { ($0.name, LogicValue($0.value)) }, uniquingKeysWith: { $1 }))
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import MartletCore
+
+/// The typed flags of an app, compiled: what they answer to whom.
+public struct FlagDocument: Sendable {
+    public static let maximumFlags = 2_000
+    public static let maximumConditions = 500
+    public static let maximumRules = 100
+    public static let maximumVariants = 50
+    public static let maximumGroups = 500
+
+    public enum Kind: String, Sendable, CaseIterable { case boolean, number, string, json }
+
+    public struct Flag: Sendable {
+        public let key: String
+        public let kind: Kind
+        public let isEnabled: Bool
+        let defaultVariant: String
+        /// What the rules' forced values are called, by the rule's place; nil: as the experiment says.
+        let variants: [String?]
+        /// Whether a rule's forced value is for a part of everybody only.
+        let isPartial: [Bool]
+    }
+
+    /// In the order of the document.
+    public let flags: [Flag]
+    public let features: FeatureSet
+    /// When an answer may change without a new version, in order; seconds since 1970.
+    public let instants: [Double]
+    private let places: [String: Int]
+
+    init(flags: [Flag], features: FeatureSet, instants: Set<Double>) {
+        self.flags = flags
+        self.features = features
+        self.instants = instants.sorted()
+        places = Dictionary(flags.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Nil: there is no such flag.
+    public func evaluate(_ key: String, for subject: Subject) -> FlagAnswer? {
+        places[key].map { answer(flags[$0], subject) }
+    }
+
+    public func evaluateAll(for subject: Subject) -> [FlagAnswer] { flags.map { answer($0, subject) } }
+
+    /// How many of the instants have passed: with version and attributes it says what the answers are.
+    public func period(at secondsSince1970: Double) -> Int {
+        instants.firstIndex { $0 > secondsSince1970 } ?? instants.count
+    }
+
+    private func answer(_ flag: Flag, _ subject: Subject) -> FlagAnswer {
+        guard let feature = features.features[flag.key] else { return FlagAnswer(flag, .null, flag.defaultVariant, .unknown) }
+        guard flag.isEnabled else { return FlagAnswer(flag, feature.defaultValue, flag.defaultVariant, .disabled) }
+        let result = features.evaluate(flag.key, for: subject)
+        switch result.source {
+        case .defaultValue, .unknownFeature:
+            return FlagAnswer(flag, feature.defaultValue, flag.defaultVariant, feature.rules.isEmpty ? .constant : .unknown)
+        case .prerequisite, .cyclicPrerequisite: return FlagAnswer(flag, feature.defaultValue, flag.defaultVariant, .disabled)
+        case .force:
+            let index = result.ruleIndex ?? 0
+            return FlagAnswer(flag, result.value, flag.variants[index] ?? "", flag.isPartial[index] ? .split : .targetingMatch, rule: result.ruleID)
+        case .experiment:
+            return FlagAnswer(flag, result.value, result.experimentResult?.key ?? "", .split, rule: result.ruleID)
+        }
+    }
+}
+
+/// What a flag answers.
+public struct FlagAnswer: Sendable {
+    /// OpenFeature's reasons, of which OFREP 0.3.0 knows these.
+    public enum Reason: String, Sendable {
+        /// The flag has no rules.
+        case constant = "STATIC"
+        case targetingMatch = "TARGETING_MATCH"
+        case split = "SPLIT"
+        case disabled = "DISABLED"
+        /// It has rules, and none applies: the default.
+        case unknown = "UNKNOWN"
+    }
+
+    public let key: String
+    public let kind: FlagDocument.Kind
+    public let value: FeatureValue
+    public let variant: String
+    public let reason: Reason
+    /// The id of the rule that decided; empty: none did, or it has none.
+    public let rule: String
+
+    init(_ flag: FlagDocument.Flag, _ value: FeatureValue, _ variant: String, _ reason: Reason, rule: String = "") {
+        key = flag.key
+        kind = flag.kind
+        self.value = value
+        self.variant = variant
+        self.reason = reason
+        self.rule = rule
+    }
+}

@@ -1,0 +1,141 @@
+import MartletCore
+
+extension FlagDocumentCompiler {
+    struct CompiledRule {
+        var rule: Feature.Rule
+        var variant: String?
+        var isPartial: Bool
+    }
+
+    private static let ours: Set<String> = ["id", "description", "enabled", "when", "value", "variant", "percent", "by", "seed", "split"]
+    private static let growthBook: Set<String> = [
+        "condition", "parentConditions", "force", "coverage", "range", "hashAttribute", "hashVersion", "filters", "variations", "weights", "ranges",
+        "meta", "key", "name", "phase", "namespace",
+    ]
+
+    /// A rule in our short form (`when`, `value` or `variant` with `percent`, or `split`) or in GrowthBook's.
+    mutating func compileRule(
+        _ json: JSONValue, of key: String, _ check: FlagValueCheck, _ variants: [FlagVariant], index: Int, _ path: String
+    ) -> CompiledRule {
+        allow(Self.ours.union(Self.growthBook), in: json, path)
+        var rule = compiler.rule(json, path)
+        var name: String?
+        let answers = ["value", "variant", "split", "force", "variations"].filter { json[$0] != nil }
+        if answers.count > 1 { error("ambiguous-rule", path, "A rule says one of \(answers.joined(separator: ", ")).") }
+        if let value = value(json, variants, path) {
+            check.check(value.json, at: value.path, log: &compiler.conditions.log)
+            rule.action = .force(FeatureValue(value.json), rollout(json, of: key, path))
+            name = value.name ?? variants.first { $0.value == value.json }?.name
+                ?? (check.kind == .boolean ? FlagVariant.name(of: value.json) : rule.id.isEmpty ? "rule-\(index + 1)" : rule.id)
+        } else if let split = json["split"] {
+            rule.action = .experiment(experiment(split, json, of: key, check, variants, path), banditReference: nil)
+        } else if case .experiment(let experiment, _) = rule.action {
+            checkExperiment(experiment, json, check, path)
+        } else if rule.prerequisites.isEmpty {
+            let hasVariant = json["variant"] != nil
+            error(
+                hasVariant ? "unknown-variant" : "missing-field", hasVariant ? path.pointer(to: "variant") : path,
+                hasVariant ? "There is no such variant." : "A rule says value, variant or split.")
+        }
+        addCondition(json, to: &rule, path)
+        if compiler.truth(json, "enabled", path) == false { rule.condition = Condition(test: .never, instants: []) }
+        checkHashing(json, path)
+        return CompiledRule(rule: rule, variant: name, isPartial: rule.isPartial)
+    }
+
+    /// What `when` says goes to where the rule's kind of answer looks for it.
+    private mutating func addCondition(_ json: JSONValue, to rule: inout Feature.Rule, _ path: String) {
+        if json["condition"] != nil, json["when"] != nil { error("ambiguous-rule", path.pointer(to: "condition"), "Say when or condition, not both.") }
+        let condition: Condition? =
+            if let when = json["when"] {
+                self.when(when, path.pointer(to: "when"))
+            } else {
+                json["condition"].map { self.when($0, path.pointer(to: "condition")) }
+            }
+        rule.condition = condition
+        if case .experiment(var experiment, let bandit) = rule.action {
+            experiment.condition = condition
+            rule.action = .experiment(experiment, banditReference: bandit)
+        }
+    }
+
+    private func value(_ json: JSONValue, _ variants: [FlagVariant], _ path: String) -> (json: JSONValue, name: String?, path: String)? {
+        if let value = json["value"] { return (value, nil, path.pointer(to: "value")) }
+        if let value = json["force"] { return (value, nil, path.pointer(to: "force")) }
+        guard case .string(let name) = json["variant"], let variant = variants.first(where: { $0.name == name }) else { return nil }
+        return (variant.value, name, path.pointer(to: "variant"))
+    }
+
+    /// `percent` is of version 2's hash, from 0 on: more percent takes nobody out.
+    private mutating func rollout(_ json: JSONValue, of key: String, _ path: String) -> Feature.Rollout {
+        var rollout = compiler.rollout(json, path)
+        if let by = compiler.text(json, "by", path) { rollout.hashAttribute = by }
+        guard let percent = percent(json, path) else { return rollout }
+        if json["coverage"] != nil || json["range"] != nil { error("ambiguous-rule", path.pointer(to: "percent"), "Say percent, coverage or range.") }
+        rollout.range = BucketRange(0, percent / 100)
+        rollout.hashVersion = 2
+        return rollout
+    }
+
+    private mutating func percent(_ json: JSONValue, _ path: String) -> Double? {
+        guard let percent = compiler.number(json, "percent", path) else { return nil }
+        if (0...100).contains(percent) { return percent }
+        error("invalid-percent", path.pointer(to: "percent"), "A percentage is a number from 0 to 100.")
+        return 0
+    }
+
+    /// `[{"variant": "a", "percent": 50}, …]`, one after the other from 0 on; who is in none of them goes on to the next rule.
+    private mutating func experiment(
+        _ split: JSONValue, _ json: JSONValue, of key: String, _ check: FlagValueCheck, _ variants: [FlagVariant], _ path: String
+    ) -> Experiment {
+        let splitPath = path.pointer(to: "split")
+        let shares = compiler.elements(split, splitPath)
+        limit(shares.count, FlagDocument.maximumVariants, splitPath, "shares")
+        if shares.count < 2 { error("invalid-split", splitPath, "A split has two shares or more.") }
+        var experiment = compiler.experiment(json, path)
+        experiment.variations = []
+        experiment.ranges = []
+        if experiment.key.isEmpty { experiment.key = key }
+        experiment.hashAttribute = compiler.text(json, "by", path) ?? experiment.hashAttribute
+        experiment.hashVersion = 2
+        var total = 0.0
+        for (index, share) in shares.prefix(FlagDocument.maximumVariants).enumerated() {
+            let path = splitPath.pointer(to: index)
+            allow(["variant", "value", "percent"], in: share, path)
+            let value = value(share, variants, path)
+            if value == nil { error("unknown-variant", path.pointer(to: "variant"), "A share says value, or a variant that there is.") }
+            if let value { check.check(value.json, at: value.path, log: &compiler.conditions.log) }
+            let percent = percent(share, path) ?? 0
+            experiment.variations.append(FeatureValue(value?.json ?? .null))
+            experiment.variationNames.append(.init(key: value?.name ?? variants.first { $0.value == value?.json }?.name))
+            experiment.ranges?.append(BucketRange(total / 100, (total + percent) / 100))
+            total += percent
+        }
+        if total > 100 { error("invalid-split", splitPath, "The shares are more than 100 percent.") }
+        return experiment
+    }
+
+    private mutating func checkExperiment(_ experiment: Experiment, _ json: JSONValue, _ check: FlagValueCheck, _ path: String) {
+        let variations = compiler.elements(json["variations"], path.pointer(to: "variations"))
+        limit(variations.count, FlagDocument.maximumVariants, path.pointer(to: "variations"), "variations")
+        for (index, variation) in variations.enumerated() {
+            check.check(variation, at: path.pointer(to: "variations").pointer(to: index), log: &compiler.conditions.log)
+        }
+        if variations.count < 2 { error("invalid-split", path.pointer(to: "variations"), "There are two variations or more.") }
+        if let weights = experiment.weights, !Bucketing.isComplete(weights, of: variations.count) {
+            error("invalid-weights", path.pointer(to: "weights"), "There is one weight for each variation, and they add up to 1.")
+        }
+        if let ranges = experiment.ranges, ranges.count != variations.count {
+            error("invalid-split", path.pointer(to: "ranges"), "There is one range for each variation.")
+        }
+    }
+}
+
+extension Feature.Rule {
+    /// Whether it is for a part of everybody, chosen by hash.
+    var isPartial: Bool {
+        if filters != nil { return true }
+        if case .force(_, let rollout) = action { return rollout.range != nil || rollout.coverage != nil }
+        return true
+    }
+}

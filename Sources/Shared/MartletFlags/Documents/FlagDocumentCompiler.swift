@@ -1,0 +1,148 @@
+public import MartletCore
+
+/// Reads `{"flags":{…},"conditions":{…},"savedGroups":{…}}` and says all that is wrong or doubtful with it.
+public struct FlagDocumentCompiler {
+    var compiler = FeatureCompiler()
+    private var instants: Set<Double> = []
+
+    public init() {}
+
+    public var issues: [FlagIssue] { compiler.issues }
+
+    public mutating func compile(_ document: JSONValue) -> FlagDocument {
+        let conditions = named("conditions", in: document, upTo: FlagDocument.maximumConditions)
+        let groups = named("savedGroups", in: document, upTo: FlagDocument.maximumGroups).mapValues(FlagValue.init)
+        compiler.conditions = ConditionCompiler(named: conditions, groups: groups.compactMapValues(\.list), log: compiler.conditions.log)
+        for name in groups.keys.sorted() where groups[name]?.list == nil {
+            error("wrong-type", "/savedGroups".pointer(to: name), "A group is a list.")
+        }
+        allow(["flags", "conditions", "savedGroups", "description"], in: document, "")
+        let flags = compileFlags(document)
+        checkNames(conditions, groups, in: document)
+        checkPrerequisites(of: flags.features)
+        return FlagDocument(flags: flags.list, features: flags.features, instants: instants)
+    }
+
+    private mutating func compileFlags(_ document: JSONValue) -> (list: [FlagDocument.Flag], features: FeatureSet) {
+        var list: [FlagDocument.Flag] = []
+        var features = FeatureSet()
+        let members = compiler.members(document["flags"], "/flags")
+        limit(members.count, FlagDocument.maximumFlags, "/flags", "flags")
+        for member in members.prefix(FlagDocument.maximumFlags) {
+            let path = "/flags".pointer(to: member.name)
+            guard features.features[member.name] == nil else {
+                error("duplicate-name", path, "There are two flags with this key.")
+                continue
+            }
+            guard Self.isKey(member.name) else {
+                error("invalid-name", path, "A key is 1 to 256 letters, digits and . _ - :, a letter, digit or _ first.")
+                continue
+            }
+            let (flag, feature) = compileFlag(member.name, member.value, path)
+            list.append(flag)
+            features.features[member.name] = feature
+        }
+        return (list, features)
+    }
+
+    private mutating func compileFlag(_ key: String, _ json: JSONValue, _ path: String) -> (FlagDocument.Flag, Feature) {
+        allow(["type", "default", "description", "enabled", "variants", "schema", "rules", "tags"], in: json, path)
+        _ = compiler.text(json, "description", path)
+        let kind = kind(json, path)
+        var check = FlagValueCheck(kind: kind)
+        if let schema = json["schema"] { check.schema = ValueSchema(schema, at: path.pointer(to: "schema"), log: &compiler.conditions.log) }
+        let variants = variants(json, check, path)
+        let value = json["default"] ?? .null
+        if json["default"] == nil {
+            error("missing-field", path.pointer(to: "default"), "This field is required.")
+        } else {
+            check.check(value, at: path.pointer(to: "default"), log: &compiler.conditions.log)
+        }
+        var feature = Feature(defaultValue: FeatureValue(value))
+        var names: [String?] = []
+        var isPartial: [Bool] = []
+        let rules = compiler.elements(json["rules"], path.pointer(to: "rules"))
+        limit(rules.count, FlagDocument.maximumRules, path.pointer(to: "rules"), "rules")
+        for (index, rule) in rules.prefix(FlagDocument.maximumRules).enumerated() {
+            let compiled = compileRule(rule, of: key, check, variants, index: index, path.pointer(to: "rules").pointer(to: index))
+            names.append(compiled.variant)
+            isPartial.append(compiled.isPartial)
+            feature.rules.append(compiled.rule)
+        }
+        checkReach(feature.rules, path.pointer(to: "rules"))
+        let name = variants.first { $0.value == value }?.name ?? (kind == .boolean ? FlagVariant.name(of: value) : "default")
+        let flag = FlagDocument.Flag(
+            key: key, kind: kind, isEnabled: compiler.truth(json, "enabled", path) ?? true, defaultVariant: name, variants: names,
+            isPartial: isPartial)
+        return (flag, feature)
+    }
+
+    private mutating func kind(_ json: JSONValue, _ path: String) -> FlagDocument.Kind {
+        if case .string(let text) = json["type"], let kind = FlagDocument.Kind(rawValue: text) { return kind }
+        error("invalid-type", path.pointer(to: "type"), "The type is boolean, number, string or json.")
+        return .json
+    }
+
+    private mutating func variants(_ json: JSONValue, _ check: FlagValueCheck, _ path: String) -> [FlagVariant] {
+        let path = path.pointer(to: "variants")
+        let members = compiler.members(json["variants"], path)
+        limit(members.count, FlagDocument.maximumVariants, path, "variants")
+        var names: Set<String> = []
+        for member in members {
+            check.check(member.value, at: path.pointer(to: member.name), log: &compiler.conditions.log)
+            if !names.insert(member.name).inserted { error("duplicate-name", path.pointer(to: member.name), "There are two variants with this name.") }
+        }
+        return members.map { FlagVariant(name: $0.name, value: $0.value) }
+    }
+
+    /// A condition, with what it tells about time.
+    mutating func when(_ json: JSONValue, _ path: String) -> Condition {
+        let condition = compiler.conditions.compileWhen(json, at: path)
+        instants.formUnion(condition.instants)
+        return condition
+    }
+
+    mutating func error(_ code: String, _ path: String, _ message: String) { compiler.conditions.log.error(code, at: path, message) }
+
+    mutating func warning(_ code: String, _ path: String, _ message: String) { compiler.conditions.log.warning(code, at: path, message) }
+
+    mutating func allow(_ known: Set<String>, in json: JSONValue, _ path: String) {
+        for member in compiler.members(json, path) where !known.contains(member.name) {
+            error("unknown-field", path.pointer(to: member.name), "This field is not known here.")
+        }
+    }
+
+    mutating func limit(_ count: Int, _ maximum: Int, _ path: String, _ what: String) {
+        if count > maximum { error("too-many", path, "There may be at most \(maximum) \(what).") }
+    }
+
+    private mutating func named(_ name: String, in document: JSONValue, upTo maximum: Int) -> [String: JSONValue] {
+        let path = "/" + name
+        let members = compiler.members(document[name], path)
+        limit(members.count, maximum, path, name)
+        var named: [String: JSONValue] = [:]
+        for member in members.prefix(maximum) where named.updateValue(member.value, forKey: member.name) != nil {
+            error("duplicate-name", path.pointer(to: member.name), "This name is there twice.")
+        }
+        return named
+    }
+
+    static func isKey(_ key: String) -> Bool {
+        guard (1...256).contains(key.utf8.count), let first = key.utf8.first else { return false }
+        func isWord(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte) }
+        return (isWord(first) || first == UInt8(ascii: "_")) && key.utf8.allSatisfy { isWord($0) || "._-:".utf8.contains($0) }
+    }
+}
+
+/// A value of a flag that has a name.
+struct FlagVariant {
+    let name: String
+    let value: JSONValue
+
+    /// What a truth is called where nobody named it.
+    static func name(of value: JSONValue) -> String { value == .bool(true) ? "on" : "off" }
+}
+
+extension FlagValue {
+    fileprivate var list: [FlagValue]? { if case .array(let elements) = self { elements } else { nil } }
+}

@@ -1,0 +1,29 @@
+import MartletCore
+
+/// What the values of one flag have to be.
+struct FlagValueCheck {
+    /// JSON text.
+    static let maximumSizeInBytes = 64 << 10
+
+    let kind: FlagDocument.Kind
+    var schema: ValueSchema?
+
+    func check(_ value: JSONValue, at path: String, log: inout IssueLog) {
+        guard isRightKind(value) else {
+            return log.error("wrong-type", at: path, "This must be a \(kind == .json ? "JSON value other than null" : kind.rawValue).")
+        }
+        if value.text.utf8.count > Self.maximumSizeInBytes {
+            log.error("too-large", at: path, "A value may have at most \(Self.maximumSizeInBytes) bytes.")
+        }
+        schema?.check(value, at: path, log: &log)
+    }
+
+    private func isRightKind(_ value: JSONValue) -> Bool {
+        switch (kind, value) {
+        case (.boolean, .bool), (.number, .number), (.string, .string): true
+        case (.json, .null): false
+        case (.json, _): true
+        default: false
+        }
+    }
+}

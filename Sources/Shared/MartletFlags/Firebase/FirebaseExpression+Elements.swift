@@ -1,0 +1,168 @@
+import Foundation
+import MartletCore
+
+extension FirebaseExpression {
+    mutating func element() throws(FirebaseExpressionError) -> JSONValue {
+        let name = try word()
+        switch name {
+        case "true": return .object([])
+        case "false": return .attribute("$not", .object([]))
+        case "percent": return try percent()
+        case "dateTime": return try time("now")
+        case "firebaseInstallationId": return try membership("id")
+        case "device", "app":
+            try expect(".")
+            return try element(of: name, try word())
+        default: throw FirebaseExpressionError("\(name) is not known here.")
+        }
+    }
+
+    private mutating func element(of owner: String, _ name: String) throws(FirebaseExpressionError) -> JSONValue {
+        switch "\(owner).\(name)" {
+        case "device.os": return try equality("platform")
+        case "device.country": return try membership("country", ignoringCase: true)
+        case "device.language": return try languages()
+        case "device.dateTime": return try time("now")
+        case "app.version": return try text("appVersion", isVersion: true)
+        case "app.build": return try text("appBuild", isVersion: true)
+        case "app.id": return try equality("appId")
+        case "app.firstOpenTimestamp": return try time("firstOpen")
+        case "app.firebaseInstallationId": return try membership("id")
+        case "app.userProperty", "app.customSignal":
+            try expect("[")
+            let key = try text()
+            try expect("]")
+            guard !key.contains("."), !key.hasPrefix("$") else { throw FirebaseExpressionError("The name \(key) cannot be asked for here.") }
+            return try text("\(name).\(key)", isVersion: false)
+        case "app.audiences": throw FirebaseExpressionError("Audiences of Google Analytics are not known here.")
+        default: throw FirebaseExpressionError("\(owner).\(name) is not known here.")
+        }
+    }
+
+    /// `== 'ios'`
+    private mutating func equality(_ attribute: String) throws(FirebaseExpressionError) -> JSONValue {
+        if take(.word("in")) { return .attribute(attribute, .attribute("$in", .array(try list()))) }
+        switch try comparison() {
+        case "==": return .attribute(attribute, .attribute("$eq", try literal()))
+        case "!=": return .attribute(attribute, .attribute("$ne", try literal()))
+        case let other: throw FirebaseExpressionError("\(attribute) is compared by == or !=, not \(other).")
+        }
+    }
+
+    /// `in ['a', 'b']`
+    private mutating func membership(_ attribute: String, ignoringCase: Bool = false) throws(FirebaseExpressionError) -> JSONValue {
+        guard take(.word("in")) else { throw FirebaseExpressionError("There should be in before \(next?.description ?? "the end").") }
+        return .attribute(attribute, .attribute(ignoringCase ? "$ini" : "$in", .array(try list())))
+    }
+
+    /// A language means its regions, too: `en` is also `en-GB` (RFC 4647 §3.3.1).
+    private mutating func languages() throws(FirebaseExpressionError) -> JSONValue {
+        guard take(.word("in")) else { throw FirebaseExpressionError("There should be in before \(next?.description ?? "the end").") }
+        let tags = try list().map { TextPattern.literal(FlagValue($0).text) }
+        return .attribute("language", .attribute("$regexi", .string("^(\(tags.joined(separator: "|")))(-|$)")))
+    }
+
+    /// `<= 10`, `('seed') <= 10`, `between 0 and 20`
+    private mutating func percent() throws(FirebaseExpressionError) -> JSONValue {
+        var seed = ""
+        if take(.sign("(")) {
+            seed = try text()
+            try expect(")")
+        }
+        var members: [JSONValue.Member] = [.init("hash", .string("sha256")), .init("seed", .string(seed))]
+        if take(.word("between")) {
+            members.append(.init("from", .number(try number())))
+            guard take(.word("and")) else { throw FirebaseExpressionError("There should be and before \(next?.description ?? "the end").") }
+            members.append(.init("to", .number(try number())))
+        } else {
+            switch try comparison() {
+            case "<=": members.append(.init("to", .number(try number())))
+            case ">": members.append(.init("from", .number(try number())))
+            case let other: throw FirebaseExpressionError("A percentage is compared by <=, > or between, not \(other).")
+            }
+        }
+        return .attribute("$percent", .object(members))
+    }
+
+    /// `>= dateTime('2026-01-01T00:00:00', 'Europe/Zurich')`, or without the word. GMT where no time zone is said.
+    private mutating func time(_ attribute: String) throws(FirebaseExpressionError) -> JSONValue {
+        let sign = try comparison()
+        _ = take(.word("dateTime"))
+        try expect("(")
+        let text = try text()
+        let zone = take(.sign(",")) ? try self.text() : "GMT"
+        try expect(")")
+        guard let timeZone = TimeZone(identifier: zone) else { throw FirebaseExpressionError("The time zone \(zone) is not known.") }
+        let style = Date.ISO8601FormatStyle(timeZone: timeZone).year().month().day().dateTimeSeparator(.standard).time(includingFractionalSeconds: false)
+        let local = text.hasSuffix("Z") ? String(text.dropLast()) : text
+        guard let date = try? Date(local, strategy: style) else { throw FirebaseExpressionError("The time \(text) cannot be read.") }
+        let instant = JSONValue.string(date.formatted(.iso8601))
+        switch sign {
+        case ">", ">=": return .attribute(attribute, .attribute("$after", instant))
+        case "<", "<=": return .attribute(attribute, .attribute("$before", instant))
+        default: throw FirebaseExpressionError("Times are compared by <, <=, > or >=, not \(sign).")
+        }
+    }
+
+    /// `.contains(['a'])`, `.>=(['1.2'])`, `>= 3`, `== 'x'`
+    private mutating func text(_ attribute: String, isVersion: Bool) throws(FirebaseExpressionError) -> JSONValue {
+        guard take(.sign(".")) else { return try infix(attribute, isVersion: isVersion) }
+        if case .sign? = next {
+            let sign = try comparison()
+            let values = try arguments()
+            guard let value = values.first, values.count == 1 else { throw FirebaseExpressionError("\(sign) takes one value.") }
+            return .attribute(attribute, .attribute(try Self.versionOperator(sign), Self.version(value)))
+        }
+        let method = try word()
+        let values = try arguments()
+        let test = JSONValue.attribute(attribute, try Self.test(method, values))
+        return method == "notContains" ? .attribute("$not", test) : test
+    }
+
+    private mutating func infix(_ attribute: String, isVersion: Bool) throws(FirebaseExpressionError) -> JSONValue {
+        let sign = try comparison()
+        let value = try literal()
+        if isVersion { return .attribute(attribute, .attribute(try Self.versionOperator(sign), Self.version(value))) }
+        if case .number = value, sign == "==" { return .attribute(attribute, value) }
+        let operators = ["==": "$eq", "!=": "$ne", "<": "$lt", "<=": "$lte", ">": "$gt", ">=": "$gte"]
+        return .attribute(attribute, .attribute(operators[sign] ?? sign, value))
+    }
+
+    private mutating func arguments() throws(FirebaseExpressionError) -> [JSONValue] {
+        try expect("(")
+        let values = try list()
+        try expect(")")
+        return values
+    }
+
+    private static func test(_ method: String, _ values: [JSONValue]) throws(FirebaseExpressionError) -> JSONValue {
+        let texts = values.map { FlagValue($0).text }
+        switch method {
+        case "exactlyMatches": return .attribute("$in", .array(texts.map(JSONValue.string)))
+        case "contains", "notContains":
+            return .attribute("$regex", .string("(\(texts.map(TextPattern.literal).joined(separator: "|")))"))
+        case "matches": return .attribute("$regex", .string(texts.joined(separator: "|")))
+        default: throw FirebaseExpressionError("\(method) is not known here.")
+        }
+    }
+
+    private static func versionOperator(_ sign: String) throws(FirebaseExpressionError) -> String {
+        guard let name = ["==": "$veq", "!=": "$vne", "<": "$vlt", "<=": "$vlte", ">": "$vgt", ">=": "$vgte"][sign] else {
+            throw FirebaseExpressionError("\(sign) is no comparison of versions.")
+        }
+        return name
+    }
+
+    private static func version(_ value: JSONValue) -> JSONValue { .string(FlagValue(value).text) }
+}
+
+extension JSONValue {
+    fileprivate static func attribute(_ name: String, _ value: JSONValue) -> JSONValue { .object([.init(name, value)]) }
+}
+
+extension TextPattern {
+    /// A pattern that is found where `text` is.
+    static func literal(_ text: String) -> String {
+        text.map { "\\^$.|?*+()[]{}".contains($0) ? "\\\($0)" : String($0) }.joined()
+    }
+}

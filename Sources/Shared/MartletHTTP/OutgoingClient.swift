@@ -1,0 +1,150 @@
+public import AsyncHTTPClient
+import Foundation
+import MartletCore
+public import NIOCore
+public import NIOHTTP1
+
+/// Sends requests out of the server, and to other processes of it.
+///
+/// No redirect is followed, no cookie kept, no proxy used, no answer read beyond a limit or after the time, HTTP/1.1 spoken. Whoever speaks to
+/// addresses that others choose asks for public ones only: the name is looked up before, and the address that a connection really has is looked at
+/// before anything is sent on it, so that a name that changes its mind in between gains nothing.
+public final class OutgoingClient: Sendable {
+    public static let maximumURLLength = 2_048
+
+    /// Where requests may go.
+    public enum Reach: Sendable {
+        /// Wherever the operator's settings lead; addresses are not looked at.
+        case anywhere
+        /// To the public internet.
+        ///
+        /// - Parameter lookUp: a name's addresses, as bytes.
+        case publicAddresses(lookUp: @Sendable (String) async -> [[UInt8]] = { await NameLookup.addresses(of: $0) })
+    }
+
+    public struct Answer: Sendable {
+        public var status: Int
+        public var headers: HTTPHeaders
+        public var body: ByteBuffer
+    }
+
+    private let client: HTTPClient
+    private let reach: Reach
+
+    /// - Parameter connectionsPerHost: kept open at the most; more requests than that wait.
+    public init(_ reach: Reach, connectionsPerHost: Int = 8) {
+        self.reach = reach
+        var http = HTTPClient.Configuration()
+        http.redirectConfiguration = .disallow
+        http.httpVersion = .http1Only
+        http.connectionPool.retryConnectionEstablishment = false
+        http.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connectionsPerHost
+        http.connectionPool.idleTimeout = .seconds(20)
+        http.timeout.connect = .seconds(5)
+        if case .publicAddresses = reach {
+            http.http1_1ConnectionDebugInitializer = { channel in
+                if PublicAddress.contains(channel.remoteAddress) { return channel.eventLoop.makeSucceededVoidFuture() }
+                channel.close(promise: nil)
+                return channel.eventLoop.makeFailedFuture(OutgoingFailure.privateAddress)
+            }
+        }
+        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: http)
+    }
+
+    deinit {
+        client.shutdown { _ in }
+    }
+
+    /// Sends a request and reads the whole answer, all within `timeout`.
+    ///
+    /// - Parameter limitInBytes: of the answer's body.
+    /// - Throws: `OutgoingFailure`; `CancellationError`.
+    public func send(_ request: HTTPClientRequest, within timeout: Duration, upTo limitInBytes: Int) async throws -> Answer {
+        try await withThrowingTaskGroup(of: Answer.self) { group in
+            group.addTask {
+                try await self.checkAddresses(of: request.url, allowingUnknown: false)
+                return try await self.execute(request, within: timeout, upTo: limitInBytes)
+            }
+            group.addTask {
+                try await Task.sleep(for: timeout)
+                throw OutgoingFailure.timeout
+            }
+            defer { group.cancelAll() }
+            guard let answer = try await group.next() else { throw CancellationError() }
+            return answer
+        }
+    }
+
+    private func execute(_ request: HTTPClientRequest, within timeout: Duration, upTo limitInBytes: Int) async throws -> Answer {
+        do {
+            let response = try await client.execute(request, timeout: TimeAmount(timeout))
+            return Answer(status: Int(response.status.code), headers: response.headers, body: try await response.body.collect(upTo: limitInBytes))
+        } catch let failure as OutgoingFailure {
+            throw failure
+        } catch is NIOTooManyBytesError {
+            throw OutgoingFailure.answerTooLarge
+        } catch let error as HTTPClientError where error == .deadlineExceeded {
+            throw OutgoingFailure.timeout
+        } catch {
+            try Task.checkCancellation()
+            throw OutgoingFailure.unreachable("\(type(of: error)) \(error)")
+        }
+    }
+
+    // MARK: Addresses
+
+    /// Whether the address could be asked. A name that is not known passes: it may become known.
+    ///
+    /// - Parameter isPlainHTTPAllowed: whether `http` may be spoken to a host.
+    /// - Throws: `OutgoingFailure.invalidURL`, `.privateAddress`; `CancellationError`.
+    public func check(_ url: String, isPlainHTTPAllowed: (String) -> Bool) async throws {
+        _ = try Self.host(of: url, isPlainHTTPAllowed: isPlainHTTPAllowed)
+        try await checkAddresses(of: url, allowingUnknown: true)
+    }
+
+    /// The host in an address of a form that may be asked: https, no user, no fragment.
+    ///
+    /// - Throws: `OutgoingFailure.invalidURL`.
+    public static func host(of url: String, isPlainHTTPAllowed: (String) -> Bool) throws -> String {
+        guard url.utf8.count <= maximumURLLength, url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), let parts = URLComponents(string: url),
+            let host = parts.host, !host.isEmpty, parts.user == nil, parts.password == nil, parts.fragment == nil,
+            parts.port.map({ (1...65_535).contains($0) }) ?? true, parts.scheme == "https" || (parts.scheme == "http" && isPlainHTTPAllowed(host))
+        else { throw OutgoingFailure.invalidURL }
+        return host
+    }
+
+    private func checkAddresses(of url: String, allowingUnknown: Bool) async throws {
+        guard case .publicAddresses(let lookUp) = reach else { return }
+        guard let host = URLComponents(string: url)?.host else { throw OutgoingFailure.invalidURL }
+        let addresses = await lookUp(host.trimmingCharacters(in: ["[", "]"]))
+        try Task.checkCancellation()
+        guard !addresses.isEmpty || allowingUnknown else { throw OutgoingFailure.unreachable("the name is not known") }
+        guard addresses.allSatisfy(PublicAddress.contains) else { throw OutgoingFailure.privateAddress }
+    }
+}
+
+/// Why a request out of the server brought no answer.
+public enum OutgoingFailure: Error, Sendable, Equatable {
+    case timeout
+    /// - Parameter cause: for the log.
+    case unreachable(String)
+    case privateAddress
+    case invalidURL
+    case answerTooLarge
+
+    /// For whoever may choose the address.
+    public var sentence: String {
+        switch self {
+        case .timeout: "It did not answer in time."
+        case .unreachable: "It could not be reached."
+        case .privateAddress: "Its address is not one of the public internet."
+        case .invalidURL: "It is not an https address without user and fragment, of at most \(OutgoingClient.maximumURLLength) characters."
+        case .answerTooLarge: "Its answer is too large."
+        }
+    }
+
+    /// For the log.
+    public var cause: String {
+        if case .unreachable(let cause) = self { "unreachable: \(cause)" } else { sentence }
+    }
+}

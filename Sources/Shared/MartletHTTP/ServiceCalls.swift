@@ -1,0 +1,68 @@
+import AsyncHTTPClient
+public import Foundation
+import MartletAPI
+public import MartletCore
+public import NIOCore
+public import NIOHTTP1
+
+/// Where a service listens for processes of ours.
+public struct ServiceAddress: Sendable {
+    public var name: String
+    public var url: URL
+
+    public init(name: String, url: URL) {
+        self.name = name
+        self.url = url
+    }
+
+    private static let usualPorts = ["auth": 8201, "storage": 8202, "config": 8203, "analytics": 8204, "notifications": 8205]
+
+    /// `services.<name>`, else the service's usual port on this machine.
+    ///
+    /// - Throws: `SettingsError`.
+    public init(_ name: String, _ settings: Settings) throws {
+        guard let port = Self.usualPorts[name], let usual = URL(string: "http://127.0.0.1:\(port)") else {
+            throw SettingsError(key: "services.\(name)", problem: "there is no such service")
+        }
+        self.init(name: name, url: try settings.url("services.\(name)", default: usual))
+    }
+}
+
+/// Calls other services as a process of ours: signed, within 30 seconds.
+public final class ServiceCalls: Sendable {
+    private static let timeout: Duration = .seconds(30)
+
+    private let caller: String
+    private let client = OutgoingClient(.anywhere)
+    private let signer: PrincipalSigner
+
+    /// - Parameter caller: name of the service that calls.
+    public init(caller: String, internalSecret: Secret) {
+        self.caller = caller
+        signer = PrincipalSigner(internalSecret: internalSecret)
+    }
+
+    public struct Answer: Sendable {
+        public var headers: HTTPHeaders
+        public var body: ByteBuffer
+    }
+
+    public enum Failure: Error {
+        /// Another one than 200.
+        case status(Int, service: String)
+    }
+
+    /// - Parameter limitInBytes: of the answer.
+    /// - Throws: `Failure`, `OutgoingFailure`; `CancellationError`.
+    public func post(_ path: String, _ body: some Encodable, to service: ServiceAddress, upTo limitInBytes: Int) async throws -> Answer {
+        let base = service.url.absoluteString
+        var request = HTTPClientRequest(url: (base.hasSuffix("/") ? String(base.dropLast()) : base) + path)
+        request.method = .POST
+        request.headers.add(name: "content-type", value: "application/json")
+        request.headers.add(name: HeaderName.principal, value: try signer.header(for: .service(caller), at: Date()))
+        request.body = .bytes(ByteBuffer(bytes: try JSONEncoder().encode(body)))
+        let answer = try await client.send(request, within: Self.timeout, upTo: limitInBytes)
+        guard answer.status == 200 else { throw Failure.status(answer.status, service: service.name) }
+        return Answer(headers: answer.headers, body: answer.body)
+    }
+}

@@ -1,0 +1,20 @@
+import Foundation
+import MartletCore
+
+/// App definitions that stand beside the tests.
+enum DefinitionFixture {
+    static let addressBook = text("address-book")
+    static let kickIn = text("kick-in")
+    /// The change scenario, as a merge patch: an image in the event's detail.
+    static let kickInChange = text("kick-in-change")
+
+    static func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: text.utf8) }
+
+    /// With a merge patch applied.
+    static func kickIn(_ patch: String) throws -> JSONValue { try json(kickIn).merging(json(patch)) }
+
+    private static func text(_ name: String) -> String {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures")
+        return (try? String(contentsOf: folder.appending(path: name + ".json"), encoding: .utf8)) ?? ""
+    }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletFlags
+import MartletPostgres
+import MartletTesting
+import NIOCore
+import Testing
+
+@testable import ConfigService
+
+/// Experiments over HTTP, with their transitions.
+@Suite struct ExperimentLifeTests {
+    private static let path = "/config/experiment/checkout"
+
+    /// With the configurations 1.2.0 and 1.2.0~Dark published, and a draft of the experiment.
+    private static func run(_ changes: String = "{}", _ body: @Sendable (ConfigApp) async throws -> Void) async throws {
+        let draft = try TestExperiment.json(changes).text
+        try await ConfigApp.run(kinds: TestExperiment.kinds) { app in
+            for (name, text) in [("1.2.0", "light"), ("1.2.0~Dark", #"dark","theme":"Dark"#)] {
+                try #require(try await app.publish(.configuration, name, #"{"text":"\#(text)"}"#).status == 200)
+            }
+            let stored = try await app.master("PUT", path, draft, headers: ["if-none-match": "*"])
+            try #require(stored.status == 201 && stored["findings"] == "[]", "\(stored)")
+            try await body(app)
+        }
+    }
+
+    private static func experiment(_ app: ConfigApp) async throws -> ExperimentDocument? {
+        (try await app.service.live.current(app.space)[DocumentKey(.experiment, "checkout")]?.compiled as? CompiledExperiment)?.document
+    }
+
+    @Test func `An experiment is started, stopped, started again and decided`() async throws {
+        try await Self.run { app in
+            let started = try await app.master("POST", Self.path + "/start", #"{"note":"Go"}"#)
+            #expect(started.status == 200 && started["version"] == "1" && started["note"] == #""Go""#, "\(started)")
+            let running = try #require(try await Self.experiment(app))
+            #expect(running.state == .running && running.start != nil)
+            // The variation's version is in memory, and so is what is live.
+            let space = try await app.service.live.current(app.space)
+            #expect(space.version(1, of: DocumentKey(.configuration, "1.2.0~Dark")) != nil)
+            #expect(space.assignments(for: TestExperiment.device(1), [:], at: .distantFuture).count == 1)
+
+            let stopped = try await app.master("POST", Self.path + "/stop")
+            #expect(stopped.status == 200 && stopped["version"] == "2", "\(stopped)")
+            #expect(try await Self.experiment(app)?.state == .stopped)
+            // Again with other weights, units would move.
+            let weights = #"{"coverage":0.5}"#
+            try #require(try await app.master("PATCH", Self.path, weights, headers: ["if-match": "*"]).status == 200)
+            #expect(try await app.master("POST", Self.path + "/start").isProblem(.documentRefused))
+            try #require(try await app.master("PATCH", Self.path, #"{"coverage":1}"#, headers: ["if-match": "*"]).status == 200)
+            #expect(try await app.master("POST", Self.path + "/start")["version"] == "3")
+
+            let decided = try await app.master("POST", Self.path + "/decide", #"{"variation":"dark","note":"Better"}"#)
+            #expect(decided.status == 200 && decided["version"] == "4" && decided["configuration.name"] == #""1.2.0""#, "\(decided)")
+            #expect(decided["configuration.version"] == "2" && decided["configuration.sourceVersion"] == "1", "\(decided)")
+            let after = try await app.service.live.current(app.space)
+            #expect(after[DocumentKey(.configuration, "1.2.0")].map { String(buffer: $0.content) } == #"{"text":"dark"}"#)
+            #expect(after.assignments(for: TestExperiment.device(1), [:], at: .distantFuture).isEmpty)
+            // The draft of the configuration had no changes of its own: it follows.
+            #expect(try await app.master("GET", "/config/configuration/1.2.0").text == #"{"text":"dark"}"#)
+            let draft = try await app.master("GET", Self.path)
+            #expect(draft["state"] == #""decided""# && draft["decision.variation"] == #""dark""# && draft["stoppedAt"] == nil, "\(draft)")
+        }
+    }
+
+    @Test func `A decision for the control, which has no version of its own, publishes no configuration`() async throws {
+        try await Self.run { app in
+            try #require(try await app.master("POST", Self.path + "/start").status == 200)
+            let decided = try await app.master("POST", Self.path + "/decide", #"{"variation":"control"}"#)
+            #expect(decided.status == 200 && decided["configuration"] == nil, "\(decided)")
+            #expect(try await app.service.live.current(app.space)[DocumentKey(.configuration, "1.2.0")]?.version == 1)
+        }
+    }
+
+    @Test(arguments: [
+        ([], "stop", "{}", ErrorCode.conflict), ([], "decide", #"{"variation":"dark"}"#, .conflict), (["start"], "start", "{}", .conflict),
+        (["start", "stop"], "stop", "{}", .conflict), (["start"], "decide", #"{"variation":"blue"}"#, .invalidBody), (["start"], "decide", "{}", .invalidBody),
+        ([], "start", #"{"at":"now"}"#, .invalidBody),
+    ] as [([String], String, String, ErrorCode)])
+    func `Other transitions are refused, and nothing changes`(before: [String], call: String, body: String, code: ErrorCode) async throws {
+        try await Self.run { app in
+            for call in before { try #require(try await app.master("POST", Self.path + "/" + call).status == 200) }
+            let state = try await Self.contents(app)
+            let refused = try await app.master("POST", Self.path + "/" + call, body)
+            #expect(refused.isProblem(code), "\(refused)")
+            #expect(try await Self.contents(app) == state)
+        }
+    }
+
+    @Test func `What is decided stays so`() async throws {
+        try await Self.run { app in
+            try #require(try await app.master("POST", Self.path + "/start").status == 200)
+            try #require(try await app.master("POST", Self.path + "/decide", #"{"variation":"dark"}"#).status == 200)
+            for call in ["start", "stop"] { #expect(try await app.master("POST", Self.path + "/" + call).isProblem(.conflict)) }
+            #expect(try await app.master("POST", Self.path + "/decide", #"{"variation":"control"}"#).isProblem(.conflict))
+        }
+    }
+
+    @Test func `A version that does not exist, a second experiment and a period that is over are no start`() async throws {
+        try await Self.run { app in
+            var variations = #"[{"key":"control"},{"key":"dark","configuration":{"name":"1.2.0~Dark","version":7}}]"#
+            try #require(try await app.master("PATCH", Self.path, #"{"variations":\#(variations)}"#, headers: ["if-match": "*"]).status == 200)
+            let unknown = try await app.master("POST", Self.path + "/start")
+            #expect(unknown.isProblem(.documentRefused) && unknown["findings.0.code"] == #""unknown-version""#, "\(unknown)")
+
+            variations = #"[{"key":"control"},{"key":"dark","configuration":{"name":"1.2.0~Dark","version":1}}]"#
+            try #require(try await app.master("PATCH", Self.path, #"{"variations":\#(variations)}"#, headers: ["if-match": "*"]).status == 200)
+            try #require(try await app.master("POST", Self.path + "/start").status == 200)
+            let other = try TestExperiment.json(#"{"title":"Other"}"#).text
+            try #require(try await app.master("PUT", "/config/experiment/other", other, headers: ["if-none-match": "*"]).status == 201)
+            let refused = try await app.master("POST", "/config/experiment/other/start")
+            #expect(refused.isProblem(.documentRefused) && refused["findings.0.code"] == #""overlapping-experiments""#, "\(refused)")
+
+            try #require(
+                try await app.master(
+                    "PATCH", "/config/experiment/other", #"{"configuration":"1.3.0","end":"2026-01-01T00:00:00Z"}"#, headers: ["if-match": "*"]).status == 200)
+            #expect(try await app.master("POST", "/config/experiment/other/start").isProblem(.conflict, field: "end"))
+            #expect(try await app.service.live.current(app.space)[DocumentKey(.experiment, "other")] == nil)
+        }
+    }
+
+    @Test func `An edit of a running experiment is published with its state, and one that moves units is not`() async throws {
+        try await Self.run { app in
+            try #require(try await app.master("POST", Self.path + "/start").status == 200)
+            func publish(_ patch: String) async throws -> Answer {
+                try #require(try await app.master("PATCH", Self.path, patch, headers: ["if-match": "*"]).status == 200)
+                return try await app.master("POST", Self.path + "/publish")
+            }
+            #expect(try await publish(#"{"title":"Darker"}"#).status == 200)
+            let refused = try await publish(#"{"coverage":0.5}"#)
+            #expect(refused.isProblem(.documentRefused) && refused["findings.0.code"] == #""moves-units""#, "\(refused)")
+            // Stopping works whatever the draft is, and keeps its changes.
+            #expect(try await app.master("POST", Self.path + "/stop").status == 200)
+            #expect(try await app.master("GET", Self.path)["coverage"] == "0.5")
+            #expect(try await Self.experiment(app)?.coverage == 1)
+        }
+    }
+
+    @Test func `The calls need the right, and are of experiments only`() async throws {
+        try await Self.run { app in
+            for call in ["start", "stop", "decide"] {
+                #expect(try await app.staff("POST", Self.path + "/" + call).isProblem(.forbidden))
+                #expect(try await app.client("POST", Self.path + "/" + call).isProblem(.forbidden))
+                #expect(try await app.master("POST", "/config/configuration/1.2.0/" + call).isProblem(.notFound))
+                #expect(try await app.master("POST", "/config/experiment/none/" + call, #"{"variation":"a"}"#).status >= 400)
+            }
+        }
+    }
+
+    private static func contents(_ app: ConfigApp) async throws -> [String] {
+        try await app.database.withSuperuser { client in
+            try await client.query("SELECT draft || coalesce(live_version, 0) || last_version FROM config.documents ORDER BY name").map { try $0.decode(0) }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import MartletAPI
+import MartletCore
+import Synchronization
+import Testing
+
+@testable import MartletHTTP
+
+@Suite struct RoleNamesTests {
+    private func principal(_ user: String?, _ environment: AppEnvironment = .live) -> Principal {
+        var principal = Principal(kind: .client, appID: "a", appNumber: 1, environment: environment, credentialID: "c")
+        principal.userID = user
+        return principal
+    }
+
+    @Test func `Storage is asked once for each user, and not for nobody`() async throws {
+        let asked = Mutex<[UserDataRequest]>([])
+        let names = RoleNames { user in
+            asked.withLock { $0.append(user) }
+            return UserRoles(roles: ["\(user.user) \(user.environment.rawValue)"])
+        }
+        #expect(try await names.roles(of: principal(nil)) == [])
+        for _ in 0..<3 { #expect(try await names.roles(of: principal("u")) == ["u live"]) }
+        #expect(try await names.roles(of: principal("u", .test)) == ["u test"])
+        #expect(try await names.roles(of: principal("v")) == ["v live"])
+        #expect(asked.withLock { $0.map(\.user) } == ["u", "u", "v"])
+    }
+
+    private struct Away: Error {}
+
+    @Test func `What could not be asked for is not remembered as none`() async throws {
+        let isAway = Mutex(true)
+        let names = RoleNames { _ in
+            if isAway.withLock({ $0 }) { throw Away() }
+            return UserRoles(roles: ["editors"])
+        }
+        await #expect(throws: Away.self) { try await names.roles(of: principal("u")) }
+        isAway.withLock { $0 = false }
+        #expect(try await names.roles(of: principal("u")) == ["editors"])
+        isAway.withLock { $0 = true }
+        #expect(try await names.roles(of: principal("u")) == ["editors"])
+    }
+}
