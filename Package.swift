@@ -110,6 +110,10 @@ let package = Package(
             ],
             path: "Sources/Shared/MartletFiles", swiftSettings: settings),
 
+        // Catalogues of translations: file formats, plural rules, lint.
+        .target(
+            name: "MartletLocalization", dependencies: ["MartletCore"], path: "Sources/Shared/MartletLocalization", swiftSettings: settings),
+
         // Work that is slow or may fail after the answer: a jobs table, and the workers on it.
         .target(
             name: "MartletJobs", dependencies: ["MartletCore", "MartletPostgres", logging, nioCore, serviceLifecycle],
@@ -148,8 +152,8 @@ let package = Package(
         service(
             "ConfigService",
             dependencies: [
-                "CZlib", "MartletFlags", "MartletLogic", "MartletStatistics", .product(name: "CoreMetrics", package: "swift-metrics"), crypto,
-                httpTypes, nioCore,
+                "CZlib", "MartletFlags", "MartletLocalization", "MartletLogic", "MartletStatistics",
+                .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
             ],
             migrations: true, resources: ["Configuration/Catalogue"]),
         service("AnalyticsService"),
@@ -219,6 +223,9 @@ let package = Package(
         .testTarget(name: "MartletFlagsTests", dependencies: ["MartletCore", "MartletFlags"], swiftSettings: settings),
         .testTarget(name: "MartletLogicTests", dependencies: ["MartletLogic"], swiftSettings: settings),
         .testTarget(name: "MartletCoreTests", dependencies: ["MartletAPI", "MartletCore", "MartletLogic", crypto], swiftSettings: settings),
+        .testTarget(
+            name: "MartletLocalizationTests", dependencies: ["MartletCore", "MartletLocalization"],
+            exclude: ["Support/plural_table.py", "Support/read_exports.py"], swiftSettings: settings),
         .testTarget(
             name: "MartletHTTPTests",
             dependencies: [

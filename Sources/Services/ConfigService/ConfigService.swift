@@ -66,6 +66,7 @@ public struct ConfigService: ServiceDefinition {
 
     static let kinds = Kinds([
         .configuration: ConfigurationKind(), .definition: DefinitionKind(), .experiment: ExperimentKind(), .flags: FlagsKind(),
+        .translation: TranslationKind(),
     ])
 
     public var background: [any Service] { [postgres, live, scheduler, liveVersions, experiments.log] }

@@ -12,6 +12,7 @@ extension ConfigService {
 
         addConfigurationRoutes(to: router)
         addFlagsRoutes(to: router)
+        addTranslationRoutes(to: router)
 
         // Documents of any kind
         router.on(.get, "config/:kind", ListDocuments(documents: documents, kinds: kinds))

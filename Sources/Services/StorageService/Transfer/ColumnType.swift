@@ -116,21 +116,3 @@ struct ColumnGuess: Sendable {
         return dates + nullWords == filled ? .date : .string
     }
 }
-
-/// Text that a spreadsheet would take for a formula gets a `'` in front; so does text that has one there already.
-enum FormulaGuard {
-    static func isNeeded(for text: String) -> Bool {
-        switch text.utf8.first {
-        case UInt8(ascii: "="), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "@"), UInt8(ascii: "\t"), UInt8(ascii: "\r"),
-            UInt8(ascii: "'"):
-            true
-        default: false
-        }
-    }
-
-    static func added(to text: String) -> String { isNeeded(for: text) ? "'" + text : text }
-
-    static func removed(from text: String) -> String {
-        text.hasPrefix("'") && isNeeded(for: String(text.dropFirst())) ? String(text.dropFirst()) : text
-    }
-}

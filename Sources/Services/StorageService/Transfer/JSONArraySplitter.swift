@@ -1,3 +1,5 @@
+import MartletCore
+
 /// Cuts a JSON array into the texts of its elements.
 ///
 /// Only brackets and strings are looked at; whether an element is valid JSON is for whoever gets it to check. An element with
@@ -155,22 +157,6 @@ struct JSONLinesSplitter: RecordSplitter {
         text.removeAll(keepingCapacity: true)
         size = 0
         isBlank = true
-    }
-}
-
-/// Skips EF BB BF at the beginning of a file.
-struct ByteOrderMark: Sendable {
-    private static let bytes: [UInt8] = [0xef, 0xbb, 0xbf]
-    private var matched: Int? = 0
-
-    mutating func skips(_ byte: UInt8) -> Bool {
-        guard let position = matched else { return false }
-        guard position < Self.bytes.count, byte == Self.bytes[position] else {
-            matched = nil
-            return false
-        }
-        matched = position + 1
-        return true
     }
 }
 

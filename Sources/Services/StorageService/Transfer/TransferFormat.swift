@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// The file formats of import and export.
@@ -52,11 +53,7 @@ struct RawRecord: Sendable, Equatable {
         case bad(String)
     }
 
-    /// An entry of a CSV line.
-    struct Cell: Sendable, Equatable {
-        var text: String
-        var isQuoted = false
-    }
+    typealias Cell = CSVReader.Cell
 
     /// Where it begins, from 1.
     var line: Int

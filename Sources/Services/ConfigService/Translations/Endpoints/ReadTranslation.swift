@@ -1,0 +1,53 @@
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletLocalization
+
+/// `GET /translation/{language}/{version}`: the texts of an app version's live translations in a language, or in the next of its parents that is
+/// published (`Content-Language` says which). `ETag`, 304 and gzip are of this language alone.
+///
+/// `GET /translationVersion/{language}/{version}~{number}`: the same of one published version, which must be the live one.
+///
+/// In the test environment `en-XA` is a pseudo-locale.
+struct ReadTranslation: Endpoint {
+    let live: LiveDocuments
+    let isVersioned: Bool
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        guard let language = context.parameters.get("language").flatMap({ LanguageTag($0) }) else {
+            throw HTTPProblem(.documentNotFound, "The path needs a language tag such as de or pt-BR.")
+        }
+        let space = try context.space
+        let (name, number) = try place(context.parameters.get("version") ?? "")
+        guard let document = try await live.current(space)[DocumentKey(.translation, name)], let tables = document.compiled as? TranslationTables else {
+            throw HTTPProblem(.documentNotFound, "No translations are live for this app version.")
+        }
+        guard number == nil || number == document.version else {
+            throw HTTPProblem(.versionNotFound, "Version \(document.version) is live; this one is not.")
+        }
+        guard let table = tables.table(for: language, withPseudoLocale: space.environment == .test) else {
+            throw HTTPProblem(.documentNotFound, "This language is not published for this app version.")
+        }
+        var headers: HTTPFields = [.contentLanguage: table.language.text]
+        headers[.translationVersion] = "\(name)~\(document.version)"
+        return try .stored(table.content, gzip: table.gzip, tag: table.tag, type: "application/json; charset=utf-8", to: request, headers: headers)
+    }
+
+    /// The document's name, and the number of its version.
+    private func place(_ text: String) throws -> (name: String, number: Int?) {
+        guard isVersioned else { return (text, nil) }
+        let parts = text.split(separator: "~", omittingEmptySubsequences: false)
+        guard parts.count == 2, let number = Int(parts[1]), number > 0 else {
+            throw HTTPProblem(.versionNotFound, "A version of translations is called like 1.2.0~7: the app version, and the number of the publication.")
+        }
+        return (String(parts[0]), number)
+    }
+}
+
+extension HTTPField.Name {
+    /// Which publication an answer is from: `1.2.0~7`.
+    static let translationVersion = HTTPField.Name("X-Martlet-Translation")!
+}

@@ -1,0 +1,87 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletLocalization
+
+extension ServiceContext {
+    /// The translations in the path; other kinds have no keys.
+    ///
+    /// - Throws: `not-found`, `invalid-name`.
+    func translationKey(_ kinds: Kinds) throws -> DocumentKey {
+        guard try kind(kinds) == .translation else { throw HTTPProblem(.notFound) }
+        return try documentKey(kinds)
+    }
+}
+
+extension DocumentStore {
+    /// The catalogue of the draft, of what is live, or of a version by its number, as the parameter `version` says: `draft` if it does not.
+    ///
+    /// - Throws: `document-not-found`, `version-not-found`, `document-refused` for a draft that is no catalogue.
+    func catalogue(_ key: DocumentKey, in space: ConfigSpace, _ request: Request, _ versions: VersionStore) async throws -> Catalogue {
+        guard let document = try await read(key, in: space), let draft = document.draft else { throw HTTPProblem(.documentNotFound) }
+        let wanted = request.uri.queryParameters["version"].map(String.init) ?? "draft"
+        if wanted == "draft" { return try Catalogue(draft: draft) }
+        guard let version = wanted == "live" ? document.liveVersion : Int(wanted), let (_, content) = try await versions.read(version, of: key, in: space)
+        else { throw HTTPProblem(.versionNotFound, "There is no such version.", field: "version") }
+        return try Catalogue(draft: content)
+    }
+}
+
+extension Catalogue {
+    /// - Throws: `document-refused` with what keeps it from being a catalogue.
+    init(draft: String) throws {
+        do {
+            try self.init(try JSONValue(parsing: draft.utf8))
+        } catch let fault as LocalizationFault {
+            throw HTTPProblem(.documentRefused, "The draft is no catalogue: correct it first.", findings: [Finding(fault)])
+        }
+    }
+
+    /// The text that is stored.
+    ///
+    /// - Throws: `invalid-body` beyond the limits of a catalogue, `payload-too-large`.
+    func draft() throws -> String {
+        let json = json()
+        do {
+            _ = try Catalogue(json)
+        } catch let fault as LocalizationFault {
+            throw HTTPProblem(.invalidBody, fault.reason, field: fault.place)
+        }
+        return try json.draft(upTo: LocalizationLimits.documentSizeInBytes)
+    }
+
+    /// Turns a language on or off. Where none is declared, all are on: they are declared first.
+    mutating func declare(_ language: LanguageTag, isPublished: Bool) {
+        if languages.isEmpty { for other in allLanguages { languages[other] = Language(isPublished: true) } }
+        languages[language, default: Language(isPublished: isPublished)].isPublished = isPublished
+    }
+}
+
+extension Catalogue.Changes {
+    var members: [JSONValue.Member] {
+        [("added", added), ("changed", changed), ("unchanged", unchanged), ("removed", removed)].map { .init($0, .number(String($1))) }
+    }
+}
+
+extension Request {
+    /// A language tag of the query.
+    ///
+    /// - Throws: `invalid-parameter`.
+    func language(_ name: Substring) throws -> LanguageTag? {
+        guard let text = uri.queryParameters[name] else { return nil }
+        guard let language = LanguageTag(String(text)) else { throw HTTPProblem(.invalidParameter, "It must be a language tag such as de or pt-BR.", field: String(name)) }
+        return language
+    }
+
+    /// One of a few words of the query.
+    ///
+    /// - Throws: `invalid-parameter` listing them.
+    func choice<Choice: RawRepresentable & CaseIterable>(_ name: Substring, _: Choice.Type) throws -> Choice? where Choice.RawValue == String {
+        guard let text = uri.queryParameters[name] else { return nil }
+        guard let choice = Choice(rawValue: String(text)) else {
+            throw HTTPProblem(.invalidParameter, "It must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).", field: String(name))
+        }
+        return choice
+    }
+}

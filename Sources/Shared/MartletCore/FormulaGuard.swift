@@ -1,0 +1,17 @@
+/// Text that a spreadsheet would take for a formula gets a `'` in front; so does text that has one there already.
+public enum FormulaGuard {
+    public static func isNeeded(for text: String) -> Bool {
+        switch text.utf8.first {
+        case UInt8(ascii: "="), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "@"), UInt8(ascii: "\t"), UInt8(ascii: "\r"),
+            UInt8(ascii: "'"):
+            true
+        default: false
+        }
+    }
+
+    public static func added(to text: String) -> String { isNeeded(for: text) ? "'" + text : text }
+
+    public static func removed(from text: String) -> String {
+        text.hasPrefix("'") && isNeeded(for: String(text.dropFirst())) ? String(text.dropFirst()) : text
+    }
+}

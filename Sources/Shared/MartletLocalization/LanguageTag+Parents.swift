@@ -1,0 +1,25 @@
+public import MartletCore
+
+extension LanguageTag: Comparable, CustomStringConvertible {
+    /// Less and less of the tag: of `zh-Hant-TW` `zh-Hant`, then `zh` (RFC 4647, 3.4).
+    public var truncations: [LanguageTag] {
+        let parts = text.components(between: "-")
+        return (1..<max(parts.count, 1)).reversed().compactMap { LanguageTag(parts.prefix($0).joined(separator: "-")) }
+    }
+
+    /// The truncations whose texts a reader of this language can read: what differs by script is another language to its readers, so
+    /// `zh-Hant` has none (CLDR's parentLocales).
+    public var parents: [LanguageTag] {
+        guard hasScript else { return truncations }
+        return truncations.filter(\.hasScript)
+    }
+
+    /// What its readers get where there are only these languages: itself, or the next of its parents.
+    public func closest(in languages: Set<LanguageTag>) -> LanguageTag? { ([self] + parents).first { languages.contains($0) } }
+
+    private var hasScript: Bool { text.components(between: "-").dropFirst().contains { $0.utf8.count == 4 && $0.utf8.allSatisfy { $0 > 0x39 } } }
+
+    public var description: String { text }
+
+    public static func < (left: LanguageTag, right: LanguageTag) -> Bool { left.text < right.text }
+}

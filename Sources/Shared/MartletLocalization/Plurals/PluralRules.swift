@@ -1,0 +1,55 @@
+public import MartletCore
+
+/// The forms of a noun or number word, in CLDR's order.
+public enum PluralCategory: String, CaseIterable, Comparable, Sendable {
+    case zero, one, two, few, many, other
+
+    public static func < (left: PluralCategory, right: PluralCategory) -> Bool {
+        (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
+    }
+}
+
+/// Which form a language takes for a number: CLDR 47.
+public struct PluralRules: Sendable {
+    /// What is counted: `cardinal` 3 days, `ordinal` the 3rd day.
+    public enum Kind: Sendable {
+        case cardinal, ordinal
+    }
+
+    /// The forms that the language tells apart, in CLDR's order; `other` is always one.
+    public let categories: [PluralCategory]
+    private let conditions: [(category: PluralCategory, condition: PluralCondition)]
+
+    /// The rules of a language, or of what is left of its tag from the right (`de-AT` → `de`). Nil: CLDR has none.
+    public static func rules(for language: LanguageTag, _ kind: Kind = .cardinal) -> PluralRules? {
+        let rules = kind == .cardinal ? cardinal : ordinal
+        return ([language] + language.truncations).lazy.compactMap { rules[$0.text] }.first
+    }
+
+    public func category(of number: PluralOperands) -> PluralCategory {
+        conditions.first { $0.condition.holds(for: number) }?.category ?? .other
+    }
+
+    private static let cardinal = read(PluralTable.cardinal)
+    private static let ordinal = read(PluralTable.ordinal)
+
+    private static func read(_ table: [(languages: String, rules: String)]) -> [String: PluralRules] {
+        var rules: [String: PluralRules] = [:]
+        for row in table {
+            let read = PluralRules(row.rules)
+            for language in row.languages.split(whereSeparator: \.isWhitespace) { rules[String(language)] = read }
+        }
+        return rules
+    }
+
+    private init(_ text: String) {
+        var conditions: [(category: PluralCategory, condition: PluralCondition)] = []
+        for rule in text.split(separator: "\n") {
+            let halves = rule.components(between: ": ")
+            guard halves.count == 2, let category = PluralCategory(rawValue: halves[0]), let condition = PluralCondition(halves[1]) else { continue }
+            conditions.append((category, condition))
+        }
+        self.conditions = conditions
+        categories = PluralCategory.allCases.filter { category in category == .other || conditions.contains { $0.category == category } }
+    }
+}

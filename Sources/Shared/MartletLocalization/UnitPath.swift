@@ -1,0 +1,169 @@
+/// Where in a localization a unit stands: `plural.one`, `device.iphone.plural.one`, `substitutions.dogs.plural.other`; empty for a text without forms.
+///
+/// Behind a key and `|==|` it is Xcode's id of an XLIFF unit; JSON and CSV have the same. One path names no text but a substitution's argument:
+/// `substitutions.dogs`, whose value is `%1$lld`. Those formats have no other place for it.
+public struct UnitPath: Hashable, Sendable, CustomStringConvertible {
+    static let separator = "|==|"
+    private static let substitutions = "substitutions"
+
+    public let parts: [String]
+
+    public static let whole = UnitPath([])
+
+    init(_ parts: [String]) {
+        self.parts = parts
+    }
+
+    /// Nil for what cannot be a path.
+    public init?(_ text: some StringProtocol) {
+        parts = text.isEmpty ? [] : text.components(between: ".")
+        guard isWellFormed else { return nil }
+    }
+
+    /// The key and the path of a key with a path behind it.
+    static func split(_ id: String) -> (key: String, path: UnitPath)? {
+        guard let mark = id.ranges(of: separator).last else { return (id, .whole) }
+        return UnitPath(id[mark.upperBound...]).map { (String(id[..<mark.lowerBound]), $0) }
+    }
+
+    func joined(to key: String) -> String { parts.isEmpty ? key : key + Self.separator + description }
+
+    public var description: String { parts.joined(separator: ".") }
+
+    static func substitution(_ name: String) -> UnitPath { UnitPath([substitutions, name]) }
+
+    /// The name of the substitution that it leads into.
+    var substitution: String? { parts.first == Self.substitutions ? parts[1] : nil }
+
+    /// The path from the localization's, or the substitution's, text.
+    var forms: ArraySlice<String> { substitution == nil ? parts[...] : parts.dropFirst(2) }
+
+    /// Whether it names a substitution's argument.
+    var isArgument: Bool { substitution != nil && forms.isEmpty }
+
+    /// The plural category that the unit is the form of.
+    var category: PluralCategory? {
+        let forms = forms
+        guard let last = forms.last, forms.dropLast().last == Text.Axis.plural.rawValue else { return nil }
+        return PluralCategory(rawValue: last)
+    }
+
+    /// The same path with another plural category at its end.
+    func with(_ category: PluralCategory) -> UnitPath { UnitPath(parts.dropLast() + [category.rawValue]) }
+
+    private var isWellFormed: Bool {
+        if parts.first == Self.substitutions, !(parts.count >= 2 && Self.isName(parts[1])) { return false }
+        let forms = Array(forms)
+        guard forms.count.isMultiple(of: 2), forms.count <= 2 * LocalizationLimits.variationDepth else { return false }
+        return stride(from: 0, to: forms.count, by: 2).allSatisfy { Text.Axis(rawValue: forms[$0])?.allows(forms[$0 + 1]) == true }
+    }
+
+    /// Whether a substitution may be called so: letters, digits and `_`, at most 64.
+    static func isName(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count) && text.unicodeScalars.allSatisfy { $0 == "_" || $0.properties.isAlphabetic || ("0"..."9").contains($0) }
+    }
+}
+
+extension Localization {
+    /// Every unit and where it stands, in order; arguments of substitutions among them when asked for.
+    public func units(withArguments: Bool = false) -> [(path: UnitPath, unit: Unit)] {
+        var units = text.units(below: [])
+        for substitution in substitutions {
+            let path = UnitPath.substitution(substitution.name)
+            if withArguments, let argument = substitution.argument { units.append((path, Unit(argument))) }
+            units += substitution.text.units(below: path.parts)
+        }
+        return units
+    }
+
+    /// The unit at a path.
+    public subscript(path: UnitPath) -> Unit? {
+        guard let name = path.substitution else { return text[path.forms] }
+        return substitutions.first { $0.name == name }?.text[path.forms]
+    }
+
+    /// Made of units at their paths.
+    ///
+    /// - Throws: `LocalizationFault` where paths contradict each other: a text with forms and without, forms by number and by device at once.
+    init(_ units: [(path: UnitPath, unit: Unit)]) throws {
+        var text: Text?
+        var names: [String] = []
+        var forms: [String: Text] = [:]
+        var arguments: [String: Placeholder] = [:]
+        for (path, unit) in units {
+            guard let name = path.substitution else {
+                text = try Text.setting(unit, at: path.forms, in: text)
+                continue
+            }
+            if !names.contains(name) { names.append(name) }
+            guard path.isArgument else {
+                forms[name] = try Text.setting(unit, at: path.forms, in: forms[name])
+                continue
+            }
+            guard let argument = Placeholder.argument(unit.value) else { throw LocalizationFault("", "\(path) must be a placeholder such as %1$lld.") }
+            arguments[name] = argument
+        }
+        guard let text else { throw LocalizationFault("", "There are forms of a substitution, but no text that it stands in.") }
+        let substitutions = names.compactMap { name in
+            forms[name].map { text in
+                let argument = arguments[name]
+                return Substitution(name: name, argumentNumber: argument?.position, formatSpecifier: argument?.specifier.nonEmpty, text: text)
+            }
+        }
+        self.init(text, substitutions: substitutions)
+    }
+
+    /// The same with another unit at a path.
+    ///
+    /// - Throws: `LocalizationFault`.
+    public func setting(_ unit: Unit, at path: UnitPath) throws -> Localization {
+        var changed = self
+        guard let name = path.substitution else {
+            changed.text = try Text.setting(unit, at: path.forms, in: text)
+            return changed
+        }
+        guard !path.isArgument, let place = substitutions.firstIndex(where: { $0.name == name }) else {
+            throw LocalizationFault("", "There is no substitution \(name) here.")
+        }
+        changed.substitutions[place].text = try Text.setting(unit, at: path.forms, in: substitutions[place].text)
+        return changed
+    }
+}
+
+extension Text {
+    func units(below path: [String]) -> [(path: UnitPath, unit: Unit)] {
+        switch self {
+        case .unit(let unit): [(UnitPath(path), unit)]
+        case .varied(let axis, let forms): forms.flatMap { $0.text.units(below: path + [axis.rawValue, $0.name]) }
+        }
+    }
+
+    subscript(path: ArraySlice<String>) -> Unit? {
+        switch self {
+        case .unit(let unit): path.isEmpty ? unit : nil
+        case .varied(let axis, let forms):
+            path.first == axis.rawValue ? forms.first { $0.name == path.dropFirst().first }?.text[path.dropFirst(2)] : nil
+        }
+    }
+
+    static func setting(_ unit: Unit, at path: ArraySlice<String>, in text: Text?) throws -> Text {
+        guard let axis = path.first.flatMap(Axis.init(rawValue:)), let name = path.dropFirst().first else {
+            if case .varied = text { throw LocalizationFault("", "The text has forms; it cannot be set as a whole.") }
+            return .unit(unit)
+        }
+        var forms: [Form] = []
+        switch text {
+        case nil: break
+        case .varied(axis, let others): forms = others
+        default: throw LocalizationFault("", "The text has no forms by \(axis).")
+        }
+        let place = forms.firstIndex { $0.name == name }
+        let form = Form(name, try setting(unit, at: path.dropFirst(2), in: place.map { forms[$0].text }))
+        if let place { forms[place] = form } else { forms.append(form) }
+        return .forms(forms, by: axis)
+    }
+}
+
+extension String {
+    var nonEmpty: String? { isEmpty ? nil : self }
+}
