@@ -1,3 +1,4 @@
+import MartletAPI
 import NIOCore
 import Testing
 
@@ -44,7 +45,7 @@ import Testing
     }
 
     @Test func whatIsAskedOtherwiseIsPassedOn() async throws {
-        try await withGenerations { test in
+        try await withGenerations { (test: TestGateway) async throws in
             #expect(try await passesOn(test, "unchanged", []))
             #expect(try await passesOn(test, "unchanged", ["If-None-Match: \"v6\""]))
             #expect(try await passesOn(test, "unchanged?language=de"))
@@ -65,7 +66,7 @@ import Testing
     }
 
     @Test func nothingHoldsWhileNobodyTells() async throws {
-        try await withGenerations { test in
+        try await withGenerations { (test: TestGateway) async throws in
             test.upstream.generation = nil
             test.upstream.closeConnections()
             #expect(await eventually(within: .seconds(30)) { (try? await passesOn(test)) == true })
