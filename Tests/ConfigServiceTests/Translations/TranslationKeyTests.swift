@@ -113,7 +113,7 @@ import Testing
         ("import?format=json&language=de&mode=x", "{}", .invalidParameter, "mode"), ("import?format=json&language=de", "[", .invalidBody, nil),
         ("import?format=json&language=de", #"{"a":1}"#, .invalidBody, "/a"), ("import?format=json&language=de&force=true", "{}", .invalidParameter, "force"),
         ("import?format=android&language=de", "<!DOCTYPE a [<!ENTITY b \"c\">]><resources/>", .invalidBody, "line 1"),
-    ])
+    ] as [(String, String, ErrorCode, String?)])
     func aFileThatIsWrongChangesNothing(path: String, body: String, code: ErrorCode, field: String?) async throws {
         try await Self.run { app in
             #expect(try await app.master("POST", Self.path + "/" + path, body).isProblem(code, field: field))
