@@ -59,8 +59,10 @@ final class CompiledConfiguration: Sendable {
         let (version, date) = (JSONValue.quote(version ?? "\(live.version)"), JSONValue.quote(Self.text(live.published)))
         let head = [
             #""config":{"version":\#(version),"date":\#(date)}"#, #""appVersion":\#(JSONValue.quote(name.appVersion))"#,
-            #""theme":\#(name.theme.map { JSONValue.quote($0) } ?? "null")"#, #""version":\#(version)"#, #""number":\#(live.version)"#, #""live":true"#,
-            #""hash":"\#(SHA256.hash(data: Data(shown.utf8)).map { String(format: "%02x", $0) }.joined())""#, #""themes":[\#(variant.themes.map { JSONValue.quote($0) }.joined(separator: ","))]"#,
+            #""theme":\#(name.theme.map { JSONValue.quote($0) } ?? "null")"#, #""version":\#(version)"#, #""number":\#(live.version)"#,
+            #""live":true"#,
+            #""hash":"\#(SHA256.hash(data: Data(shown.utf8)).map { String(format: "%02x", $0) }.joined())""#,
+            #""themes":[\#(variant.themes.map { JSONValue.quote($0) }.joined(separator: ","))]"#,
         ].joined(separator: ",")
         return "{\(head),\(shown),\"experiments\":\(variant.experiments)}"
     }

@@ -35,7 +35,8 @@ extension ConfigurationCheck {
         let parents = Dictionary(list.map { ($0.name, $0.parent) }) { $1 }
         for (name, parent, place) in list {
             guard controllers[parent] != nil else {
-                findings.error("unknown-parent", at: place, "There is no controller \(parent)." + NearMiss.question(for: parent, among: controllers.keys))
+                let question = NearMiss.question(for: parent, among: controllers.keys)
+                findings.error("unknown-parent", at: place, "There is no controller \(parent)." + question)
                 continue
             }
             var seen: Set<String> = [name]
@@ -82,9 +83,8 @@ extension ConfigurationCheck {
             return
         }
         guard let type = catalogue.type(of: member.name, in: kind) else {
-            let known = catalogue.properties(of: kind)
-            findings.error("unknown-property", at: place, "\(kind) has no property \(member.name)." + NearMiss.question(for: member.name, among: known))
-            return
+            let question = NearMiss.question(for: member.name, among: catalogue.properties(of: kind))
+            return findings.error("unknown-property", at: place, "\(kind) has no property \(member.name)." + question)
         }
         switch type.verdict(on: member.value) {
         case .good: break
@@ -92,7 +92,8 @@ extension ConfigurationCheck {
         case .wrongType(let hint): findings.error("wrong-type", at: place, "This must be \(hint).")
         case .outOfRange(let hint): findings.error("out-of-range", at: place, "This must be \(hint).")
         case .unknownChoice(let text, let choices):
-            findings.error("unknown-choice", at: place, "This must be one of: \(choices.joined(separator: ", "))." + NearMiss.question(for: text, among: choices))
+            let question = NearMiss.question(for: text, among: choices)
+            findings.error("unknown-choice", at: place, "This must be one of: \(choices.joined(separator: ", "))." + question)
         }
         if type == .color, let name = member.value.string { use(color: name, at: place) }
     }

@@ -59,7 +59,9 @@ extension ConfigurationCheck {
                 findings.error("unknown-controller", at: place, "There is no controller \(member.name)." + question)
                 continue
             }
-            if let properties = member.value["classProperties"] { checkPatch(ofProperties: properties, of: controller.kind, at: place / "classProperties") }
+            if let properties = member.value["classProperties"] {
+                checkPatch(ofProperties: properties, of: controller.kind, at: place / "classProperties")
+            }
             if let objects = member.value["objects"] { checkPatch(ofObjects: objects, of: controller, at: place / "objects") }
         }
     }

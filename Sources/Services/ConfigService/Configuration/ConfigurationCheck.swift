@@ -3,7 +3,8 @@ import MartletCore
 /// Finds what is wrong or doubtful with a configuration.
 ///
 /// `{"version","theme","live","languagesList":[…],"mainSettings":{…},"colors":[{"name","red","green","blue","alpha"}],
-/// "controllers":[{"name","parent","classType","classProperties":{…},"objectsList":[{"objectName","objectDesc","objectType","objectProperties":{…}}]}],
+/// "controllers":[{"name","parent","classType","classProperties":{…},
+/// "objectsList":[{"objectName","objectDesc","objectType","objectProperties":{…}}]}],
 /// "catalogue":{…},"overrides":[{"name","when","patch"}]}`; every member may be missing.
 struct ConfigurationCheck {
     enum Limits {
@@ -66,7 +67,7 @@ struct ConfigurationCheck {
         }
         switch document["live"] {
         case nil, .bool(true): break
-        case .bool(false): findings.error("held-back", at: .root / "live", "The configuration says that it is held back: it is published when this is true, or not there.")
+        case .bool(false): findings.error("held-back", at: .root / "live", "It says that it is held back: this has to be true, or not there.")
         default: findings.error("wrong-type", at: .root / "live", "This must be true or false.")
         }
     }
@@ -107,7 +108,9 @@ struct ConfigurationCheck {
             if let name = findings.text(color["name"], at: place / index / "name"), !colors.insert(name).inserted {
                 findings.error("duplicate-name", at: place / index / "name", "There are two colours \(name).")
             }
-            for part in ["red", "green", "blue"] where color[part] == nil { findings.error("required", at: place / index / part, "This is required.") }
+            for part in ["red", "green", "blue"] where color[part] == nil {
+                findings.error("required", at: place / index / part, "This is required.")
+            }
             checkColorParts(color, at: place / index)
         }
     }

@@ -26,7 +26,8 @@ struct ConfigurationRequest: Sendable {
 
     /// - Throws: `invalid-parameter`, `invalid-body`, `forbidden` for keys that are not for apps.
     init(
-        appVersion: String, theme: String?, described: [String: String], attributes given: JSONValue? = nil, _ request: Request, _ context: ServiceContext
+        appVersion: String, theme: String?, described: [String: String], attributes given: JSONValue? = nil, _ request: Request,
+        _ context: ServiceContext
     ) throws {
         let principal = try context.principal
         guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }

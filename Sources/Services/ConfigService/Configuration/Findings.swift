@@ -72,7 +72,8 @@ struct Findings: Sendable {
             error("wrong-type", at: place, "This must be text.")
             return nil
         }
-        guard (minimum...limit).contains(text.unicodeScalars.count), !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+        let hasControls = text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+        guard (minimum...limit).contains(text.unicodeScalars.count), !hasControls else {
             error("out-of-range", at: place, "This must have \(minimum) to \(limit) characters, and no control characters.")
             return nil
         }

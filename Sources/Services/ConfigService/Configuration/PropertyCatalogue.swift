@@ -41,7 +41,9 @@ struct PropertyCatalogue: Sendable {
     }
 
     private mutating func extend(_ known: Kind, with kind: Kind, named name: String) throws(Malformed) {
-        guard kind.parent == nil || kind.parent == known.parent else { throw Malformed(path: [name, "parent"], message: "\(name) has another parent already.") }
+        guard kind.parent == nil || kind.parent == known.parent else {
+            throw Malformed(path: [name, "parent"], message: "\(name) has another parent already.")
+        }
         if let property = kind.properties.keys.sorted().first(where: { self.type(of: $0, in: name) != nil }) {
             throw Malformed(path: [name, "properties", property], message: "\(name) has this property already.")
         }
@@ -80,10 +82,14 @@ struct PropertyCatalogue: Sendable {
         }
         guard let members = value.members else { throw Malformed(path: [name], message: "This must be an object.") }
         let known: Set<String> = ["framework", "parent", "properties", "isOpen"]
-        if let stray = members.first(where: { !known.contains($0.name) }) { throw Malformed(path: [name, stray.name], message: "This is not known here.") }
+        if let stray = members.first(where: { !known.contains($0.name) }) {
+            throw Malformed(path: [name, stray.name], message: "This is not known here.")
+        }
         var kind = Kind(framework: "custom", parent: nil, properties: [:], isOpen: false)
         if let framework = value["framework"] {
-            guard let text = framework.string, (1...64).contains(text.utf8.count) else { throw Malformed(path: [name, "framework"], message: "This must be text.") }
+            guard let text = framework.string, (1...64).contains(text.utf8.count) else {
+                throw Malformed(path: [name, "framework"], message: "This must be text.")
+            }
             kind.framework = text
         }
         if let parent = value["parent"] {
@@ -105,7 +111,9 @@ struct PropertyCatalogue: Sendable {
         }
         var properties: [String: PropertyType] = [:]
         for member in members {
-            guard (1...64).contains(member.name.utf8.count) else { throw Malformed(path: path + [member.name], message: "A property's name has 1 to 64 bytes.") }
+            guard (1...64).contains(member.name.utf8.count) else {
+                throw Malformed(path: path + [member.name], message: "A property's name has 1 to 64 bytes.")
+            }
             do throws(PropertyType.Malformed) {
                 properties[member.name] = try PropertyType(member.value)
             } catch {

@@ -38,7 +38,9 @@ enum PropertyType: Sendable, Equatable {
         case .color: return value.string == nil ? .wrongType("the name of a colour") : .good
         case .choice(let choices): return Self.choice(value, of: choices)
         case .texts: return Self.texts(value)
-        case .url: return value.string.flatMap { URL(string: $0)?.scheme } == nil ? .wrongType("an address with its scheme, such as https://…") : .good
+        case .url:
+            let scheme = value.string.flatMap { URL(string: $0)?.scheme }
+            return scheme == nil ? .wrongType("an address with its scheme, such as https://…") : .good
         case .date: return value.string.map(Self.isDate) == true ? .good : .wrongType("a date, YYYY-MM-DD, or a time as RFC 3339 has it")
         case .any: return .good
         }
@@ -77,11 +79,12 @@ enum PropertyType: Sendable, Equatable {
 
     /// The thesis' dashboard stored a choice's place in the list.
     private static func choice(_ value: JSONValue, of choices: [String]) -> Verdict {
-        switch value {
+        func isPlace(_ digits: String) -> Bool { Int(digits).map { choices.indices.contains($0) } ?? false }
+        return switch value {
         case .string(let text) where choices.contains(text): .good
-        case .string(let text): Int(text).map { choices.indices.contains($0) } == true ? .spelledOddly("a word of the list") : .unknownChoice(text, of: choices)
+        case .string(let text): isPlace(text) ? .spelledOddly("a word of the list") : .unknownChoice(text, of: choices)
         case .number(let literal):
-            Int(literal).map { choices.indices.contains($0) } == true ? .spelledOddly("a word of the list") : .outOfRange("a number from 0 to \(choices.count - 1)")
+            isPlace(literal) ? .spelledOddly("a word of the list") : .outOfRange("a number from 0 to \(choices.count - 1)")
         default: .wrongType("one of: " + choices.joined(separator: ", "))
         }
     }
@@ -97,7 +100,8 @@ enum PropertyType: Sendable, Equatable {
     private static func isDate(_ text: String) -> Bool {
         // The strategy takes the 30th of February for the 2nd of March.
         if text.utf8.count == 10 { return (try? Date(text + "T00:00:00Z", strategy: .iso8601))?.formatted(.iso8601.year().month().day()) == text }
-        return (try? Date(text, strategy: .iso8601)) != nil || (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))) != nil
+        let withFractions = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        return (try? Date(text, strategy: .iso8601)) != nil || (try? Date(text, strategy: withFractions)) != nil
     }
 
     private static func spelled(_ range: ClosedRange<Double>) -> String {
@@ -149,7 +153,9 @@ extension PropertyType {
     }
 
     private static func choices(_ value: JSONValue) throws(Malformed) -> [String] {
-        guard case .array(let elements) = value, (1...200).contains(elements.count) else { throw Malformed(message: "Choices are a list of 1 to 200 words.") }
+        guard case .array(let elements) = value, (1...200).contains(elements.count) else {
+            throw Malformed(message: "Choices are a list of 1 to 200 words.")
+        }
         let words = elements.compactMap(\.string).filter { (1...200).contains($0.unicodeScalars.count) }
         guard words.count == elements.count, Set(words).count == words.count else {
             throw Malformed(message: "Choices are words of 1 to 200 characters, none of them twice.")
@@ -167,7 +173,9 @@ extension PropertyType {
 
     private static func bound(_ value: JSONValue?, _ usual: Double) throws(Malformed) -> Double {
         guard let value else { return usual }
-        guard case .number(let literal) = value, let number = Double(literal), number.isFinite else { throw Malformed(message: "minimum and maximum are numbers.") }
+        guard case .number(let literal) = value, let number = Double(literal), number.isFinite else {
+            throw Malformed(message: "minimum and maximum are numbers.")
+        }
         return number
     }
 }
