@@ -94,7 +94,7 @@ import Testing
 
             let strings = try await app.master("GET", Self.path + "/export?format=strings&language=en")
             #expect(strings.text == "/* First */\n\"a\" = \"One\";\n\n\"b\" = \"Two\";\n\n\"c/d e\" = \"Three\";\n\n", "\(strings)")
-            #expect(strings.header("content-disposition") == "attachment; filename=\"1.0-en.strings\"" && strings.header("x-martlet-skipped") == "0")
+            #expect(strings.header("content-disposition") == "attachment; filename=\"1.0-en.strings\"" && strings.header("skipped-texts") == "0")
             let pseudo = try await app.master("GET", Self.path + "/export?format=json&language=en-XA")
             #expect(pseudo["a"] == "\"[Öñé one]\"", "\(pseudo)")
 
