@@ -58,17 +58,17 @@ import Testing
 
     @Test(arguments: ["draft", "stopped"])
     func `Nobody is given anything of an experiment that does not run`(state: String) throws {
-        #expect(TestExperiment.space(try TestExperiment.compiled("checkout", #"{"state":"\#(state)"}"#)).variations(of: 0..<50).allSatisfy(\.isEmpty))
+        #expect(TestExperiment.space(try TestExperiment.compiled("checkout", #"{"state":"\#(state)"}"#)).variations(of: 0..<50).allSatisfy { $0.isEmpty })
     }
 
     @Test func `Conditions and the app version say who takes part`() throws {
         let german = TestExperiment.space(try TestExperiment.compiled("checkout", #"{"condition":{"country":"DE"}}"#))
         #expect(german.variations(of: 0..<20, ["country": .string("DE")]).allSatisfy { $0.count == 1 })
-        #expect(german.variations(of: 0..<20, ["country": .string("FR")]).allSatisfy(\.isEmpty))
+        #expect(german.variations(of: 0..<20, ["country": .string("FR")]).allSatisfy { $0.isEmpty })
         let flags = #"{"configuration":null,"appVersion":"2.0","variations":[{"key":"a"},{"key":"b","flags":{"x":1}}]}"#
         let version = TestExperiment.space(try TestExperiment.compiled("checkout", flags))
         #expect(version.variations(of: 0..<20, ["appVersion": .string("2.0")]).allSatisfy { $0.count == 1 })
-        #expect(version.variations(of: 0..<20).allSatisfy(\.isEmpty))
+        #expect(version.variations(of: 0..<20).allSatisfy { $0.isEmpty })
     }
 
     @Test(arguments: [("user", "u1", nil), ("device", nil, "d1")] as [(String, String?, String?)])

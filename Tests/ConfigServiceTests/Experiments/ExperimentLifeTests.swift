@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test func `The calls need the right, and are of experiments only`() async throws {
-        try await Self.run { app in
+        try await Self.run { (app: ConfigApp) async throws in
             for call in ["start", "stop", "decide"] {
                 #expect(try await app.staff("POST", Self.path + "/" + call).isProblem(.forbidden))
                 #expect(try await app.client("POST", Self.path + "/" + call).isProblem(.forbidden))
