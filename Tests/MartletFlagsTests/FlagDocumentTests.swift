@@ -71,6 +71,28 @@ struct FlagDocumentTests {
         #expect(!nobody.contains(true) && !everybody.contains(false))
     }
 
+    @Test("A rule that is switched off does nothing, whatever it says", arguments: [
+        #""value":"x""#, #""split":[{"value":"x","percent":50},{"value":"y","percent":50}]"#, #""variations":["x","y"],"hashVersion":2"#,
+        #""parentConditions":[{"id":"g","condition":{"value":true},"gate":true}]"#,
+    ])
+    func disabledRules(_ rule: String) throws {
+        func value(isEnabled: Bool) throws -> FlagAnswer? {
+            let (flags, issues) = try Self.compile(
+                #"{"flags":{"f":{"type":"string","default":"d","rules":[{"enabled":\#(isEnabled),\#(rule)},{"value":"next"}]},"g":{"type":"boolean","default":false}}}"#)
+            #expect(issues.allSatisfy { !$0.isError }, "\(issues)")
+            return flags.evaluate("f", for: Subject(["id": .string("u")]))
+        }
+        #expect(try value(isEnabled: false)?.value.text == #""next""#)
+        #expect(try value(isEnabled: true)?.value.text != #""next""#)
+    }
+
+    @Test("Variations go by the attribute that by names")
+    func by() throws {
+        let (flags, _) = try Self.compile(#"{"flags":{"f":{"type":"string","default":"d","rules":[{"variations":["x","y"],"by":"device","hashVersion":2}]}}}"#)
+        #expect(flags.evaluate("f", for: Subject(["id": .string("u")]))?.reason == .unknown)
+        #expect(flags.evaluate("f", for: Subject(["device": .string("u")]))?.reason == .split)
+    }
+
     @Test("The instants of conditions divide time into periods")
     func periods() throws {
         let (flags, _) = try Self.compile(Self.document)
@@ -98,6 +120,7 @@ struct FlagDocumentTests {
         (flag(#"{"type":"boolean","default":true,"rules":[{"value":"no"}]}"#), "wrong-type", "/flags/f/rules/0/value"),
         (flag(#"{"type":"boolean","default":true,"rules":[{"when":{}}]}"#), "missing-field", "/flags/f/rules/0"),
         (flag(#"{"type":"boolean","default":true,"rules":[{"value":true,"variant":"a"}]}"#), "ambiguous-rule", "/flags/f/rules/0"),
+        (flag(#"{"type":"string","default":"","rules":[{"variations":["a","b"],"percent":5}]}"#), "ambiguous-rule", "/flags/f/rules/0/percent"),
         (flag(#"{"type":"string","default":"","rules":[{"variant":"a"}]}"#), "unknown-variant", "/flags/f/rules/0/variant"),
         (flag(#"{"type":"string","default":"","rules":[{"split":[{"value":"a","percent":60},{"value":"b","percent":60}]}]}"#), "invalid-split", "/flags/f/rules/0/split"),
         (flag(#"{"type":"string","default":"","rules":[{"variations":["a","b"],"weights":[0.9,0.9],"hashVersion":2}]}"#), "invalid-weights", "/flags/f/rules/0/weights"),

@@ -131,7 +131,9 @@ import Testing
             #expect(try await client.signIn(provider).isProblem(.signInFailed))
             #expect(try await client.link(id, #"{"subject":"s-1"}"#, as: root).status == 200)
             let late = try await client.begin()
+            let code = try await client.goThrough(provider)
             #expect(try await client.send("DELETE", "identity-providers/acme", as: root).status == 204)
+            #expect(try await client.finish(code).isProblem(.signInFailed), "who came back before, too")
             let back = try await client.callBack(["code": try provider.approve(late.url), "state": late.state])
             #expect(back.header("location")?.contains("error=server_error") == true, "\(back)")
             #expect(try await client.send("DELETE", "identity-providers/acme", as: root).isProblem(.notFound))
@@ -215,8 +217,10 @@ import Testing
 
     @Test(arguments: [
         (#"{"kind":"github","clientIDs":["m"]}"#, "kind"), (#"{"kind":"oidc","clientIDs":["m"]}"#, "issuer"), (#"{"kind":"oidc","issuer":"https://x.example"}"#, "clientIDs"),
-        (#"{"kind":"oidc","clientIDs":["m"],"issuer":"ftp://x.example"}"#, "issuer"), (#"{"kind":"google","clientIDs":["m"],"allowedDomains":["a@b.example"]}"#, "allowedDomains"),
-        (#"{"kind":"google","clientIDs":["m"],"allowedDomains":["org"]}"#, "allowedDomains"), (#"{"kind":"google","clientIDs":["m"],"appKey":"mk_live_x"}"#, "appKey"),
+        (#"{"kind":"oidc","clientIDs":["m"],"issuer":"ftp://x.example"}"#, "issuer"), (#"{"kind":"google","clientIDs":["m"],"allowedDomains":["example.org"]}"#, "allowedDomains"),
+        (#"{"kind":"oidc","issuer":"https://accounts.google.com","clientIDs":["m"],"allowedDomains":["example.org"]}"#, "allowedDomains"),
+        (#"{"kind":"oidc","issuer":"https://127.0.0.1","clientIDs":["m"],"allowedDomains":["a@b.example"]}"#, "allowedDomains"),
+        (#"{"kind":"oidc","issuer":"https://127.0.0.1","clientIDs":["m"],"allowedDomains":["org"]}"#, "allowedDomains"), (#"{"kind":"google","clientIDs":["m"],"appKey":"mk_live_x"}"#, "appKey"),
         (#"{"kind":"google","clientIDs":["m"],"redirectURLs":["javascript:alert(1)"]}"#, "redirectURLs"),
     ])
     func `What is wrong with a provider is refused by name, and nothing is written`(_ body: String, _ field: String) async throws {

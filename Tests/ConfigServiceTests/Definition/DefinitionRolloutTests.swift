@@ -1,5 +1,6 @@
 import MartletAPI
 import MartletCore
+import MartletLogic
 import MartletTesting
 import Testing
 

@@ -28,7 +28,7 @@ import Testing
             let austrian = try await app.client("GET", "/translation/de-AT/1.2.0")
             #expect(austrian.status == 200 && austrian["strings.hello"] == "\"Servus %@\"" && austrian["strings.bye"] == "\"Bye\"", "\(austrian)")
             #expect(austrian["strings.dogs.plural.one"] == "\"ein Hund\"" && austrian["languages.dogs"] == "\"de\"")
-            #expect(austrian.header("content-language") == "de-AT" && austrian.header("x-martlet-translation") == "1.2.0~1")
+            #expect(austrian.header("content-language") == "de-AT" && austrian.header("translation-version") == "\"1.2.0~1\"")
             let swiss = try await app.client("GET", "/translation/de-CH/1.2.0")
             #expect(swiss.header("content-language") == "de" && swiss["strings.hello"] == "\"Hallo %@\"")
             for missing in ["/translation/fr/1.2.0", "/translation/nl/1.2.0", "/translation/de/1.3.0", "/translation/!/1.2.0"] {
@@ -58,7 +58,7 @@ import Testing
             #expect(try await app.master("POST", Self.path + "/publish").status == 200)
             #expect(try await app.client("GET", "/translation/de/1.2.0", headers: ["if-none-match": german]).status == 304)
             let changed = try await app.client("GET", "/translation/de-AT/1.2.0", headers: ["if-none-match": austrian])
-            #expect(changed.status == 200 && changed["strings.hello"] == "\"Griaß di %@\"" && changed.header("x-martlet-translation") == "1.2.0~2")
+            #expect(changed.status == 200 && changed["strings.hello"] == "\"Griaß di %@\"" && changed.header("translation-version") == "\"1.2.0~2\"")
         }
     }
 
@@ -113,7 +113,7 @@ import Testing
         (#"{"version":"1","language":"de","strings":[]}"#, "strings"),
     ])
     func aBodyThatIsWrongNamesTheField(body: String, field: String) async throws {
-        try await ConfigApp.run { app in
+        try await ConfigApp.run { (app: ConfigApp) async throws in
             #expect(try await app.master("POST", "/translation", body).isProblem(.invalidBody, field: field))
             #expect(try await app.master("GET", "/config/translation")["count"] == "0")
         }

@@ -26,7 +26,8 @@ struct IDTokenRefusal: Error, Equatable {
 enum ExpectedNonce: Sendable {
     /// What we asked for ourselves.
     case own(String)
-    /// What an app chose. The token has its SHA-256 in hexadecimal digits: whoever has the token reads what is in it, and shows something only by what is not.
+    /// What an app chose. The token has its SHA-256 in hexadecimal digits: whoever has the token reads what is in it, and shows something only by
+    /// what is not.
     case hashed(String)
 
     func isShown(by claim: String?) -> Bool {

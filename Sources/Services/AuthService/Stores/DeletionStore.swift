@@ -22,8 +22,8 @@ struct DeletionStore: Sendable {
         var token: Secret
     }
 
-    /// Takes an account away: name, address, profile, all to sign in by, sessions, invitations to the address and exports are gone, nobody signs in as it any more, and
-    /// a job is stored that erases the rest. All or nothing; nil when there is no such user.
+    /// Takes an account away: name, address, profile, all to sign in by, sessions, invitations to the address and exports are gone, nobody signs in as
+    /// it any more, and a job is stored that erases the rest. All or nothing; nil when there is no such user.
     ///
     /// What a step of the job still needs stays until the account's row goes.
     func begin(_ user: UUID, in space: UserSpace) async throws -> Receipt? {

@@ -15,12 +15,14 @@ struct LiveVersionStore: Sendable {
         return generations
     }
 
-    /// The document of each kind that was published last in each space, by its own `version` or else its number.
+    /// The document of each kind that was published last in each space: a configuration by its own `version` or else its number, translations as
+    /// `translationVersion/{language}/{version}` takes them: `1.2.0~7`. (A string catalogue's own `version` is that of Xcode's format.)
     func versions(of spaces: some Collection<ConfigSpace>) async throws -> [ConfigSpace: LiveVersions.Space] {
         let rows = try await postgres.query(
             """
             SELECT DISTINCT ON (d.app_id, d.environment, d.kind)
-                d.app_id, d.environment, d.kind, v.version::text, v.content::json ->> 'version', \(VersionStore.time("v.created"))
+                d.app_id, d.environment, d.kind, v.version::text,
+                CASE d.kind WHEN 'translation' THEN d.name || '~' || v.version ELSE v.content::json ->> 'version' END, \(VersionStore.time("v.created"))
             FROM unnest(\(spaces.map(\.appID)), \(spaces.map(\.environment.rawValue))) AS wanted (app_id, environment)
             JOIN config.documents AS d USING (app_id, environment)
             JOIN config.versions AS v ON v.document_id = d.id AND v.version = d.live_version

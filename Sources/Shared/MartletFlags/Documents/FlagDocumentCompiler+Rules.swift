@@ -29,17 +29,23 @@ extension FlagDocumentCompiler {
                 ?? (check.kind == .boolean ? FlagVariant.name(of: value.json) : rule.id.isEmpty ? "rule-\(index + 1)" : rule.id)
         } else if let split = json["split"] {
             rule.action = .experiment(experiment(split, json, of: key, check, variants, path), banditReference: nil)
-        } else if case .experiment(let experiment, _) = rule.action {
+        } else if case .experiment(var experiment, let bandit) = rule.action {
             checkExperiment(experiment, json, check, path)
+            if let by = compiler.text(json, "by", path) { experiment.hashAttribute = by }
+            rule.action = .experiment(experiment, banditReference: bandit)
         } else if rule.prerequisites.isEmpty {
             let hasVariant = json["variant"] != nil
             error(
                 hasVariant ? "unknown-variant" : "missing-field", hasVariant ? path.pointer(to: "variant") : path,
                 hasVariant ? "There is no such variant." : "A rule says value, variant or split.")
         }
+        if json["percent"] != nil, json["split"] != nil || json["variations"] != nil {
+            error("ambiguous-rule", path.pointer(to: "percent"), "A percentage goes with value or variant.")
+        }
         addCondition(json, to: &rule, path)
-        if compiler.truth(json, "enabled", path) == false { rule.condition = Condition(test: .never, instants: []) }
         checkHashing(json, path)
+        // Checked, and then as if it were not there; the places of the others stay.
+        if compiler.truth(json, "enabled", path) == false { rule = Feature.Rule(.nothing) }
         return CompiledRule(rule: rule, variant: name, isPartial: rule.isPartial)
     }
 

@@ -15,8 +15,8 @@ struct ListClients: Endpoint {
     }
 }
 
-/// `POST /auth/clients` with `name`, `redirectUris`, and if wanted `postLogoutRedirectUris`, `scopes` (all) and `type` (`confidential` or `public`); 201. A confidential
-/// client's `secret` is in this answer only.
+/// `POST /auth/clients` with `name`, `redirectUris`, and if wanted `postLogoutRedirectUris`, `scopes` (all) and `type` (`confidential` or `public`);
+/// 201. A confidential client's `secret` is in this answer only.
 struct CreateClient: Endpoint {
     let clients: ClientStore
 

@@ -22,6 +22,10 @@ struct FinishStaffOAuth: Endpoint {
         let proof = try await federation.proof(ofCode: fields, in: .staff)
         let attempt = StaffSignInCompletion.Attempt(
             code: code, session: session, address: request.staffAddress, provider: proof.identity.provider)
+        // Nobody comes in by one that was taken away since.
+        guard let provider = try await federation.providers.find(proof.identity.provider, in: .staff) else {
+            throw try await completion.refusal(of: nil, attempt)
+        }
         let response: Response
         if let account = try await staff.account(of: proof.identity) {
             response = try await completion.signIn(account, attempt) {
@@ -29,7 +33,7 @@ struct FinishStaffOAuth: Endpoint {
                 return try await staff.use(proof.identity, of: account.id)
             }
         } else {
-            guard try await proof.take(), let account = try await newcomer(proof.identity, from: attempt.address) else {
+            guard try await proof.take(), let account = try await newcomer(proof.identity, provider.settings, from: attempt.address) else {
                 throw try await completion.refusal(of: nil, attempt)
             }
             response = try await completion.signIn(account, attempt)
@@ -38,10 +42,11 @@ struct FinishStaffOAuth: Endpoint {
         return response
     }
 
-    private func newcomer(_ identity: ProvenIdentity, from address: String) async throws -> StaffStore.Account? {
-        guard let provider = try await federation.providers.find(identity.provider, in: .staff), let email = identity.verifiedEmail,
-            let domain = email.text.split(separator: "@").last, provider.settings.allowedDomains?.contains(String(domain)) == true,
-            let name = try? StaffName(email.text)
+    private func newcomer(
+        _ identity: ProvenIdentity, _ provider: IdentityProvider, from address: String
+    ) async throws -> StaffStore.Account? {
+        guard let email = identity.verifiedEmail, let domain = email.text.split(separator: "@").last,
+            provider.allowedDomains?.contains(String(domain)) == true, let name = try? StaffName(email.text)
         else { return nil }
         // One that nobody knows, until they or others set another.
         let hash = try await hasher.hash(.random())

@@ -14,7 +14,9 @@ struct StaffPasswordCheck: Sendable {
     /// - Throws: `sign-in-failed`, `staff-not-found`, `too-many-requests`.
     func confirm(_ password: Secret, of id: UUID) async throws -> StaffStore.Account {
         guard let account = try await staff.account(id) else { throw HTTPProblem(.staffNotFound) }
-        let isRight = try await attempts.guess(.staffAccount(id.uuidString)) { try await hasher.verify(password, against: account.passwordHash) ? true : nil }
+        let isRight = try await attempts.guess(.staffAccount(id.uuidString)) {
+            try await hasher.verify(password, against: account.passwordHash) ? true : nil
+        }
         guard isRight != nil else { throw HTTPProblem(.signInFailed) }
         return account
     }

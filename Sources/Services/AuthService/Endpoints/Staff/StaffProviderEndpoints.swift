@@ -44,10 +44,18 @@ struct SaveStaffProvider: Endpoint {
         // The others give no id token for a code, or do not say whether an address is verified.
         guard provider.kind == .oidc || provider.kind == .google else { throw HTTPProblem(.invalidBody, "It is oidc or google.", field: "kind") }
         provider.allowedDomains = try domains(fields)
+        // Anybody who once read a company's mail can have a Google account with the address, which stays verified when they have left.
+        guard provider.allowedDomains == nil || !Self.isGoogle(provider) else {
+            throw HTTPProblem(.invalidBody, "Google vouches for addresses, not for who belongs to a domain: link members one by one.", field: "allowedDomains")
+        }
         guard let saved = try await federation.providers.save(name, provider, secret: try form.secret(fields, provider.kind), by: actor) else {
             throw HTTPProblem(.limitExceeded, "Staff have at most \(IdentityProviderStore.maximumPerSpace) providers.")
         }
         return try .encoding(ShownProvider(saved, federation.codeFlow))
+    }
+
+    private static func isGoogle(_ provider: IdentityProvider) -> Bool {
+        provider.kind == .google || provider.issuer == IdentityProvider.Kind.google.defaultIssuer
     }
 
     private func domains(_ fields: BodyFields) throws -> [String]? {

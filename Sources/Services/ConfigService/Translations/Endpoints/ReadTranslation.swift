@@ -6,7 +6,7 @@ import MartletHTTP
 import MartletLocalization
 
 /// `GET /translation/{language}/{version}`: the texts of an app version's live translations in a language, or in the next of its parents that is
-/// published (`Content-Language` says which). `ETag`, 304 and gzip are of this language alone.
+/// published (`Content-Language` says which). `ETag`, 304 and gzip are of this language alone; `Translation-Version` is the publication: `"1.2.0~7"`.
 ///
 /// `GET /translationVersion/{language}/{version}~{number}`: the same of one published version, which must be the live one.
 ///
@@ -32,7 +32,7 @@ struct ReadTranslation: Endpoint {
             throw HTTPProblem(.documentNotFound, "This language is not published for this app version.")
         }
         var headers: HTTPFields = [.contentLanguage: table.language.text]
-        headers[.translationVersion] = "\(name)~\(document.version)"
+        if let version = HTTPField.Name(HeaderName.translationVersion) { headers[version] = "\"\(name)~\(document.version)\"" }
         return try .stored(table.content, gzip: table.gzip, tag: table.tag, type: "application/json; charset=utf-8", to: request, headers: headers)
     }
 
@@ -45,9 +45,4 @@ struct ReadTranslation: Endpoint {
         }
         return (String(parts[0]), number)
     }
-}
-
-extension HTTPField.Name {
-    /// Which publication an answer is from: `1.2.0~7`.
-    static let translationVersion = HTTPField.Name("X-Martlet-Translation")!
 }

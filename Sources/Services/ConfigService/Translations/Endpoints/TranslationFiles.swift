@@ -79,7 +79,7 @@ struct ImportTranslations: Endpoint {
 /// `GET /config/translation/{version}/export?format=&language=&version=&placeholders=&encoding=&report=`: the texts of the draft, of what is live, or of a
 /// version by its number, as a file. `language=en-XA` exports the pseudo-locale.
 ///
-/// What the format cannot hold is left out; `X-Martlet-Skipped` counts it, and `report=true` answers with the keys and reasons instead of the file.
+/// What the format cannot hold is left out; `Skipped-Texts` counts it, and `report=true` answers with the keys and reasons instead of the file.
 struct ExportTranslations: Endpoint {
     let documents: DocumentStore
     let versions: VersionStore
@@ -113,8 +113,8 @@ struct ExportTranslations: Endpoint {
 }
 
 extension HTTPField.Name {
-    /// How many texts a file could not hold.
-    fileprivate static let skipped = HTTPField.Name("X-Martlet-Skipped")!
+    /// How many texts a file could not hold. Without `x-martlet-` in front, so that gateways let it pass.
+    fileprivate static let skipped = HTTPField.Name("Skipped-Texts")!
 }
 
 extension Request {
