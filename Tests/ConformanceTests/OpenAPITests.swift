@@ -110,7 +110,7 @@ private enum CodedRoutes {
         try [("storage", "StorageService"), ("auth", "AuthService"), ("config", "ConfigService")].flatMap { upstream, folder in
             let text = try Repository.texts("Sources/Services/\(folder)") { $0.hasPrefix("Routes") }
             return text.matches(of: /router\.on\(\.([a-z]+), "([^"]+)"/).filter { !$0.2.hasPrefix("internal/") }.map { match in
-                (upstream, String(match.1).uppercased(), "/" + String(match.2).replacing(/:[A-Za-z]+|\*\*/, with: "{}"))
+                (upstream, String(match.1).uppercased(), "/" + String(match.2).replacing(/:[A-Za-z0-9]+|\*\*/, with: "{}"))
             }
         }
     }

@@ -35,6 +35,7 @@ struct CatalogueTests {
             (key("a", ("en", unit("x")), ("de", unit("y", "needs_review"))), ["needs-review /languages/de"]),
             (key("a", ("en", unit("x")), ("de", unit("%#@dogs@"))), ["placeholder-mismatch! /strings/a/localizations/de", "unknown-substitution! /strings/a/localizations/de"]),
             (key("a", ("en", unit("Hi {name}")), ("de", unit("Hallo {nam}"))), ["missing-placeholder /strings/a/localizations/de"]),
+            (key("dogs", ("de", unit("%lld Hunde"))), ["placeholder-mismatch /strings/dogs/localizations/de"]),
             (key("100% sure", ("de", unit("100 % sicher"))), []),
         ] as [(String, [String])])
     func lint(strings: String, expected: [String]) throws {

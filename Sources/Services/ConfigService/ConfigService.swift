@@ -74,5 +74,5 @@ public struct ConfigService: ServiceDefinition {
     /// Which variations users were given; documents are of apps, not of their users.
     public var userData: any UserDataHolder { ExperimentUserData(exposures: experiments.exposures) }
 
-    public func isReady() async -> Bool { postgres.isReady }
+    public func isReady() async -> Bool { postgres.isReady && liveVersions.isRead }
 }

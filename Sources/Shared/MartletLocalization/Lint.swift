@@ -85,12 +85,14 @@ public struct Lint {
     private mutating func check(_ entry: Entry) {
         let source = entry.localizations[catalogue.sourceLanguage] ?? Localization(.unit(Unit(entry.key)))
         let arguments = Arguments(source)
+        // A key that only names its text, which nobody has written yet, says nothing of arguments.
+        let isKnown = entry.localizations[catalogue.sourceLanguage] != nil || !arguments.kinds.isEmpty
         for (language, localization) in entry.localizations.sorted(by: { $0.key < $1.key }) {
             let place = "/strings/\(escaped(entry.key))/localizations/\(language)"
             let isPublished = published.contains(language) && entry.shouldTranslate || language == catalogue.sourceLanguage
             checkForms(localization.text, language, place, isPublished)
             checkSubstitutions(localization, language, place, isPublished)
-            if language != catalogue.sourceLanguage { checkPlaceholders(localization, against: arguments, place, isPublished) }
+            if language != catalogue.sourceLanguage { checkPlaceholders(localization, against: arguments, place, isPublished && isKnown) }
             checkUnits(localization, source, place)
         }
     }

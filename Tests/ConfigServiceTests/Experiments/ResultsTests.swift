@@ -113,7 +113,7 @@ import Testing
 
     @Test(arguments: [
         (#"{"units":-1,"sum":0}"#, "units"), (#"{"units":1.5,"sum":0}"#, "units"), (#"{"sum":0}"#, "units"), (#"{"units":10}"#, "sum"),
-        (#"{"units":10,"sum":11}"#, "sum"), (#"{"units":10,"sum":-1}"#, "sum"), (#"{"units":10,"sum":"5"}"#, "sum"), (#"{"units":10,"sum":1e400}"#, "sum"),
+        (#"{"units":10,"sum":11}"#, "sum"), (#"{"units":10,"sum":-1}"#, "sum"), (#"{"units":10,"sum":"5"}"#, "sum"),
         (#"{"units":10,"sum":5,"sumOfSquares":5}"#, "sumOfSquares"), (#"[]"#, ""), (#"{"units":10,"sum":5,"mean":0.5}"#, "mean"),
     ])
     func `Sums that no proportion can have are refused by name`(sums: String, field: String) async throws {

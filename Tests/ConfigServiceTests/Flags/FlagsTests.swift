@@ -78,7 +78,7 @@ import Testing
     @Test func anAppEvaluatesForWhoIsSignedIn() async throws {
         try await ConfigApp.run { app in
             let path = "/flags/evaluate"
-            #expect(try await app.client("POST", path).text == #"{"version":null,"flags":{}}"#)
+            #expect(try await app.client("POST", path).text == #"{"version":null,"flags":{},"experiments":{}}"#)
             try await app.publish(.flags, "default", Self.document)
             let claim = #"{"context":{"targetingKey":"phone","user":{"id":"ada"},"userId":"ada"}}"#
             let claimed = try await app.client("POST", path, claim)
@@ -134,7 +134,7 @@ import Testing
             #expect(made.status == 201 && made["findings"] == "[]" && made.header("etag") == "\"1\"", "\(made)")
             #expect(try await app.master("POST", path + "/publish").status == 200)
             #expect(try await Self.evaluate(app, "/p", #"{"targetingKey":"three","platform":"ios"}"#)["value"] == "2")
-            #expect(try await Self.evaluate(app, "/p", #"{"targetingKey":"four","platform":"ios"}"#)["value"] == "1.0")
+            #expect(try await Self.evaluate(app, "/p", #"{"targetingKey":"one","platform":"ios"}"#)["value"] == "1.0")
 
             let draft = try await app.master("GET", path).text
             let bad = try await app.master(

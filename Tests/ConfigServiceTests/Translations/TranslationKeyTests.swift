@@ -60,7 +60,7 @@ import Testing
             #expect(try await app.master("DELETE", Self.path + "/keys/new", headers: ["if-match": "\"3\""]).status == 200)
             #expect(try await app.master("DELETE", Self.path + "/keys/new", headers: ["if-match": "\"4\""]).isProblem(.documentNotFound))
 
-            for (body, field) in [(#"{"comment":1}"#, "/comment"), (#"{"localizations":{"de":{"stringUnit":{}}}}"#, "/localizations/de/stringUnit/value"), (#"{"texts":{}}"#, "/texts")] {
+            for (body, field) in [(#"{"comment":1}"#, "/comment"), (#"{"localizations":{"de":{"stringUnit":{"value":null}}}}"#, "/localizations/de/stringUnit/value"), (#"{"texts":{}}"#, "/texts")] {
                 #expect(try await app.master("PATCH", Self.path + "/keys/a", body, headers: ["if-match": "*"]).isProblem(.invalidBody, field: field))
             }
             #expect(try await app.master("GET", Self.path).header("etag") == "\"4\"")

@@ -5,20 +5,27 @@ import MartletFlags
 /// Who flags are evaluated for, as the caller described them and as far as the server knows better.
 struct EvaluationContext: Sendable {
     let subject: Subject
+    let attributes: FlagAttributes
+    /// Who experiments give a variation to: the user whom a token or a server names, and `deviceId` or else `targetingKey` as the device.
+    let unit: ExperimentUnit
     /// What identifies the context in an entity tag: the description as it came, and who the server knows it is.
     let identity: String
 
     /// - Parameters:
     ///   - context: OpenFeature's evaluation context: `targetingKey` and whatever conditions look at.
+    ///   - deviceID: what the request calls the device; it counts before the context's.
     ///   - now: what conditions on `now` are compared with.
-    init(_ context: JSONValue, principal: Principal, now: Date) {
+    init(_ context: JSONValue, principal: Principal, deviceID: String? = nil, now: Date) {
         var attributes = FlagAttributes()
         if case .object(let values) = FlagValue(context) { attributes = FlagAttributes(values) }
         if attributes["id"] == nil { attributes["id"] = attributes["targetingKey"] ?? principal.userID.map(FlagValue.string) }
         attributes["now"] = .number(now.timeIntervalSince1970)
         Self.correct(&attributes, principal)
+        if let deviceID { attributes["deviceId"] = .string(deviceID) }
         subject = Subject(attributes)
-        identity = context.text + "\n" + (principal.userID ?? "") + "\n" + principal.kind.rawValue
+        self.attributes = attributes
+        unit = ExperimentUnit(userID: attributes.text("userId"), deviceID: attributes.text("deviceId") ?? attributes.text("targetingKey"))
+        identity = [context.text, principal.userID ?? "", deviceID ?? "", principal.kind.rawValue].joined(separator: "\n")
     }
 
     /// `user` and `userId` are who a token says it is. An app on a device cannot name somebody else; a server that has a key of its own says whom
@@ -31,5 +38,11 @@ struct EvaluationContext: Sendable {
             attributes["user"] = nil
             attributes["userId"] = nil
         }
+    }
+}
+
+extension FlagAttributes {
+    fileprivate func text(_ name: String) -> String? {
+        if case .string(let text)? = self[name] { text } else { nil }
     }
 }

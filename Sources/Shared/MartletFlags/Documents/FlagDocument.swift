@@ -1,4 +1,4 @@
-import MartletCore
+public import MartletCore
 
 /// The typed flags of an app, compiled: what they answer to whom.
 public struct FlagDocument: Sendable {
@@ -84,6 +84,25 @@ public struct FlagAnswer: Sendable {
     public let reason: Reason
     /// The id of the rule that decided; empty: none did, or it has none.
     public let rule: String
+
+    /// The same flag with what an experiment answers instead; nil: the flag is off, or the value is of another type.
+    public func overridden(by json: JSONValue, variant: String) -> FlagAnswer? {
+        let isOfType =
+            switch (kind, json) {
+            case (.boolean, .bool), (.number, .number), (.string, .string), (.json, _): true
+            default: false
+            }
+        return isOfType && reason != .disabled ? FlagAnswer(key, kind, FeatureValue(json), variant, .split) : nil
+    }
+
+    private init(_ key: String, _ kind: FlagDocument.Kind, _ value: FeatureValue, _ variant: String, _ reason: Reason) {
+        self.key = key
+        self.kind = kind
+        self.value = value
+        self.variant = variant
+        self.reason = reason
+        rule = ""
+    }
 
     init(_ flag: FlagDocument.Flag, _ value: FeatureValue, _ variant: String, _ reason: Reason, rule: String = "") {
         key = flag.key

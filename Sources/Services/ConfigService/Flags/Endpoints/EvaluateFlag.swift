@@ -7,14 +7,17 @@ import MartletHTTP
 /// `POST /ofrep/v1/evaluate/flags/{key}` (OFREP): one flag for a context.
 struct EvaluateFlag: Endpoint {
     let live: LiveDocuments
+    let experiments: Experiments
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.evaluator
         let key = (context.parameters.get("key") ?? "").removingPercentEncoding ?? ""
         return try await OFREP.answering(key: key) {
             let json = try await OFREP.context(of: request)
-            let evaluation = EvaluationContext(json, principal: principal, now: Date())
-            guard let answer = try await live.current(try context.space).flags?.flags.evaluate(key, for: evaluation.subject) else {
+            let now = Date()
+            let asked = EvaluationContext(json, principal: principal, now: now)
+            let evaluation = await FlagEvaluation(of: key, in: try await live.current(try context.space), for: asked, at: now, by: experiments)
+            guard let answer = evaluation.answer(key) else {
                 throw OFREP.Failure(.flagNotFound, "There is no flag with this key.")
             }
             return .json(answer.ofrep)

@@ -12,6 +12,7 @@ import NIOCore
 /// `flagConfigEtag` of the query is what a change event said: a copy that has not heard of it yet looks first.
 struct EvaluateFlags: Endpoint {
     let live: LiveDocuments
+    let experiments: Experiments
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.evaluator
@@ -20,11 +21,11 @@ struct EvaluateFlags: Endpoint {
             let json = try await OFREP.context(of: request)
             if let wanted = request.uri.queryParameters["flagConfigEtag"] { try await catchUp(to: wanted, space) }
             let now = Date()
-            let evaluation = EvaluationContext(json, principal: principal, now: now)
-            let flags = try await live.current(space).flags
-            return try .evaluated(EntityTag(flags, evaluation, at: now), to: request) {
-                let answers = flags?.flags.evaluateAll(for: evaluation.subject).map(\.ofrep) ?? []
-                let metadata = flags.map { #""version":"\#($0.document.version)""# } ?? ""
+            let asked = EvaluationContext(json, principal: principal, now: now)
+            let evaluation = await FlagEvaluation(in: try await live.current(space), for: asked, at: now, by: experiments)
+            return try .evaluated(evaluation.tag, to: request) {
+                let answers = evaluation.answers.map(\.ofrep)
+                let metadata = evaluation.live.map { #""version":"\#($0.document.version)""# } ?? ""
                 return #"{"flags":[\#(answers.joined(separator: ","))],"metadata":{\#(metadata)},"#
                     + #""eventStreams":[{"type":"sse","endpoint":{"requestUri":"\#(OFREP.eventsPath)"},"inactivityDelaySec":120}]}"#
             }
@@ -40,10 +41,11 @@ struct EvaluateFlags: Endpoint {
 
 /// `POST /flags/evaluate` with `{"context":{…}}`: all flags by key, for the app on a device and who is signed in there; 304 for who has them.
 ///
-/// `{"version":n,"flags":{key:{"type","value","variant","reason"}}}`; version is null where none were published. `user` and `userId` are the
+/// `{"version":n,"flags":{key:{"type","value","variant","reason"}},"experiments":{experiment:variation}}`; version is null where none were published. `user` and `userId` are the
 /// signed-in user's, whatever the context says; without `targetingKey`, buckets go by the user.
 struct EvaluateForApp: Endpoint {
     let live: LiveDocuments
+    let experiments: Experiments
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.principal
@@ -53,12 +55,17 @@ struct EvaluateForApp: Endpoint {
         let json = fields["context"] ?? .object([])
         guard case .object = json else { throw HTTPProblem(.invalidBody, "This must be an object.", field: "context") }
         let now = Date()
-        let evaluation = EvaluationContext(json, principal: principal, now: now)
-        let flags = try await live.current(try context.space).flags
-        return try .evaluated(EntityTag(flags, evaluation, at: now), to: request) {
-            let members = flags?.flags.evaluateAll(for: evaluation.subject).map(\.member) ?? []
-            return #"{"version":\#(flags.map { String($0.document.version) } ?? "null"),"flags":{\#(members.joined(separator: ","))}}"#
+        let asked = EvaluationContext(json, principal: principal, deviceID: try request.deviceID, now: now)
+        let evaluation = await FlagEvaluation(in: try await live.current(try context.space), for: asked, at: now, by: experiments)
+        var response = try Response.evaluated(evaluation.tag, to: request) {
+            let version = evaluation.live.map { String($0.document.version) } ?? "null"
+            let members = evaluation.answers.map(\.member).joined(separator: ",")
+            return #"{"version":\#(version),"flags":{\#(members)},"experiments":\#(evaluation.assignments.json.text)}"#
         }
+        if !evaluation.assignments.isEmpty, let name = HTTPField.Name(HeaderName.experiments) {
+            response.headers[name] = evaluation.assignments.header
+        }
+        return response
     }
 }
 

@@ -1,0 +1,51 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import MartletCore
+import MartletFlags
+import MartletHTTP
+
+/// What flags answer to whoever asks: by their rules, or by the experiments that run on them and have the unit.
+struct FlagEvaluation: Sendable {
+    let live: (document: LiveDocument, flags: FlagDocument)?
+    /// What experiments gave the unit.
+    let assignments: [Assignment]
+    private let context: EvaluationContext
+    private let date: Date
+
+    /// - Parameter key: the flag that is asked for; nil: all of them. The unit counts as exposed to the experiments on what is asked for.
+    init(of key: String? = nil, in space: LiveSpace, for context: EvaluationContext, at date: Date, by experiments: Experiments) async {
+        live = space.flags
+        self.context = context
+        self.date = date
+        guard let live, !space.documents(of: .experiment).isEmpty else {
+            assignments = []
+            return
+        }
+        let names = key.map { [$0] } ?? Set(live.flags.flags.map(\.key))
+        assignments = await experiments.flags(names, for: context.unit, context.attributes, in: space, at: date)
+    }
+
+    /// Nil: there is no such flag.
+    func answer(_ key: String) -> FlagAnswer? { live?.flags.evaluate(key, for: context.subject).map(overridden) }
+
+    var answers: [FlagAnswer] { live?.flags.evaluateAll(for: context.subject).map(overridden) ?? [] }
+
+    /// The same as long as neither the published flags, the context nor its variations change, and no date of a condition passes. Known before
+    /// anything is evaluated.
+    var tag: EntityTag {
+        let period = live?.flags.period(at: date.timeIntervalSince1970) ?? 0
+        let given = assignments.map { "\($0.text)#\($0.bucketVersion)" }.joined(separator: ",")
+        let text = "\(live?.document.sha256 ?? "none")\n\(period)\n\(given)\n\(context.identity)"
+        let digest = SHA256.hash(data: Data(text.utf8))
+        return EntityTag(text: digest.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+    }
+
+    private func overridden(_ answer: FlagAnswer) -> FlagAnswer {
+        for assignment in assignments {
+            guard let value = assignment.flags.first(where: { $0.name == answer.key })?.value else { continue }
+            if let other = answer.overridden(by: value, variant: assignment.variation) { return other }
+        }
+        return answer
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import ConfigService
+
+/// Experiments on flags, as apps and evaluators get them.
+@Suite struct FlagExperimentTests {
+    private static let flags = #"{"flags":{"title":{"type":"string","default":"live"},"rate":{"type":"number","default":1.0},"off":{"type":"boolean","default":false,"enabled":false}}}"#
+    private static let experiment = """
+        {"title":"Title","state":"draft","unit":"device","variations":[{"key":"control"},
+        {"key":"b","flags":{"title":"tested","rate":"wrong type","off":true}}],"metrics":[{"name":"purchase","kind":"proportion"}]}
+        """
+
+    @Test func aVariationAnswersInPlaceOfTheRules() async throws {
+        try await ConfigApp.run { app in
+            try await app.publish(.flags, "default", Self.flags)
+            let stored = try await app.master("PUT", "/config/experiment/title", Self.experiment, headers: ["if-none-match": "*"])
+            try #require(stored.status == 201, "\(stored)")
+            let context = #"{"context":{"targetingKey":"d1"}}"#
+            let before = try await app.client("POST", "/flags/evaluate", context, headers: ["x-device-id": "d1"])
+            #expect(before["experiments"] == "{}" && before["flags.title.value"] == #""live""#, "\(before)")
+            try #require(try await app.master("POST", "/config/experiment/title/start").status == 200)
+
+            var seen: [String: Int] = [:]
+            for number in 1...20 {
+                let answer = try await app.client("POST", "/flags/evaluate", context, headers: ["x-device-id": "d\(number)"])
+                let variation = try #require(answer["experiments.title"])
+                seen[variation, default: 0] += 1
+                #expect(answer.header("experiments") == "title=" + variation.filter { $0 != "\"" })
+                let isTested = variation == #""b""#
+                #expect(answer["flags.title.value"] == (isTested ? #""tested""# : #""live""#), "\(answer)")
+                #expect(answer["flags.title.reason"] == (isTested ? #""SPLIT""# : #""STATIC""#))
+                // Of another type, or switched off: as it was.
+                #expect(answer["flags.rate.value"] == "1.0" && answer["flags.off.value"] == "false", "\(answer)")
+                // An evaluator gets the same for the same device, one by one and all at once.
+                let evaluator = app.gateway.asking(as: app.principal(.evaluation))
+                let body = #"{"context":{"targetingKey":"d\#(number)"}}"#
+                #expect(try await evaluator.post("/ofrep/v1/evaluate/flags/title", body)["value"] == answer["flags.title.value"])
+                #expect(try await evaluator.post("/ofrep/v1/evaluate/flags", body)["flags.0.value"] == answer["flags.title.value"])
+            }
+            #expect(seen.count == 2, "\(seen)")
+
+            // Who has the answers of before gets the new ones, and then none.
+            let tag = try #require(before.header("etag"))
+            let now = try await app.client("POST", "/flags/evaluate", context, headers: ["x-device-id": "d1", "if-none-match": tag])
+            #expect(now.status == 200)
+            let newTag = try #require(now.header("etag"))
+            #expect(try await app.client("POST", "/flags/evaluate", context, headers: ["x-device-id": "d1", "if-none-match": newTag]).status == 304)
+
+            // Each of them is written down once.
+            try await until { try await app.postgres.query("SELECT count(*) FROM config.exposures")[0].decode(0, as: Int.self) == 20 }
+        }
+    }
+}
