@@ -56,6 +56,21 @@ import Testing
         }
     }
 
+    /// What a service sees of two lines is none of theirs who send the first.
+    @Test func severalTagsAreNobodysKey() async throws {
+        try await withGenerations { (test: TestGateway) async throws in
+            for _ in 0..<3 { #expect(try await passesOn(test, "unchanged", ["If-None-Match: \"old\"", "If-None-Match: \"v7\""])) }
+            #expect(try await passesOn(test, "unchanged", ["If-None-Match: \"old\""]))
+        }
+    }
+
+    @Test func namesAreInSmallLettersForHTTP2() async throws {
+        try await withGenerations { test in
+            let text = try await test.ask("unchanged", Self.ask).text
+            #expect(text.contains("\r\netag: ") && !text.contains("ETag"), "\(text)")
+        }
+    }
+
     @Test func nothingHoldsOnceSomethingIsPublished() async throws {
         try await withGenerations { test in
             test.upstream.generation = 8

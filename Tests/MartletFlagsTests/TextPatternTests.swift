@@ -22,7 +22,7 @@ struct TextPatternTests {
     }
 
     @Test("What is no pattern, or would need to look back, is refused", arguments: [
-        "(", ")", "a)", "[a", "*", "a**", "a{3,2}", "\\", "\\1", "(a)\\1", "(?=a)", "(?<!a)", "\\p{L}", "[z-a]", "a{1000}", "(a{200}){200}",
+        "(", ")", "a)", "[a", "*", "a**", "a{3,2}", "\\", "\\1", "(a)\\1", "(?=a)", "(?<!a)", "\\p{L}", "[z-a]", "a{1000}", "(a{200}){200}", "(((((){255}){255}){255}){255}){255}",
         String(repeating: "a", count: 600), String(repeating: "(", count: 100),
     ])
     func refused(_ pattern: String) {

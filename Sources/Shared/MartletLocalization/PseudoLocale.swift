@@ -47,14 +47,15 @@ public enum PseudoLocale {
 
     private static func accented(_ text: String) -> String {
         var end: Unicode.Scalar?
+        let (hasBrace, hasAngle) = (text.holds("}"), text.holds(">"))
         return text.escaping { scalar in
             if let awaited = end {
                 if scalar == awaited { end = nil }
                 return nil
             }
             switch scalar {
-            case "{" where text.holds("}"): end = "}"
-            case "<" where text.holds(">"): end = ">"
+            case "{" where hasBrace: end = "}"
+            case "<" where hasAngle: end = ">"
             default: return accents[scalar].map { String($0) }
             }
             return nil

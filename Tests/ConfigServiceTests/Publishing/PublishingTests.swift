@@ -79,6 +79,7 @@ import Testing
         ("POST", "/publish", "", ["if-match": "\"9\""], .preconditionFailed),
         ("POST", "/rollback", #"{"version":9}"#, [:], .versionNotFound),
         ("POST", "/rollback", #"{}"#, [:], .invalidBody),
+        ("PATCH", "", #"{"a":\#(String(repeating: "[", count: 32))1\#(String(repeating: "]", count: 32))}"#, ["if-match": "*"], .invalidJSON),
         ("POST", "/promote", #"{"from":"live"}"#, [:], .invalidBody),
         ("POST", "/promote", #"{"from":"test"}"#, [:], .versionNotFound),
         ("GET", "/diff?from=9", nil, [:], .versionNotFound),
@@ -137,6 +138,24 @@ import Testing
             #expect(try await app.master("POST", Self.path + "/promote", "{}")["version"] == "2")
             #expect(try await app.master("GET", Self.path).text == #"{"text":"mine"}"#)
             #expect(try await app.service.live.current(app.space)[DocumentKey(.flags, "default")].map { String(buffer: $0.content) } == #"{"text":"tried again"}"#)
+        }
+    }
+
+    @Test func whatIsOnlyADraftOutlivesAPromotion() async throws {
+        try await ConfigApp.run(kinds: .plain) { app in
+            var test = app
+            test.environment = .test
+            try await test.publish(.flags, "default", #"{"text":"tried"}"#)
+            _ = try await app.master("PUT", Self.path, #"{"text":"mine"}"#, headers: ["if-none-match": "*"])
+            #expect(try await app.master("POST", Self.path + "/promote", "{}")["version"] == "1")
+            #expect(try await app.master("GET", Self.path).text == #"{"text":"mine"}"#)
+            // A key of test is told nothing of live; staff bring it over.
+            #expect(try await test.master("POST", Self.path + "/promote", #"{"from":"live"}"#).isProblem(.forbidden))
+            let update = StaffRights(["app1": [.config: [.update]]])
+            #expect(try await test.staff("POST", Self.path + "/promote", #"{"from":"live"}"#, rights: update).status == 200)
+            // Without the right to create none is made.
+            _ = try await test.publish(.flags, "second", "{}")
+            #expect(try await app.staff("POST", "/config/flags/second/promote", "{}", rights: update).isProblem(.documentNotFound))
         }
     }
 

@@ -148,7 +148,7 @@ private final class UpstreamHandler: ChannelInboundHandler {
             writeHead(
                 context, .notModified,
                 [
-                    ("etag", "\"v\(generation)\""), ("cache-control", "private, no-cache"), ("x-martlet-generation", "live:\(TestKeys.appID) \(generation)"),
+                    ("ETag", "\"v\(generation)\""), ("cache-control", "private, no-cache"), ("x-martlet-generation", "live:\(TestKeys.appID) \(generation)"),
                     ("connection", "x-drop"), ("x-drop", "1"),
                 ])
             end(context)

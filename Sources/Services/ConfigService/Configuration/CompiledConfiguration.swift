@@ -8,6 +8,7 @@ import Synchronization
 /// What clients are answered from: the conditions, read once, and the answers that were asked for so far.
 final class CompiledConfiguration: Sendable {
     static let maximumAnswers = 64
+    static let maximumSizeInBytes = 4 << 20
 
     struct Override: Sendable {
         let condition: Condition
@@ -26,7 +27,12 @@ final class CompiledConfiguration: Sendable {
     /// The document's own version, if it has one.
     let version: String?
     private let overrides: [Override]
-    private let answers = Mutex<[Variant: StoredContent]>([:])
+    private let answers = Mutex(Answers())
+
+    private struct Answers {
+        var known: [Variant: StoredContent] = [:]
+        var sizeInBytes = 0
+    }
 
     init(version: String?, overrides: [Override]) {
         self.version = version
@@ -41,11 +47,12 @@ final class CompiledConfiguration: Sendable {
     }
 
     func answer(_ variant: Variant, of live: LiveDocument, named name: ConfigurationName) throws -> StoredContent {
-        if let known = answers.withLock({ $0[variant] }) { return known }
+        if let known = answers.withLock({ $0.known[variant] }) { return known }
         let made = StoredContent(Array(try text(variant, of: live, named: name).utf8))
+        let size = made.bytes.readableBytes + (made.gzip?.readableBytes ?? 0)
         answers.withLock { answers in
-            if answers.count >= Self.maximumAnswers { answers = [:] }
-            answers[variant] = made
+            if answers.known.count >= Self.maximumAnswers || answers.sizeInBytes + size > Self.maximumSizeInBytes { answers = Answers() }
+            if answers.known.updateValue(made, forKey: variant) == nil { answers.sizeInBytes += size }
         }
         return made
     }

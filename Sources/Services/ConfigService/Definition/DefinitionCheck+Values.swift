@@ -81,6 +81,7 @@ extension DefinitionCheck {
 
     private mutating func check(translation: JSONValue, at path: String) {
         guard case .string(let key) = translation else { return note("bad-value", path, "This must be a translation's key.") }
+        guard checkedKeys.insert(key).inserted else { return }
         if translations.isEmpty { return note("missing-translation", path, "No translation is live that could have \"\(key)\".") }
         for gap in translations.gaps(of: key) {
             switch gap.language {

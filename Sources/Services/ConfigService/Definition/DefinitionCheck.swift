@@ -11,6 +11,8 @@ struct DefinitionCheck {
     var findings: [Finding]
     /// Names that something refers to.
     var used: Set<String> = []
+    /// Keys of translations that were looked for.
+    var checkedKeys: Set<String> = []
 
     init(_ document: JSONValue, translations: LiveTranslations) {
         var findings: [Finding] = []
@@ -24,6 +26,8 @@ struct DefinitionCheck {
 
     /// All findings.
     mutating func run() -> [Finding] {
+        // What is too large is not looked at further.
+        if findings.contains(where: { $0.code == "too-many-parts" }) { return findings }
         if let root = app.rootController { refer(to: root, in: app.controllers, "controller", at: "/root_controller") }
         for model in app.models { check(model: model) }
         for view in app.views {
@@ -39,6 +43,8 @@ struct DefinitionCheck {
     }
 
     mutating func note(_ code: String, _ path: String, _ message: String, _ severity: Finding.Severity = .error) {
+        // More than anybody reads; errors are kept longer, so that they are not lost behind warnings.
+        guard findings.count < (severity == .error ? 2_000 : 1_000) else { return }
         findings.append(Finding(severity, code, at: path, message))
     }
 

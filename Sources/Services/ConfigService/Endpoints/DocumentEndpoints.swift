@@ -130,6 +130,11 @@ extension JSONValue {
     func draft(upTo limitInBytes: Int) throws -> String {
         let text = text
         guard text.utf8.count <= limitInBytes else { throw HTTPProblem(.payloadTooLarge, "A document of this kind may have \(limitInBytes) bytes.") }
+        do {
+            _ = try JSONValue(parsing: text.utf8)
+        } catch {
+            throw HTTPProblem(.limitExceeded, "The document would be \(error).")
+        }
         return text
     }
 }

@@ -1,4 +1,5 @@
 import Hummingbird
+import MartletAPI
 import MartletCore
 import MartletHTTP
 
@@ -11,12 +12,14 @@ struct FollowConfig: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
+        // Apps see all that is live of theirs; staff what they may read about.
+        let kinds = try context.principal.kind == .staff ? Set(context.kinds(may: .read)) : Set(DocumentKind.allCases)
         return try await streams.response(
             try context.space,
-            first: { space in Self.event("open", space, space.documents.map { ($0.key, $0) }) },
+            first: { space in Self.event("open", space, space.documents.filter { kinds.contains($0.key.kind) }.map { ($0.key, $0) }) },
             next: { old, new in
-                let changed = new.documents.filter { old[$0.key]?.version != $0.version }.map { ($0.key, LiveDocument?.some($0)) }
-                let gone = old.documents.filter { new[$0.key] == nil }.map { ($0.key, LiveDocument?.none) }
+                let changed = new.documents.filter { kinds.contains($0.key.kind) && old[$0.key]?.version != $0.version }.map { ($0.key, LiveDocument?.some($0)) }
+                let gone = old.documents.filter { kinds.contains($0.key.kind) && new[$0.key] == nil }.map { ($0.key, LiveDocument?.none) }
                 return changed.isEmpty && gone.isEmpty ? nil : Self.event("changed", new, changed + gone)
             })
     }

@@ -35,6 +35,7 @@ struct RollBack: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let key = try context.documentKey(kinds)
         let author = try context.author(may: .update, key.kind.area)
+        try key.checkIsFreeToMove()
         let fields = try await BodyFields(request, ["version", "note"])
         guard let version = try fields.integer("version", in: 1...Int(Int32.max)) else {
             throw HTTPProblem(.invalidBody, "This field is required.", field: "version")
@@ -53,6 +54,7 @@ struct Withdraw: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let key = try context.documentKey(kinds)
         let author = try context.author(may: .update, key.kind.area)
+        try key.checkIsFreeToMove()
         _ = try await BodyFields(request, [])
         try await publisher.withdraw(Publisher.Request(key: key, space: try context.space, author: author))
         return Response(status: .noContent)
@@ -72,10 +74,15 @@ struct Promote: Endpoint {
         guard let environment = AppEnvironment(rawValue: try fields.string("from") ?? "test"), environment != space.environment else {
             throw HTTPProblem(.invalidBody, "This must be the other environment.", field: "from")
         }
+        // The key may be a test key, which reaches nothing of live.
+        if environment == .live, try context.principal.kind != .staff {
+            throw HTTPProblem(.forbidden, "Only staff bring something from live into test: a test key reaches live nowhere.")
+        }
+        let mayCreate = (try? context.author(may: .create, key.kind.area)) != nil
         return .json(
             try await publisher.promote(
                 Publisher.Request(key: key, space: space, note: try fields.note(), author: author), from: environment,
-                version: try fields.integer("version", in: 1...Int(Int32.max))))
+                version: try fields.integer("version", in: 1...Int(Int32.max)), createIfMissing: mayCreate))
     }
 }
 
@@ -125,6 +132,15 @@ extension Publisher {
             return try await ScheduleStore.add(
                 draft, of: document, in: request.space, at: date, note: request.note, by: request.author, transaction)
         }
+    }
+}
+
+extension DocumentKey {
+    /// The state of an experiment is not to come back from an older version.
+    ///
+    /// - Throws: `conflict`.
+    fileprivate func checkIsFreeToMove() throws {
+        guard kind != .experiment else { throw HTTPProblem(.conflict, "An experiment goes on by start, stop and decide.") }
     }
 }
 

@@ -20,7 +20,8 @@ struct ExperimentUnit: Sendable, Hashable {
     subscript(unit: ExperimentDocument.Unit) -> String? { unit == .user ? userID : deviceID }
 
     private static func checked(_ id: String?) -> String? {
-        id.flatMap { (1...maximumLengthInBytes).contains($0.utf8.count) ? $0 : nil }
+        // One spelling of an id is one unit.
+        id.flatMap { (1...maximumLengthInBytes).contains($0.utf8.count) ? UUID(uuidString: $0)?.uuidString.lowercased() ?? $0 : nil }
     }
 }
 

@@ -41,14 +41,19 @@ struct ExperimentKind: PublishedKind {
 
     /// What of an experiment does not go with what is live.
     static func relations(of experiment: ExperimentDocument, named name: String, in space: LiveSpace) -> [Finding] {
-        guard experiment.state == .running else { return [] }
-        var findings = experiment.metrics.isEmpty ? [Finding(.warning, "no-metrics", at: "/metrics", "There is nothing to judge the variations by.")] : []
+        var moved: [Finding] = []
+        if let old = (space[DocumentKey(.experiment, name)]?.compiled as? CompiledExperiment)?.document, old.state != .draft, old.state != .decided,
+            experiment.state == .running || experiment.state == .stopped
+        {
+            // Stopped and started again it goes on with the same units.
+            moved = changes(from: old, to: experiment)
+        }
+        guard experiment.state == .running else { return moved }
+        var findings = moved
+        findings += experiment.metrics.isEmpty ? [Finding(.warning, "no-metrics", at: "/metrics", "There is nothing to judge the variations by.")] : []
         for document in space.documents(of: .experiment) {
             guard let other = document.compiled as? CompiledExperiment else { continue }
-            if other.name == name {
-                // Stopped and started again it goes on with the same units.
-                if other.document.state != .draft { findings += changes(from: other.document, to: experiment) }
-            } else if other.document.state == .running, experiment.overlaps(other.document) {
+            if other.name != name, other.document.state == .running, experiment.overlaps(other.document) {
                 let message = "The experiment \(other.name) runs on the same configuration or flags: give both a namespace of one name, with ranges apart."
                 findings.append(Finding(.error, "overlapping-experiments", at: "/namespace", message))
             }
@@ -105,6 +110,6 @@ extension ExperimentDocument {
     /// Whether a unit that `old` gives a variation may get another or none. More coverage moves nobody.
     fileprivate func assignsOthers(than old: ExperimentDocument) -> Bool {
         variations.map(\.weight) != old.variations.map(\.weight) || coverage < old.coverage || conditionText != old.conditionText
-            || exclusion != old.exclusion || holdout != old.holdout
+            || exclusion != old.exclusion || holdout != old.holdout || appVersion != old.appVersion || (old.isSticky && !isSticky && old.phase > 0)
     }
 }

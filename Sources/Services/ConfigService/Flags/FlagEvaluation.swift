@@ -22,7 +22,8 @@ struct FlagEvaluation: Sendable {
             assignments = []
             return
         }
-        let names = key.map { [$0] } ?? Set(live.flags.flags.map(\.key))
+        // Nobody is exposed by a flag that is switched off, or is not there.
+        let names = Set(live.flags.flags.filter { $0.isEnabled && (key == nil || $0.key == key) }.map(\.key))
         assignments = await experiments.flags(names, for: context.unit, context.attributes, in: space, at: date)
     }
 
@@ -35,7 +36,7 @@ struct FlagEvaluation: Sendable {
     /// anything is evaluated.
     var tag: EntityTag {
         let period = live?.flags.period(at: date.timeIntervalSince1970) ?? 0
-        let given = assignments.map { "\($0.text)#\($0.bucketVersion)" }.joined(separator: ",")
+        let given = assignments.map { "\($0.text)#\($0.bucketVersion)\(JSONValue.object($0.flags).text)" }.joined(separator: ",")
         let text = "\(live?.document.sha256 ?? "none")\n\(period)\n\(given)\n\(context.identity)"
         let digest = SHA256.hash(data: Data(text.utf8))
         return EntityTag(text: digest.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())

@@ -15,6 +15,8 @@ final class LiveVersionsFeed: Service {
 
     private struct State {
         var number: Int64?
+        /// When the last look began that the database answered.
+        var looked: ContinuousClock.Instant?
         var generations: [ConfigSpace: Int64] = [:]
         var spaces: [ConfigSpace: LiveVersions.Space] = [:]
     }
@@ -32,6 +34,9 @@ final class LiveVersionsFeed: Service {
     }
 
     var isRead: Bool { state.withLock { $0.number != nil } }
+
+    /// Whether nothing can have been published for long without this copy's knowing.
+    var isCurrent: Bool { state.withLock { $0.looked.map { .now - $0 < .seconds(6) } ?? false } }
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -66,11 +71,15 @@ final class LiveVersionsFeed: Service {
     }
 
     private func refresh() async {
+        let began = ContinuousClock.now
         do {
             let generations = try await store.generations()
             let known = state.withLock { $0.generations }
             let changed = generations.filter { known[$0.key] != $0.value }.map(\.key)
-            guard !changed.isEmpty || known.count != generations.count || !isRead else { return }
+            guard !changed.isEmpty || known.count != generations.count || !isRead else {
+                state.withLock { $0.looked = began }
+                return
+            }
             var fresh: [ConfigSpace: LiveVersions.Space] = [:]
             for start in stride(from: 0, to: changed.count, by: Self.portion) {
                 fresh.merge(try await store.versions(of: changed[start..<min(start + Self.portion, changed.count)])) { $1 }
@@ -83,6 +92,7 @@ final class LiveVersionsFeed: Service {
                 }
                 state.spaces = state.spaces.filter { generations[$0.key] != nil }
                 state.generations = generations
+                state.looked = began
                 state.number = generations.values.reduce(0, &+)
             }
             waiters.wake()

@@ -10,8 +10,12 @@ struct ReadLiveVersions: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let query = try FeedQuery(request, context, default: -1)
-        guard feed.isRead else { throw HTTPProblem(.unavailable) }
-        guard let versions = await feed.versions(after: query.after, wait: query.wait) else { return Response(status: .noContent) }
+        // A copy without its database knows nothing of what others publish: who follows asks another one.
+        guard feed.isCurrent else { throw HTTPProblem(.unavailable) }
+        guard let versions = await feed.versions(after: query.after, wait: query.wait) else {
+            guard feed.isCurrent else { throw HTTPProblem(.unavailable) }
+            return Response(status: .noContent)
+        }
         return try .encoding(versions)
     }
 }

@@ -37,6 +37,11 @@ final class LiveDocuments: Service {
         var lastRead = 0
     }
 
+    private enum Found {
+        case known(LiveSpace)
+        case loading(Task<LiveSpace, any Error>)
+    }
+
     private let store: LiveDocumentStore
     private let postgres: PostgresClient
     private let limits: Limits
@@ -56,14 +61,20 @@ final class LiveDocuments: Service {
     ///
     /// - Throws: as the database, when the space has not been read yet.
     func current(_ space: ConfigSpace) async throws -> LiveSpace {
-        if let known = known(space) { return known }
-        let task = state.withLock { state in
-            if let task = state.first[space] { return task }
+        let found: Found = state.withLock { state in
+            if let known = state.entries[space]?.current {
+                state.entries[space]?.lastUsed = .now
+                return .known(known)
+            }
+            if let task = state.first[space] { return .loading(task) }
             let task = Task { try await self.load(space) }
             state.first[space] = task
-            return task
+            return .loading(task)
         }
-        return try await task.value
+        switch found {
+        case .known(let known): return known
+        case .loading(let task): return try await task.value
+        }
     }
 
     /// What is live whenever that changes, from the next change on; only the newest, for who does not keep up.

@@ -66,9 +66,9 @@ struct Publisher: Sendable {
     ///
     /// - Parameter version: of the other environment; nil: its live one.
     /// - Throws: `document-not-found`, `version-not-found`, `document-refused`.
-    func promote(_ request: Request, from environment: AppEnvironment, version: Int?) async throws -> String {
+    func promote(_ request: Request, from environment: AppEnvironment, version: Int?, createIfMissing: Bool = true) async throws -> String {
         let other = ConfigSpace(appID: request.space.appID, environment: environment)
-        return try await run(request, createIfMissing: true) { document, space, transaction in
+        return try await run(request, createIfMissing: createIfMissing) { document, space, transaction in
             let source = try await transaction.query(
                 """
                 SELECT v.version, v.content FROM config.documents AS d JOIN config.versions AS v
@@ -165,7 +165,9 @@ struct Publisher: Sendable {
     private func hasNoOtherChanges(
         _ document: DocumentStore.Document, _ request: Request, _ transaction: PostgresTransaction
     ) async throws -> Bool {
-        guard let draft = document.draft, document.lastVersion > 0 else { return true }
+        guard let draft = document.draft else { return true }
+        // Made just now, or by somebody who has not published it yet.
+        guard document.lastVersion > 0 else { return draft == "{}" }
         return try await VersionStore.content(document.liveVersion ?? document.lastVersion, of: request.key, in: request.space, transaction) == draft
     }
 

@@ -15,12 +15,21 @@ struct Scheduler: Service {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 do {
-                    for due in try await schedules.due(limit: 20) { try await publish(due) }
+                    for due in try await schedules.due(limit: 20) { await attempt(due) }
                 } catch {
                     logger.debug("schedules not read", metadata: ["error.cause": "\(error)"])
                 }
                 try? await Task.sleep(for: Self.interval)
             }
+        }
+    }
+
+    /// One that fails for now does not hold up those behind it.
+    private func attempt(_ due: ScheduleStore.Due) async {
+        do {
+            try await publish(due)
+        } catch {
+            logger.warning("What is due could not be published yet.", metadata: ["error.cause": "\(error)"])
         }
     }
 

@@ -61,9 +61,9 @@ struct VersionStore: Sendable {
         let pins = PostgresJSON(JSONValue.array(pins.map(\.json)).text)
         try await transaction.execute(
             """
-            INSERT INTO config.versions (document_id, version, content, sha256, pins, note, author, origin, source_version)
+            INSERT INTO config.versions (document_id, version, content, sha256, pins, note, author, origin, source_version, created)
             VALUES (\(document.id), \(Int32(version)), \(content), \(sha256), \(pins), \(note), \(author.text), \(origin.rawValue),
-                \(source.map { Int32($0) }))
+                \(source.map { Int32($0) }), clock_timestamp())
             """)
         try await transaction.execute(
             "UPDATE config.documents SET last_version = \(Int32(version)), live_version = \(Int32(version)), live_since = now() WHERE id = \(document.id)")

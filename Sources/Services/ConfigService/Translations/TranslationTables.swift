@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// With 200 languages the tables are many times the catalogue, for each has every key. So only `maximumSizeInBytes` of them are kept.
 final class TranslationTables: Sendable {
-    static let maximumSizeInBytes = 64 << 20
+    static let maximumSizeInBytes = 4 << 20
 
     /// A language's table as JSON text.
     struct Table: Sendable {

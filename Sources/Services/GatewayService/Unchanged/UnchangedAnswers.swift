@@ -22,14 +22,22 @@ final class UnchangedAnswers {
     }
 
     /// By space; nil: nobody tells.
-    var generations: [String: Int64]?
+    var generations: [String: Int64]? {
+        didSet {
+            // After a restore a space may come to a generation again with something else in it.
+            if let old = oldValue, let new = generations, old.contains(where: { new[$0.key, default: 0] < $0.value }) { known = [:] }
+        }
+    }
     private var known: [Key: Known] = [:]
 
     /// Nil for a request whose answer is none that may be given again.
     static func key(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ admission: Admission) -> Key? {
         guard admission.match.route.generationPath != nil, head.method.isSafe, !head.hasBody, let grant = admission.grant,
-            grant.principal.kind == .client, let tag = head.fields.first(where: { bytes[$0.name].spells("if-none-match") })
+            grant.principal.kind == .client
         else { return nil }
+        // Of several lines the service sees all: one of them alone would be somebody else's key.
+        let tags = head.fields.filter { bytes[$0.name].spells("if-none-match") }
+        guard tags.count == 1, let tag = tags.first else { return nil }
         let length = Int(head.target.count) + Int(tag.value.count)
         guard length <= maximumKeyInBytes else { return nil }
         var key: Key = []
@@ -56,7 +64,8 @@ final class UnchangedAnswers {
         var answer = Answer(status: 304)
         for field in head.fields where head.passesOn(field, bytes, hasOrigin: false) {
             guard field.meaning == .other, !bytes[field.name].spells("date") else { continue }
-            answer.headers.append((bytes[field.name].text, bytes[field.value].text))
+            // In small letters, as HTTP/2 demands (RFC 9113 §8.2.1).
+            answer.headers.append((bytes[field.name].text.lowercased(), bytes[field.value].text))
         }
         if known.count >= Self.maximumCount { known = [:] }
         known[key] = Known(generation: generation, answer: answer)

@@ -206,11 +206,15 @@ extension CharacterTest {
 struct TextPatternCompiler {
     let ignoresCase: Bool
     private(set) var steps: [TextPattern.Step] = []
+    /// Nodes laid out: an empty group makes no step however often it is repeated.
+    private var visits = 0
+    private static let maximumVisits = 20_000
 
     init(ignoresCase: Bool) { self.ignoresCase = ignoresCase }
 
     mutating func add(_ node: TextPatternNode) throws(TextPatternError) {
-        guard steps.count < TextPattern.maximumSteps else { throw TextPatternError(message: "The pattern is too large when its counts are written out.") }
+        visits += 1
+        guard steps.count < TextPattern.maximumSteps, visits <= Self.maximumVisits else { throw TextPatternError(message: "The pattern is too large when its counts are written out.") }
         switch node {
         case .character(var test):
             test.ignoresCase = ignoresCase

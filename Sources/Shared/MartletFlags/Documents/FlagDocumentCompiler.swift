@@ -41,6 +41,7 @@ public struct FlagDocumentCompiler {
             let (flag, feature) = compileFlag(member.name, member.value, path)
             list.append(flag)
             features.features[member.name] = feature
+            if !flag.isEnabled { features.disabled.insert(member.name) }
         }
         return (list, features)
     }

@@ -2,6 +2,8 @@
 public struct FeatureSet: Sendable {
     public var features: [String: Feature]
     public var bandits: [String: Bandit]
+    /// Features that answer their default, whatever their rules say.
+    public var disabled: Set<String> = []
 
     public init(_ features: [String: Feature] = [:], bandits: [String: Bandit] = [:]) {
         self.features = features
@@ -57,6 +59,7 @@ struct Evaluation {
             return FeatureResult(value: .null, source: .cyclicPrerequisite)
         }
         guard let feature = set.features[key] else { return FeatureResult(value: .null, source: .unknownFeature) }
+        if set.disabled.contains(key) { return FeatureResult(value: feature.defaultValue, source: .defaultValue) }
         ancestors.append(key)
         defer { ancestors.removeLast() }
         for (index, rule) in feature.rules.enumerated() {

@@ -90,6 +90,7 @@ private struct AndroidWriter {
     /// Whether an element has its key beside its name.
     private(set) var hasKeys = false
     private var names: Set<String> = []
+    private var numbers: [String: Int] = [:]
     /// The array that is being written.
     private var array: (name: String, count: Int)?
 
@@ -148,11 +149,11 @@ private struct AndroidWriter {
             hasKeys = true
             let plain = String(entry.key.unicodeScalars.prefix(40).map { Self.isName("_" + String($0)) ? Character($0) : "_" })
             name = Self.isName(plain) ? plain : "_" + plain
-            var number = 2
             let stem = name
             while names.contains(name) {
-                name = "\(stem)_\(number)"
-                number += 1
+                // Where the last one of this stem ended, so that many of them are not counted anew each time.
+                numbers[stem, default: 1] += 1
+                name = "\(stem)_\(numbers[stem, default: 2])"
             }
         }
         names.insert(name)

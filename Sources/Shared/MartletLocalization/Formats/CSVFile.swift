@@ -122,8 +122,9 @@ enum CSVFile {
             if text(.translate) == "no" { entry.shouldTranslate = false }
             if text(.markup) == "yes" { entry.isMarkup = true }
             catalogue[key] = entry
-            for case .text(let language) in columns {
-                guard let value = text(.text(language)) else { continue }
+            for (index, column) in columns.prefix(cells.count).enumerated() {
+                guard case .text(let language) = column, !cells[index].text.isEmpty || cells[index].isQuoted else { continue }
+                let value = cells[index].text
                 guard let state = Unit.State(rawValue: text(.state(language))?.nonEmpty ?? "translated") else {
                     throw LocalizationFault(place, "The state must be new, translated or needs_review.")
                 }

@@ -123,6 +123,9 @@ private struct StringsReader {
                 let line = line
                 let text = try comment()
                 if line == lineOfPair, let last = pairs.indices.last {
+                    guard pairs[last].comment?.utf8.count ?? 0 <= LocalizationLimits.commentSizeInBytes else {
+                        throw LocalizationFault("line \(line)", "The comment is too long.")
+                    }
                     pairs[last].comment = [pairs[last].comment, text].compactMap(\.self).joined(separator: "\n")
                 } else {
                     comments.append(text)

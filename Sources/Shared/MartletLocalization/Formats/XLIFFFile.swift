@@ -83,6 +83,8 @@ enum XLIFFFile {
             let file = try XLIFFGroup(element, options)
             var whole = catalogue ?? Catalogue(sourceLanguage: file.source)
             guard whole.sourceLanguage == file.source else { throw LocalizationFault("line \(element.line)", "The files have different source languages.") }
+            // Held twice, each file would copy all entries.
+            catalogue = nil
             try file.add(to: &whole)
             catalogue = whole
         }

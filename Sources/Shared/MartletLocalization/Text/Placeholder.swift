@@ -68,7 +68,7 @@ public enum Segment: Sendable, Equatable {
                 if rest.first == "'" { plain.unicodeScalars.append(rest.removeFirst()) } else if isQuoted || rest.first == "{" || rest.first == "}" { isQuoted.toggle() } else {
                     plain.unicodeScalars.append(scalar)
                 }
-            } else if scalar == "{", !isQuoted, let end = rest.firstIndex(of: "}"), let name = name(rest[..<end]) {
+            } else if scalar == "{", !isQuoted, let end = rest.prefix(maximumNameLength + 1).firstIndex(of: "}"), let name = name(rest[..<end]) {
                 if !plain.isEmpty { segments.append(.text(plain)) }
                 plain = ""
                 segments.append(.placeholder(Placeholder(kind: .named(name), position: Int(name).map { $0 + 1 })))
@@ -79,6 +79,8 @@ public enum Segment: Sendable, Equatable {
         }
         return plain.isEmpty ? segments : segments + [.text(plain)]
     }
+
+    private static let maximumNameLength = 64
 
     private static func name(_ scalars: some Collection<Unicode.Scalar>) -> String? {
         var name = String.UnicodeScalarView()

@@ -52,8 +52,17 @@ struct UploadConfiguration: Sendable {
         guard !isLive || !findings.contains(where: { $0.severity == .error }) else {
             throw HTTPProblem(.documentRefused, "Nothing was published: see findings.", findings: findings)
         }
-        _ = try await documents.edit(key, in: space, if: .none, by: author, maximumDocuments: kind.maximumDocuments) { _ in draft }
-        let version = isLive ? try await publisher.publish(Publisher.Request(key: key, space: space, note: note, author: author), if: .none) : "null"
+        let version: String
+        if isLive {
+            let request = Publisher.Request(key: key, space: space, note: note, author: author)
+            version = try await publisher.run(request, createIfMissing: true) { document, space, transaction in
+                try await DocumentStore.setDraft(draft, of: document.id, by: author, transaction)
+                return try await publisher.add(draft, request, document, space, .publish, transaction).json
+            }
+        } else {
+            _ = try await documents.edit(key, in: space, if: .none, by: author, maximumDocuments: kind.maximumDocuments) { _ in draft }
+            version = "null"
+        }
         var response = Response.json(#"{"name":\#(JSONValue.quote(name)),"live":\#(isLive),"version":\#(version),"findings":\#(findings.json.text)}"#)
         response.status = .created
         return response

@@ -69,13 +69,16 @@ struct ExposureStore: Sendable {
 
     // MARK: Of one user
 
+    /// As the user, and as the device that OpenFeature's targeting key with the user's id is taken for.
+    private static func units(of user: String) -> [String] { [unit(.user, user), unit(.device, user)] }
+
     /// Deletes at most `limit` exposures of a user; returns how many.
     func erase(user id: String, in space: ConfigSpace, limit: Int) async throws -> Int {
         try await postgres.query(
             """
             DELETE FROM config.exposures WHERE ctid IN (
                 SELECT ctid FROM config.exposures
-                WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND unit = \(Self.unit(.user, id)) LIMIT \(limit))
+                WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND unit = ANY (\(Self.units(of: id))) LIMIT \(limit))
             RETURNING 1
             """
         ).count
@@ -87,7 +90,7 @@ struct ExposureStore: Sendable {
             """
             SELECT jsonb_build_object(
                 'experiment', experiment, 'bucketVersion', bucket_version, 'variation', variation, 'firstSeen', \(VersionStore.time("first_seen")))::text
-            FROM config.exposures WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND unit = \(Self.unit(.user, id))
+            FROM config.exposures WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND unit = ANY (\(Self.units(of: id)))
             ORDER BY experiment, bucket_version, variation OFFSET \(after) LIMIT \(limit)
             """
         ).map { try $0.decode(0) }

@@ -34,7 +34,7 @@ struct EvaluateFlags: Endpoint {
 
     private func catchUp(to tag: Substring, _ space: ConfigSpace) async throws {
         // Nothing that an event of ours ever said costs no query.
-        guard tag.utf8.count == 64, try await live.current(space).flags?.document.sha256 != String(tag) else { return }
+        guard tag.utf8.count == 64, try await live.current(space).flagsTag != String(tag) else { return }
         await live.catchUp(space)
     }
 }

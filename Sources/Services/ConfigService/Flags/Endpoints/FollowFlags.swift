@@ -5,7 +5,7 @@ import MartletHTTP
 
 /// `GET /ofrep/v1/events`: says when flags have to be fetched again, as server-sent events (OFREP's ADR 8).
 ///
-/// `{"type":"refetchEvaluation","etag":…,"lastModified":…}`: the content's SHA-256, and seconds since 1970. Who comes back fetches first.
+/// `{"type":"refetchEvaluation","etag":…,"lastModified":…}`: what flags and experiments are live (`LiveSpace.flagsTag`), and seconds since 1970. Who comes back fetches first.
 struct FollowFlags: Endpoint {
     let streams: EventStreams
 
@@ -13,14 +13,12 @@ struct FollowFlags: Endpoint {
         _ = try context.evaluator
         return try await streams.response(
             try context.space, first: { _ in nil },
-            next: { old, new in
-                let flags = new[FlagsKind.key]
-                return old[FlagsKind.key]?.version == flags?.version ? nil : Self.event(flags, generation: new.generation)
-            })
+            next: { old, new in old.flagsTag == new.flagsTag ? nil : Self.event(new) })
     }
 
-    private static func event(_ flags: LiveDocument?, generation: Int64) -> ServerSentEvent {
-        let etag = flags.map { #","etag":"\#($0.sha256)","lastModified":\#(Int($0.published.timeIntervalSince1970))"# } ?? ""
-        return ServerSentEvent(id: String(generation), event: "message", data: #"{"type":"refetchEvaluation"\#(etag)}"#)
+    private static func event(_ space: LiveSpace) -> ServerSentEvent {
+        let last = ([space[FlagsKind.key]].compactMap(\.self) + space.documents(of: .experiment)).map(\.published).max()
+        let etag = space.flagsTag.map { #","etag":"\#($0)","lastModified":\#(Int(last?.timeIntervalSince1970 ?? 0))"# } ?? ""
+        return ServerSentEvent(id: String(space.generation), event: "message", data: #"{"type":"refetchEvaluation"\#(etag)}"#)
     }
 }

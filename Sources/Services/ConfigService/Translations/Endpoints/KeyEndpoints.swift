@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 import MartletAPI
 import MartletCore
@@ -73,7 +74,7 @@ struct EditKey: Endpoint {
         let document = try context.translationKey(kinds)
         let author = try context.author(may: .update, document.kind.area)
         try request.allowParameters(["key"])
-        guard let key = context.parameters.get("key") ?? request.uri.queryParameters["key"].map(String.init), !key.isEmpty else {
+        guard let key = context.parameters.get("key").map({ $0.removingPercentEncoding ?? $0 }) ?? request.uri.queryParameters["key"].map(String.init), !key.isEmpty else {
             throw HTTPProblem(.invalidParameter, "This is required.", field: "key")
         }
         let condition = try DraftCondition(request)
