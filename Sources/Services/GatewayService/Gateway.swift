@@ -88,7 +88,7 @@ public final class Gateway: Service {
 
     private func serve(on group: MultiThreadedEventLoopGroup, _ client: HTTPClient) async throws {
         let workers = startWorkers(on: group)
-        let auth = AuthClient(baseURL: configuration.keyRingURL, client: client, signer: settings.signer)
+        let auth = InternalClient(baseURL: configuration.keyRingURL, client: client, signer: settings.signer)
         let feed = KeyRingFeed(auth: auth, file: KeyRingFile(directory: configuration.stateDirectory), logger: logger)
         let revocations = RevocationFeed(auth: auth, file: RevocationFile(directory: configuration.stateDirectory), logger: logger)
         let known = revocations.load()

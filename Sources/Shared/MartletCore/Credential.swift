@@ -20,17 +20,7 @@ public enum Credential {
 
     /// The digest as `KeyRing.Credential.sha256` and the database keep it.
     public static func hexDigest(of text: some StringProtocol) -> String {
-        hex(digest(of: text))
-    }
-
-    private static func hex(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text = ""
-        for byte in bytes {
-            text.unicodeScalars.append(Unicode.Scalar(digits[Int(byte >> 4)]))
-            text.unicodeScalars.append(Unicode.Scalar(digits[Int(byte & 15)]))
-        }
-        return text
+        Hexadecimal.text(digest(of: text))
     }
 
     private static func prefix(of kind: CredentialKind) -> String {

@@ -1,4 +1,5 @@
 import Crypto
+import MartletCore
 public import NIOCore
 
 /// Counts, hashes and limits a stream that passes by, and keeps its first bytes.
@@ -25,6 +26,6 @@ public struct ContentMeter {
     }
 
     public var result: WrittenFile {
-        WrittenFile(sizeInBytes: size, sha256: hexadecimal(hash.finalize()), prefix: prefix)
+        WrittenFile(sizeInBytes: size, sha256: Hexadecimal.text(hash.finalize()), prefix: prefix)
     }
 }

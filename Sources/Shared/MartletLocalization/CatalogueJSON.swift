@@ -16,7 +16,7 @@ extension Catalogue {
         let fields = try Fields(json, at: "", known: ["sourceLanguage", "version", "languages", "strings"])
         self.init(sourceLanguage: try fields.language("sourceLanguage"))
         for member in try fields.members("languages") ?? [] {
-            let fields = try Fields(member.value, at: "/languages/" + escaped(member.name), known: ["published", "name", "fallback"])
+            let fields = try Fields(member.value, at: "/languages/" + JSONPointer.escape(member.name), known: ["published", "name", "fallback"])
             languages[try tag(member.name, at: fields.place)] = Language(
                 isPublished: try fields.flag("published") ?? false, name: try fields.string("name"),
                 fallback: try fields["fallback"] == nil ? nil : fields.language("fallback"))
@@ -26,7 +26,7 @@ extension Catalogue {
             throw LocalizationFault("/strings", "There may be at most \(LocalizationLimits.keys) keys.")
         }
         for member in strings {
-            let place = "/strings/" + escaped(member.name)
+            let place = "/strings/" + JSONPointer.escape(member.name)
             guard self[member.name] == nil else { throw LocalizationFault(place, "This key stands there twice.") }
             self[member.name] = try Entry(member.name, member.value, at: place)
         }
@@ -77,7 +77,7 @@ extension Entry {
         origin = try fields.string("origin", upTo: LocalizationLimits.commentSizeInBytes)
         isMarkup = try fields.flag("markup") ?? false
         for member in try fields.members("localizations") ?? [] {
-            let place = fields.place + "/localizations/" + escaped(member.name)
+            let place = fields.place + "/localizations/" + JSONPointer.escape(member.name)
             // Xcode leaves an empty one behind when a text is deleted.
             if member.value == .object([]) { continue }
             localizations[try tag(member.name, at: place)] = try Localization(member.value, at: place)
@@ -106,7 +106,7 @@ extension Localization {
         let fields = try Fields(json, at: place, known: ["stringUnit", "variations", "substitutions"])
         var substitutions: [Substitution] = []
         for member in try fields.members("substitutions") ?? [] {
-            let place = fields.place + "/substitutions/" + escaped(member.name)
+            let place = fields.place + "/substitutions/" + JSONPointer.escape(member.name)
             guard UnitPath.isName(member.name) else { throw LocalizationFault(place, "A substitution's name has 1 to 64 letters, digits and _.") }
             let fields = try Fields(member.value, at: place, known: ["argNum", "formatSpecifier", "stringUnit", "variations"])
             substitutions.append(
@@ -152,7 +152,7 @@ extension Text {
         guard Set(forms.map(\.name)).count == forms.count else { throw LocalizationFault(place, "A form stands there twice.") }
         self = .forms(
             try forms.map { form in
-                let place = place + "/" + escaped(form.name)
+                let place = place + "/" + JSONPointer.escape(form.name)
                 guard axis.allows(form.name) else { throw LocalizationFault(place, "There is no such form by \(axis).") }
                 return Form(form.name, try Text(try Fields(form.value, at: place, known: ["stringUnit", "variations"]), depth: depth + 1))
             }, by: axis)

@@ -10,7 +10,7 @@ struct Fields {
     init(_ json: JSONValue, at place: String, known: Set<String>) throws {
         guard case .object(let members) = json else { throw LocalizationFault(place, "This must be an object.") }
         if let stranger = members.first(where: { !known.contains($0.name) }) {
-            throw LocalizationFault(place + "/" + escaped(stranger.name), "This member is not known here.")
+            throw LocalizationFault(place + "/" + JSONPointer.escape(stranger.name), "This member is not known here.")
         }
         self.place = place
         self.object = json
@@ -65,11 +65,6 @@ struct Fields {
         }
         return text
     }
-}
-
-/// A name as a part of a JSON pointer (RFC 6901, 3).
-func escaped(_ name: String) -> String {
-    name.escaping { $0 == "~" ? "~0" : $0 == "/" ? "~1" : nil }
 }
 
 func tag(_ text: String, at place: String) throws -> LanguageTag {

@@ -88,7 +88,7 @@ public struct Lint {
         // A key that only names its text, which nobody has written yet, says nothing of arguments.
         let isKnown = entry.localizations[catalogue.sourceLanguage] != nil || !arguments.kinds.isEmpty
         for (language, localization) in entry.localizations.sorted(by: { $0.key < $1.key }) {
-            let place = "/strings/\(escaped(entry.key))/localizations/\(language)"
+            let place = "/strings/\(JSONPointer.escape(entry.key))/localizations/\(language)"
             let isPublished = published.contains(language) && entry.shouldTranslate || language == catalogue.sourceLanguage
             checkForms(localization.text, language, place, isPublished)
             checkSubstitutions(localization, language, place, isPublished)

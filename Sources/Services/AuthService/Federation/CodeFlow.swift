@@ -171,8 +171,8 @@ struct CodeFlow: Sendable {
             throw ProviderFailure.notUnderstood
         }
         // https://developers.facebook.com/docs/graph-api/guides/secure-requests: a token that was stolen elsewhere is of no use here.
-        let proof = secret.withValue { HMAC<SHA256>.authenticationCode(for: Data(token.utf8), using: SymmetricKey(data: Data($0.utf8))) }
-            .map { String(format: "%02x", $0) }.joined()
+        let proof = Hexadecimal.text(
+            secret.withValue { HMAC<SHA256>.authenticationCode(for: Data(token.utf8), using: SymmetricKey(data: Data($0.utf8))) })
         let user = try await client.get(address + "?" + FormBody.encode([("fields", "id,name,email"), ("appsecret_proof", proof)]), token: token)
         guard let id = user.string("id") else { throw ProviderFailure.notUnderstood }
         return ProvenIdentity(

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import JWTKit
 import MartletCore
@@ -33,7 +32,7 @@ enum ExpectedNonce: Sendable {
     func isShown(by claim: String?) -> Bool {
         switch self {
         case .own(let nonce): claim == nonce
-        case .hashed(let nonce): claim?.lowercased() == SHA256.hash(data: Data(nonce.utf8)).map { String(format: "%02x", $0) }.joined()
+        case .hashed(let nonce): claim?.lowercased() == Credential.hexDigest(of: nonce)
         }
     }
 }

@@ -109,7 +109,7 @@ extension AppStore {
         jsonb_build_object(
             'id', a.id, 'number', a.number, 'name', a.name, 'bundleIds', a.bundle_ids, 'storeId', a.store_id,
             'icon', (SELECT \(PictureStore.json) FROM auth.app_icons AS p WHERE p.app_id = a.id),
-            'settings', a.settings, 'created', \(UserStore.time("a.created")), 'updated', \(UserStore.time("a.updated")),
-            'archived', \(UserStore.time("a.archived")))::text
+            'settings', a.settings, 'created', \(PostgresQuery.rfc3339("a.created")), 'updated', \(PostgresQuery.rfc3339("a.updated")),
+            'archived', \(PostgresQuery.rfc3339("a.archived")))::text
         """
 }

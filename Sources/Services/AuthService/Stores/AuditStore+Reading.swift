@@ -46,7 +46,7 @@ extension AuditStore {
     func rows(_ filter: AuditFilter, after number: Int64, limit: Int) async throws -> [AuditRow] {
         try await postgres.query(
             """
-            SELECT number, \(Self.json), ARRAY[number::text, \(UserStore.time("at")), staff_id::text, staff_name, action, area, app_id, target,
+            SELECT number, \(Self.json), ARRAY[number::text, \(PostgresQuery.rfc3339("at")), staff_id::text, staff_name, action, area, app_id, target,
                 before::text, after::text, address]
             FROM auth.audit_log WHERE number > \(number) AND \(filter.condition) ORDER BY number LIMIT \(limit)
             """, timeout: .seconds(30)
@@ -55,7 +55,7 @@ extension AuditStore {
 
     private static let json: PostgresQuery = """
         jsonb_build_object(
-            'number', number, 'time', \(UserStore.time("at")), 'staff', jsonb_build_object('id', staff_id, 'userName', staff_name),
+            'number', number, 'time', \(PostgresQuery.rfc3339("at")), 'staff', jsonb_build_object('id', staff_id, 'userName', staff_name),
             'action', action, 'area', area, 'app', app_id, 'target', target, 'before', before, 'after', after, 'address', address)::text
         """
 }

@@ -126,7 +126,7 @@ struct ClientStore: Sendable {
     private static let json: PostgresQuery = """
         jsonb_build_object(
             'id', c.id, 'name', c.name, 'type', CASE WHEN c.secret_sha256 IS NULL THEN 'public' ELSE 'confidential' END,
-            'redirectUris', c.redirect_uris, 'postLogoutRedirectUris', c.post_logout_redirect_uris, 'scopes', c.scopes, 'created', \(UserStore.time("c.created")),
-            'updated', \(UserStore.time("c.updated")))::text
+            'redirectUris', c.redirect_uris, 'postLogoutRedirectUris', c.post_logout_redirect_uris, 'scopes', c.scopes, 'created', \(PostgresQuery.rfc3339("c.created")),
+            'updated', \(PostgresQuery.rfc3339("c.updated")))::text
         """
 }

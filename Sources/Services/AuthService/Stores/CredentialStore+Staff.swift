@@ -187,8 +187,8 @@ extension CredentialStore {
     private static let json: PostgresQuery = """
         jsonb_build_object(
             'id', c.id, 'kind', c.kind, 'environment', c.environment, 'label', c.label, 'hint', c.hint, 'networks', c.networks, 'scopes', c.scopes,
-            'created', \(UserStore.time("c.created")), 'expires', \(UserStore.time("c.expires")), 'revoked', \(UserStore.time("c.revoked")),
-            'lastUsed', \(UserStore.time("c.last_used")))::text
+            'created', \(PostgresQuery.rfc3339("c.created")), 'expires', \(PostgresQuery.rfc3339("c.expires")), 'revoked', \(PostgresQuery.rfc3339("c.revoked")),
+            'lastUsed', \(PostgresQuery.rfc3339("c.last_used")))::text
         """
 }
 

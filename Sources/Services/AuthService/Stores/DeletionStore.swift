@@ -71,7 +71,7 @@ struct DeletionStore: Sendable {
             SELECT jsonb_build_object(
                 'id', r.id, 'state', CASE WHEN r.finished IS NULL THEN 'erasing' ELSE 'complete' END, 'erased', r.erased,
                 'progress', CASE WHEN j.id IS NOT NULL THEN jsonb_build_object('done', j.done, 'total', j.total, 'at', j.message) END,
-                'created', \(UserStore.time("r.created")), 'finished', \(UserStore.time("r.finished")))::text
+                'created', \(PostgresQuery.rfc3339("r.created")), 'finished', \(PostgresQuery.rfc3339("r.finished")))::text
             FROM auth.receipts AS r LEFT JOIN auth.jobs AS j
                 ON j.kind = \(EraseUser.kind) AND j.unique_key = \(receipt.uuidString) AND j.finished IS NULL
             WHERE r.id = \(receipt) AND r.token = \(Self.digest(token)) AND r.app_id = \(space.appID)

@@ -27,8 +27,8 @@ struct GrantStore: Sendable {
         try await postgres.query(
             """
             SELECT jsonb_build_object(
-                'client', c.id, 'name', c.name, 'scopes', g.scopes, 'created', \(UserStore.time("g.created")),
-                'updated', \(UserStore.time("g.updated")))::text
+                'client', c.id, 'name', c.name, 'scopes', g.scopes, 'created', \(PostgresQuery.rfc3339("g.created")),
+                'updated', \(PostgresQuery.rfc3339("g.updated")))::text
             FROM auth.client_grants AS g JOIN auth.clients AS c ON c.id = g.client_id JOIN auth.users AS u ON u.id = g.user_id
             WHERE g.user_id = \(user) AND \(UserStore.isIn(space)) ORDER BY g.created DESC, c.id LIMIT \(Int64(ClientStore.maximumPerSpace))
             """

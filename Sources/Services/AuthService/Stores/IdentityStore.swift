@@ -137,7 +137,7 @@ struct IdentityStore: Sendable {
     /// Of the row `i`.
     static let json: PostgresQuery = """
         jsonb_build_object('provider', i.provider, 'subject', i.subject, 'email', i.email,
-            'created', \(UserStore.time("i.created")), 'lastUsed', \(UserStore.time("i.last_used")))::text
+            'created', \(PostgresQuery.rfc3339("i.created")), 'lastUsed', \(PostgresQuery.rfc3339("i.last_used")))::text
         """
 
     /// The identity as a new row of the user `u`.

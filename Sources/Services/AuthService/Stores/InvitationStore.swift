@@ -74,8 +74,8 @@ struct InvitationStore: Sendable {
     private static func isIn(_ space: UserSpace) -> PostgresQuery { "i.app_id = \(space.appID) AND i.environment = \(space.environment.rawValue)" }
 
     private static let json: PostgresQuery = """
-        jsonb_build_object('id', i.id, 'email', i.email, 'created', \(UserStore.time("i.created")), 'expires', \(UserStore.time("i.expires")),
-            'used', \(UserStore.time("i.used")))::text
+        jsonb_build_object('id', i.id, 'email', i.email, 'created', \(PostgresQuery.rfc3339("i.created")), 'expires', \(PostgresQuery.rfc3339("i.expires")),
+            'used', \(PostgresQuery.rfc3339("i.used")))::text
         """
 
     /// 80 random bits in Crockford's 32 characters, such as `7kq4-m2xa-9f3c-e0hv`.

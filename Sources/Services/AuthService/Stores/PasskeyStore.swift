@@ -235,7 +235,7 @@ struct PasskeyStore: Sendable {
     static let json: PostgresQuery = """
         jsonb_build_object(
             'id', k.id, 'name', k.name, 'model', k.model, 'backedUp', k.backed_up, 'transports', to_jsonb(k.transports),
-            'created', \(UserStore.time("k.created")), 'lastUsed', \(UserStore.time("k.last_used")))::text
+            'created', \(PostgresQuery.rfc3339("k.created")), 'lastUsed', \(PostgresQuery.rfc3339("k.last_used")))::text
         """
 
     private static func tellingConflicts<Result>(_ body: () async throws -> Result) async throws -> Result {

@@ -21,7 +21,7 @@ struct Picture: Sendable, Equatable {
     init?(_ bytes: Data) {
         guard let type = ContentType.sniff(Array(bytes.prefix(ContentMeter.prefixLength))), Self.types.contains(type) else { return nil }
         contentType = type
-        sha256 = SHA256.hash(data: bytes).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        sha256 = Hexadecimal.text(SHA256.hash(data: bytes))
         self.bytes = bytes
     }
 

@@ -73,7 +73,7 @@ struct SessionTable: Sendable {
             """
             SELECT jsonb_build_object(
                 'id', s.id, 'device', s.device, 'current', s.id::text = \(current ?? ""),
-                'created', \(UserStore.time("s.created")), 'lastUsed', \(UserStore.time("s.rotated")))::text
+                'created', \(PostgresQuery.rfc3339("s.created")), 'lastUsed', \(PostgresQuery.rfc3339("s.rotated")))::text
             FROM \(name) AS s JOIN \(people) AS u ON u.id = s.\(person)
             WHERE s.\(person) = \(id) AND s.revoked IS NULL AND s.expires > now() AND \(condition)
             ORDER BY s.created DESC, s.id LIMIT 100

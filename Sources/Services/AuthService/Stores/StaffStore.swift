@@ -88,9 +88,9 @@ public struct StaffStore: Sendable {
             'identities', (
                 SELECT coalesce(jsonb_agg(jsonb_build_object(
                     'provider', i.provider, 'issuer', i.issuer, 'subject', i.subject, 'email', i.email,
-                    'lastUsed', \(UserStore.time("i.last_used"))) ORDER BY i.provider), '[]')
+                    'lastUsed', \(PostgresQuery.rfc3339("i.last_used"))) ORDER BY i.provider), '[]')
                 FROM auth.staff_identities AS i WHERE i.staff_id = u.id),
-            'created', \(UserStore.time("u.created")), 'updated', \(UserStore.time("u.updated")),
-            'lastSignIn', \(UserStore.time("u.last_sign_in")))::text
+            'created', \(PostgresQuery.rfc3339("u.created")), 'updated', \(PostgresQuery.rfc3339("u.updated")),
+            'lastSignIn', \(PostgresQuery.rfc3339("u.last_sign_in")))::text
         """
 }

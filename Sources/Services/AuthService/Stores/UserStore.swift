@@ -157,7 +157,7 @@ struct UserStore: Sendable {
     func findPublic(_ id: UUID, in space: UserSpace) async throws -> String? {
         try await postgres.query(
             """
-            SELECT jsonb_build_object('id', id, 'userName', user_name, 'profile', profile, 'created', \(Self.time("created")))::text
+            SELECT jsonb_build_object('id', id, 'userName', user_name, 'profile', profile, 'created', \(PostgresQuery.rfc3339("created")))::text
             FROM auth.users AS u WHERE id = \(id) AND NOT disabled AND \(Self.isIn(space))
             """
         ).first?.decode(0)
@@ -290,16 +290,9 @@ struct UserStore: Sendable {
         jsonb_build_object(
             'id', u.id, 'userName', u.user_name, 'email', u.email, 'emailVerified', u.email_verified, 'isAnonymous', \(isAnonymous),
             'secondFactor', EXISTS (SELECT FROM auth.second_factors AS f WHERE f.user_id = u.id AND f.confirmed IS NOT NULL),
-            'profile', u.profile, 'private', u.private, 'disabled', u.disabled, 'created', \(time("u.created")),
-            'updated', \(time("u.updated")), 'lastSignIn', \(time("u.last_sign_in")))::text
+            'profile', u.profile, 'private', u.private, 'disabled', u.disabled, 'created', \(PostgresQuery.rfc3339("u.created")),
+            'updated', \(PostgresQuery.rfc3339("u.updated")), 'lastSignIn', \(PostgresQuery.rfc3339("u.last_sign_in")))::text
         """
-    }
-
-    static func time(_ column: StaticString) -> PostgresQuery {
-        var query: PostgresQuery = "to_char("
-        query.append(unescaped: column)
-        query.append(" AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')")
-        return query
     }
 
     static func tellingConflicts<Result>(_ body: () async throws -> Result) async throws -> Result {

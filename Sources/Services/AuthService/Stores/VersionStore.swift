@@ -145,6 +145,6 @@ struct VersionStore: Sendable {
             'pictures', coalesce((
                 SELECT jsonb_agg(\(PictureStore.jsonWithID) ORDER BY p.position, p.id) FROM auth.version_pictures AS p WHERE p.version_id = v.id
             ), '[]'),
-            'created', \(UserStore.time("v.created")), 'updated', \(UserStore.time("v.updated")))::text
+            'created', \(PostgresQuery.rfc3339("v.created")), 'updated', \(PostgresQuery.rfc3339("v.updated")))::text
         """
 }

@@ -40,15 +40,15 @@ struct AccountData: UserDataHolder {
                 "session",
                 """
                 SELECT jsonb_build_object(
-                    'device', s.device, 'created', \(UserStore.time("s.created")), 'lastUsed', \(UserStore.time("s.rotated")),
-                    'expires', \(UserStore.time("s.expires")), 'ended', \(UserStore.time("s.revoked")))::text
+                    'device', s.device, 'created', \(PostgresQuery.rfc3339("s.created")), 'lastUsed', \(PostgresQuery.rfc3339("s.rotated")),
+                    'expires', \(PostgresQuery.rfc3339("s.expires")), 'ended', \(PostgresQuery.rfc3339("s.revoked")))::text
                 FROM auth.sessions AS s WHERE \(isOfUser) ORDER BY s.created, s.id
                 """
             ),
             (
                 "secondFactor",
                 """
-                SELECT jsonb_build_object('created', \(UserStore.time("f.created")), 'confirmed', \(UserStore.time("f.confirmed")))::text
+                SELECT jsonb_build_object('created', \(PostgresQuery.rfc3339("f.created")), 'confirmed', \(PostgresQuery.rfc3339("f.confirmed")))::text
                 FROM auth.second_factors AS f WHERE \(isOfUser)
                 """
             ),
@@ -58,7 +58,7 @@ struct AccountData: UserDataHolder {
                 "allowedClient",
                 """
                 SELECT jsonb_build_object(
-                    'name', c.name, 'scopes', to_jsonb(g.scopes), 'created', \(UserStore.time("g.created")), 'updated', \(UserStore.time("g.updated")))::text
+                    'name', c.name, 'scopes', to_jsonb(g.scopes), 'created', \(PostgresQuery.rfc3339("g.created")), 'updated', \(PostgresQuery.rfc3339("g.updated")))::text
                 FROM auth.client_grants AS g JOIN auth.clients AS c ON c.id = g.client_id WHERE \(isOfUser) ORDER BY g.created, c.id
                 """
             ),

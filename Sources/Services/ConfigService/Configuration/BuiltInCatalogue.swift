@@ -1,7 +1,5 @@
-import Crypto
 import Foundation
 import MartletCore
-import NIOCore
 
 extension PropertyCatalogue {
     /// `Catalogue/catalogue.json`, which is compiled into the program.
@@ -14,19 +12,4 @@ extension PropertyCatalogue {
 
     /// The file as it is handed out.
     static let file = StoredContent(PackageResources.catalogue_json)
-}
-
-/// Bytes that are made once and handed out often.
-struct StoredContent: Sendable {
-    /// Of the bytes, in hexadecimal digits.
-    let sha256: String
-    let bytes: ByteBuffer
-    /// Nil where compressing gains nothing.
-    let gzip: ByteBuffer?
-
-    init(_ bytes: [UInt8]) {
-        sha256 = SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined()
-        self.bytes = ByteBuffer(bytes: bytes)
-        gzip = Gzip.compress(bytes).map { ByteBuffer(bytes: $0) }
-    }
 }

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import MartletCore
 import MartletFlags
@@ -49,7 +48,7 @@ final class CompiledConfiguration: Sendable {
     func answer(_ variant: Variant, of live: LiveDocument, named name: ConfigurationName) throws -> StoredContent {
         if let known = answers.withLock({ $0.known[variant] }) { return known }
         let made = StoredContent(Array(try text(variant, of: live, named: name).utf8))
-        let size = made.bytes.readableBytes + (made.gzip?.readableBytes ?? 0)
+        let size = made.sizeInBytes
         answers.withLock { answers in
             if answers.known.count >= Self.maximumAnswers || answers.sizeInBytes + size > Self.maximumSizeInBytes { answers = Answers() }
             if answers.known.updateValue(made, forKey: variant) == nil { answers.sizeInBytes += size }
@@ -68,7 +67,7 @@ final class CompiledConfiguration: Sendable {
             #""config":{"version":\#(version),"date":\#(date)}"#, #""appVersion":\#(JSONValue.quote(name.appVersion))"#,
             #""theme":\#(name.theme.map { JSONValue.quote($0) } ?? "null")"#, #""version":\#(version)"#, #""number":\#(live.version)"#,
             #""live":true"#,
-            #""hash":"\#(SHA256.hash(data: Data(shown.utf8)).map { String(format: "%02x", $0) }.joined())""#,
+            #""hash":"\#(Credential.hexDigest(of: shown))""#,
             #""themes":[\#(variant.themes.map { JSONValue.quote($0) }.joined(separator: ","))]"#,
         ].joined(separator: ",")
         return "{\(head),\(shown),\"experiments\":\(variant.experiments)}"

@@ -8,7 +8,7 @@ struct DocumentPlace: Sendable {
     static let root = DocumentPlace(text: "")
 
     static func / (place: DocumentPlace, name: String) -> DocumentPlace {
-        DocumentPlace(text: place.text + "/" + name.replacing("~", with: "~0").replacing("/", with: "~1"))
+        DocumentPlace(text: place.text + "/" + JSONPointer.escape(name))
     }
 
     static func / (place: DocumentPlace, index: Int) -> DocumentPlace { DocumentPlace(text: place.text + "/\(index)") }

@@ -35,9 +35,7 @@ struct RemoteConfiguration: Sendable {
         if !assignments.isEmpty, let name = HTTPField.Name(HeaderName.experiments) { headers[name] = assignments.header }
         // With overrides or experiments it depends on who asks, and when.
         let isForAll = request.method == .get && !compiled.hasOverrides && space.documents(of: .experiment).isEmpty
-        return try .stored(
-            answer.bytes, gzip: answer.gzip, tag: EntityTag(text: answer.sha256), type: "application/json; charset=utf-8", of: isForAll ? space : nil,
-            to: request, headers: headers)
+        return try .stored(answer, of: isForAll ? space : nil, to: request, headers: headers)
     }
 
     /// Waits for the generation that an event named, should this copy not have it yet.

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import MartletCore
 import NIOCore
@@ -7,18 +6,17 @@ import NIOCore
 struct DefinitionPart: Sendable {
     /// `app.json`, `views/EventDetailView` …
     let path: String
-    /// Of the content, in hexadecimal digits: the part's address.
-    let sha256: String
-    let content: ByteBuffer
-    let gzip: ByteBuffer?
+    /// Its digest is the part's address.
+    let stored: StoredContent
 
     init(_ path: String, _ value: JSONValue) {
-        let bytes = Array(value.text.utf8)
         self.path = path
-        sha256 = SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined()
-        content = ByteBuffer(bytes: bytes)
-        gzip = Gzip.compress(bytes).map { ByteBuffer(bytes: $0) }
+        stored = StoredContent(Array(value.text.utf8))
     }
+
+    var sha256: String { stored.sha256 }
+    var content: ByteBuffer { stored.bytes }
+    var gzip: ByteBuffer? { stored.gzip }
 }
 
 /// What clients of a definition are answered from.

@@ -27,8 +27,7 @@ struct ReadDraft: Endpoint {
     let kinds: Kinds
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let key = try context.documentKey(kinds)
-        _ = try context.author(may: .read, key.kind.area)
+        let (key, _) = try context.managed(kinds, may: .read)
         guard let document = try await documents.read(key, in: try context.space), let draft = document.draft else { throw HTTPProblem(.documentNotFound) }
         var response = Response.json(draft)
         response.headers[.eTag] = EntityTag(text: String(document.revision)).header
@@ -55,16 +54,12 @@ struct EditDraft: Endpoint {
         if let problem = kind.problem(withName: key.name) { throw HTTPProblem(.invalidName, problem, field: "name") }
         let change = try await request.document(upTo: kind.maximumSizeInBytes)
         let space = try context.space
-        let revision = try await documents.edit(key, in: space, if: condition, by: author, maximumDocuments: kind.maximumDocuments) { [isPatch] draft in
+        let edited = try await documents.edit(key, in: space, if: condition, by: author, maximumDocuments: kind.maximumDocuments) { [isPatch] draft in
             let new = isPatch ? try JSONValue(parsing: (draft ?? "{}").utf8).merging(change) : change
             return try new.draft(upTo: kind.maximumSizeInBytes)
         }
-        let draft = try await documents.read(key, in: space)?.draft ?? "{}"
-        let findings = kind.check(try JSONValue(parsing: draft.utf8), named: key.name, in: try await live.current(space))
-        var response = Response.json(#"{"revision":\#(revision),"findings":\#(findings.limited.json.text)}"#)
-        response.status = condition.isForNew ? .created : .ok
-        response.headers[.eTag] = EntityTag(text: String(revision)).header
-        return response
+        let findings = kind.check(try JSONValue(parsing: edited.draft.utf8), named: key.name, in: try await live.current(space))
+        return .edited(edited, findings, isNew: condition.isForNew)
     }
 }
 
@@ -75,8 +70,7 @@ struct DeleteDocument: Endpoint {
     let kinds: Kinds
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let key = try context.documentKey(kinds)
-        let author = try context.author(may: .delete, key.kind.area)
+        let (key, author) = try context.managed(kinds, may: .delete)
         let space = try context.space
         try await documents.delete(key, in: space, if: try DraftCondition(request), by: author)
         await live.catchUp(space)
@@ -91,8 +85,7 @@ struct CheckDraft: Endpoint {
     let kinds: Kinds
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let key = try context.documentKey(kinds)
-        _ = try context.author(may: .read, key.kind.area)
+        let (key, _) = try context.managed(kinds, may: .read)
         let space = try context.space
         guard let kind = kinds[key.kind], let draft = try await documents.read(key, in: space)?.draft else { throw HTTPProblem(.documentNotFound) }
         let findings = kind.check(try JSONValue(parsing: draft.utf8), named: key.name, in: try await live.current(space))
@@ -136,5 +129,15 @@ extension JSONValue {
             throw HTTPProblem(.limitExceeded, "The document would be \(error).")
         }
         return text
+    }
+}
+
+extension Response {
+    /// `{"revision","findings"}`, with the draft's new revision as the entity tag.
+    static func edited(_ edited: DocumentStore.Edited, _ findings: [Finding], isNew: Bool = false) -> Response {
+        var response = Response.json(#"{"revision":\#(edited.revision),"findings":\#(findings.limited.json.text)}"#)
+        response.status = isNew ? .created : .ok
+        response.headers[.eTag] = EntityTag(text: String(edited.revision)).header
+        return response
     }
 }

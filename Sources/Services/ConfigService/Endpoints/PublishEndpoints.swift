@@ -12,8 +12,7 @@ struct PublishDraft: Endpoint {
     let kinds: Kinds
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let key = try context.documentKey(kinds)
-        let author = try context.author(may: .update, key.kind.area)
+        let (key, author) = try context.managed(kinds, may: .update)
         let fields = try await BodyFields(request, ["note", "at"])
         let publication = Publisher.Request(key: key, space: try context.space, note: try fields.note(), author: author)
         let condition = try DraftCondition(ifAnyIn: request)
@@ -33,8 +32,7 @@ struct RollBack: Endpoint {
     let kinds: Kinds
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let key = try context.documentKey(kinds)
-        let author = try context.author(may: .update, key.kind.area)
+        let (key, author) = try context.managed(kinds, may: .update)
         try key.checkIsFreeToMove()
         let fields = try await BodyFields(request, ["version", "note"])
         guard let version = try fields.integer("version", in: 1...Int(Int32.max)) else {
@@ -52,8 +50,7 @@ struct Withdraw: Endpoint {
     let kinds: Kinds
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let key = try context.documentKey(kinds)
-        let author = try context.author(may: .update, key.kind.area)
+        let (key, author) = try context.managed(kinds, may: .update)
         try key.checkIsFreeToMove()
         _ = try await BodyFields(request, [])
         try await publisher.withdraw(Publisher.Request(key: key, space: try context.space, author: author))
@@ -67,8 +64,7 @@ struct Promote: Endpoint {
     let kinds: Kinds
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let key = try context.documentKey(kinds)
-        let author = try context.author(may: .update, key.kind.area)
+        let (key, author) = try context.managed(kinds, may: .update)
         let space = try context.space
         let fields = try await BodyFields(request, ["from", "version", "note"])
         guard let environment = AppEnvironment(rawValue: try fields.string("from") ?? "test"), environment != space.environment else {
@@ -155,8 +151,7 @@ extension BodyFields {
     /// A time (RFC 3339).
     func time(_ name: String) throws -> Date? {
         guard let text = try string(name) else { return nil }
-        let whole = Date.ISO8601FormatStyle()
-        guard let time = (try? whole.parse(text)) ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text)) else {
+        guard let time = Date(rfc3339: text) else {
             throw HTTPProblem(.invalidBody, "This must be a time such as 2026-11-22T08:48:59Z.", field: name)
         }
         return time

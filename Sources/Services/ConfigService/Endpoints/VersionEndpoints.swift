@@ -9,8 +9,7 @@ struct ListVersions: Endpoint {
     let kinds: Kinds
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let key = try context.documentKey(kinds)
-        _ = try context.author(may: .read, key.kind.area)
+        let (key, _) = try context.managed(kinds, may: .read)
         try request.allowParameters(["before", "limit"])
         let limit = try request.number("limit", default: 100, in: 1...1_000)
         let before = try request.number("before", default: Int(Int32.max), in: 1...Int(Int32.max))
@@ -26,8 +25,7 @@ struct ReadVersion: Endpoint {
     let kinds: Kinds
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let key = try context.documentKey(kinds)
-        _ = try context.author(may: .read, key.kind.area)
+        let (key, _) = try context.managed(kinds, may: .read)
         guard let version = context.parameters.get("version").flatMap({ Int($0) }),
             let (json, content) = try await versions.read(version, of: key, in: try context.space)
         else { throw HTTPProblem(.versionNotFound) }
@@ -43,8 +41,7 @@ struct CompareVersions: Endpoint {
     let kinds: Kinds
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let key = try context.documentKey(kinds)
-        _ = try context.author(may: .read, key.kind.area)
+        let (key, _) = try context.managed(kinds, may: .read)
         try request.allowParameters(["from", "to"])
         let space = try context.space
         guard let document = try await documents.read(key, in: space) else { throw HTTPProblem(.documentNotFound) }

@@ -18,7 +18,7 @@ struct DocumentReader {
             return nil
         }
         for member in members where !known.contains(member.name) {
-            error("unknown-member", at: path + "/" + Self.escape(member.name), "This is not known here.")
+            error("unknown-member", at: path + "/" + JSONPointer.escape(member.name), "This is not known here.")
         }
         return value
     }
@@ -92,16 +92,11 @@ struct DocumentReader {
 
     mutating func time(_ value: JSONValue?, at path: String) -> Date? {
         guard let value, value != .null else { return nil }
-        guard case .string(let text) = value, let time = Self.time(text) else {
+        guard case .string(let text) = value, let time = Date(rfc3339: text) else {
             error("wrong-type", at: path, "This must be a time such as 2026-11-22T08:48:59Z.")
             return nil
         }
         return time
     }
 
-    static func time(_ text: String) -> Date? {
-        (try? Date.ISO8601FormatStyle().parse(text)) ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
-    }
-
-    static func escape(_ name: String) -> String { name.replacing("~", with: "~0").replacing("/", with: "~1") }
 }

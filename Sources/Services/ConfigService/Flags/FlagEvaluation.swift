@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import HTTPTypes
 import MartletCore
@@ -38,8 +37,7 @@ struct FlagEvaluation: Sendable {
         let period = live?.flags.period(at: date.timeIntervalSince1970) ?? 0
         let given = assignments.map { "\($0.text)#\($0.bucketVersion)\(JSONValue.object($0.flags).text)" }.joined(separator: ",")
         let text = "\(live?.document.sha256 ?? "none")\n\(period)\n\(given)\n\(context.identity)"
-        let digest = SHA256.hash(data: Data(text.utf8))
-        return EntityTag(text: digest.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+        return EntityTag(text: Hexadecimal.text(Credential.digest(of: text).prefix(16)))
     }
 
     private func overridden(_ answer: FlagAnswer) -> FlagAnswer {

@@ -22,7 +22,7 @@ struct LiveVersionStore: Sendable {
             """
             SELECT DISTINCT ON (d.app_id, d.environment, d.kind)
                 d.app_id, d.environment, d.kind, v.version::text,
-                CASE d.kind WHEN 'translation' THEN d.name || '~' || v.version ELSE v.content::json ->> 'version' END, \(VersionStore.time("v.created"))
+                CASE d.kind WHEN 'translation' THEN d.name || '~' || v.version ELSE v.content::json ->> 'version' END, \(PostgresQuery.rfc3339("v.created"))
             FROM unnest(\(spaces.map(\.appID)), \(spaces.map(\.environment.rawValue))) AS wanted (app_id, environment)
             JOIN config.documents AS d USING (app_id, environment)
             JOIN config.versions AS v ON v.document_id = d.id AND v.version = d.live_version

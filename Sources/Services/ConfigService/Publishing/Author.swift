@@ -40,6 +40,14 @@ extension ServiceContext {
         return kind
     }
 
+    /// The document in the path and the one who manages it, when they may do `action`.
+    ///
+    /// - Throws: as `documentKey` and `author`.
+    func managed(_ kinds: Kinds, may action: StaffAction) throws -> (key: DocumentKey, author: Author) {
+        let key = try documentKey(kinds)
+        return (key, try author(may: action, key.kind.area))
+    }
+
     /// The document in the path.
     ///
     /// - Throws: `not-found`, `invalid-name`.

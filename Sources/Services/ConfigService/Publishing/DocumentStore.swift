@@ -19,6 +19,12 @@ struct DocumentStore: Sendable {
         let lastVersion: Int
     }
 
+    /// A draft that was stored.
+    struct Edited: Sendable {
+        let revision: Int64
+        let draft: String
+    }
+
     /// The document; nil when there is none or it was deleted.
     func read(_ key: DocumentKey, in space: ConfigSpace) async throws -> Document? {
         let document = try await postgres.query(Self.selection(key, space)).first.map(Self.document)
@@ -40,19 +46,22 @@ struct DocumentStore: Sendable {
     /// Stores a draft that is made from the one before, under the document's lock.
     ///
     /// - Parameter edit: gets the draft there is; nil: none.
-    /// - Returns: the new revision.
     /// - Throws: `precondition-failed`, `limit-exceeded`, and as `edit`.
     func edit(
         _ key: DocumentKey, in space: ConfigSpace, if condition: DraftCondition, by author: Author, maximumDocuments: Int,
         _ edit: @Sendable (_ draft: String?) throws -> String
-    ) async throws -> Int64 {
+    ) async throws -> Edited {
         try await postgres.withTransaction { transaction in
             try await Self.lock(space, transaction)
             let document = try await Self.lock(key, space, transaction)
             try condition.check(document)
             let draft = try edit(document?.draft)
-            guard let document else { return try await Self.insert(key, space, draft, author, maximumDocuments, transaction) }
-            return try await Self.setDraft(draft, of: document.id, by: author, transaction)
+            let revision = if let document {
+                try await Self.setDraft(draft, of: document.id, by: author, transaction)
+            } else {
+                try await Self.insert(key, space, draft, author, maximumDocuments, transaction)
+            }
+            return Edited(revision: revision, draft: draft)
         }
     }
 
@@ -138,8 +147,8 @@ struct DocumentStore: Sendable {
     /// Of the row `d`.
     private static let json: PostgresQuery = """
         jsonb_build_object(
-            'kind', d.kind, 'name', d.name, 'revision', d.revision, 'changed', \(VersionStore.time("d.draft_changed")), 'changedBy', d.draft_author,
-            'lastVersion', d.last_version, 'liveVersion', d.live_version, 'liveSince', \(VersionStore.time("d.live_since")),
+            'kind', d.kind, 'name', d.name, 'revision', d.revision, 'changed', \(PostgresQuery.rfc3339("d.draft_changed")), 'changedBy', d.draft_author,
+            'lastVersion', d.last_version, 'liveVersion', d.live_version, 'liveSince', \(PostgresQuery.rfc3339("d.live_since")),
             'isChanged', d.live_version IS NULL OR d.draft <> (
                 SELECT v.content FROM config.versions AS v WHERE v.document_id = d.id AND v.version = d.live_version))::text
         """

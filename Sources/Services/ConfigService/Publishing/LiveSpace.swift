@@ -7,29 +7,26 @@ import Synchronization
 final class LiveDocument: Sendable {
     let key: DocumentKey
     let version: Int
-    /// Of the content, in hexadecimal digits.
-    let sha256: String
     /// When the version was published.
     let published: Date
     /// JSON text.
-    let content: ByteBuffer
-    /// The content, compressed (RFC 1952); nil where that gains nothing.
-    let gzip: ByteBuffer?
+    let stored: StoredContent
     /// What the kind made of it.
     let compiled: any Sendable
 
     init(key: DocumentKey, version: Int, sha256: String, published: Date, content: [UInt8], compiled: any Sendable) {
         self.key = key
         self.version = version
-        self.sha256 = sha256
         self.published = published
-        self.content = ByteBuffer(bytes: content)
-        self.gzip = Gzip.compress(content).map { ByteBuffer(bytes: $0) }
+        stored = StoredContent(content, sha256: sha256)
         self.compiled = compiled
     }
 
+    /// Of the content, in hexadecimal digits.
+    var sha256: String { stored.sha256 }
+    var content: ByteBuffer { stored.bytes }
     /// What is in memory for it, without what the kind made.
-    var sizeInBytes: Int { content.readableBytes + (gzip?.readableBytes ?? 0) }
+    var sizeInBytes: Int { stored.sizeInBytes }
 }
 
 /// All that is live in a space at one moment.
@@ -40,6 +37,7 @@ final class LiveSpace: Sendable {
     private let live: [DocumentKey: LiveDocument]
     private let pinned: [PinnedVersion: LiveDocument]
     private let byKind: [DocumentKind: [LiveDocument]]
+    let sizeInBytes: Int
     private let made = Mutex<[ObjectIdentifier: any Sendable]>([:])
 
     init(_ space: ConfigSpace, generation: Int64 = 0, live: [LiveDocument] = [], pinned: [LiveDocument] = []) {
@@ -47,6 +45,7 @@ final class LiveSpace: Sendable {
         self.generation = generation
         self.live = Dictionary(live.map { ($0.key, $0) }, uniquingKeysWith: { $1 })
         self.pinned = Dictionary(pinned.map { (PinnedVersion(key: $0.key, version: $0.version), $0) }, uniquingKeysWith: { $1 })
+        sizeInBytes = (live + pinned).reduce(0) { $0 + $1.sizeInBytes }
         self.byKind = Dictionary(grouping: live.sorted { $0.key < $1.key }, by: \.key.kind)
     }
 
@@ -71,5 +70,4 @@ final class LiveSpace: Sendable {
     }
 
     var documents: [LiveDocument] { DocumentKind.allCases.flatMap { byKind[$0] ?? [] } }
-    var sizeInBytes: Int { live.values.reduce(0) { $0 + $1.sizeInBytes } + pinned.values.reduce(0) { $0 + $1.sizeInBytes } }
 }

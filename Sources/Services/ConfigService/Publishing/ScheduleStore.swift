@@ -101,7 +101,7 @@ struct ScheduleStore: Sendable {
     /// Of the rows `s` and `d`.
     private static let json: PostgresQuery = """
         jsonb_build_object(
-            'id', s.id, 'kind', d.kind, 'name', d.name, 'at', \(VersionStore.time("s.due")), 'note', s.note, 'author', s.author, 'state', s.state,
-            'problem', s.problem, 'version', s.version, 'created', \(VersionStore.time("s.created")), 'finished', \(VersionStore.time("s.finished")))::text
+            'id', s.id, 'kind', d.kind, 'name', d.name, 'at', \(PostgresQuery.rfc3339("s.due")), 'note', s.note, 'author', s.author, 'state', s.state,
+            'problem', s.problem, 'version', s.version, 'created', \(PostgresQuery.rfc3339("s.created")), 'finished', \(PostgresQuery.rfc3339("s.finished")))::text
         """
 }

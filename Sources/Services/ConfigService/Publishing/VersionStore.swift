@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import MartletAPI
 import MartletCore
@@ -57,7 +56,7 @@ struct VersionStore: Sendable {
             return (live, try await transaction.query("SELECT \(json(isNew: false)) \(self.source(key, space)) AND v.version = \(Int32(live))")[0].decode(0))
         }
         let version = document.lastVersion + 1
-        let sha256 = SHA256.hash(data: Data(content.utf8)).map { String(format: "%02x", $0) }.joined()
+        let sha256 = Credential.hexDigest(of: content)
         let pins = PostgresJSON(JSONValue.array(pins.map(\.json)).text)
         try await transaction.execute(
             """
@@ -101,17 +100,9 @@ struct VersionStore: Sendable {
         """
         jsonb_build_object(
             'kind', d.kind, 'name', d.name, 'version', v.version, 'sha256', v.sha256, 'note', v.note, 'author', v.author, 'origin', v.origin,
-            'sourceVersion', v.source_version, 'published', \(time("v.created")), 'isLive', coalesce(v.version = d.live_version, false),
+            'sourceVersion', v.source_version, 'published', \(PostgresQuery.rfc3339("v.created")), 'isLive', coalesce(v.version = d.live_version, false),
             'isNew', \(isNew))::text
         """
-    }
-
-    /// A time as RFC 3339 in UTC.
-    static func time(_ column: StaticString) -> PostgresQuery {
-        var query: PostgresQuery = "to_char("
-        query.append(unescaped: column)
-        query.append(" AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')")
-        return query
     }
 }
 

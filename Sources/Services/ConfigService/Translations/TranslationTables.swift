@@ -1,7 +1,6 @@
 import MartletCore
 import MartletHTTP
 import MartletLocalization
-import NIOCore
 import Synchronization
 
 /// What clients get of a catalogue: a table for each language, made when it is first asked for.
@@ -13,21 +12,15 @@ final class TranslationTables: Sendable {
     /// A language's table as JSON text.
     struct Table: Sendable {
         let language: LanguageTag
-        let content: ByteBuffer
-        /// Nil where that gains nothing.
-        let gzip: ByteBuffer?
-        /// Changes with the content of this language alone.
-        let tag: EntityTag
+        let stored: StoredContent
 
         init(_ json: JSONValue, of language: LanguageTag) {
-            let text = json.text
             self.language = language
-            content = ByteBuffer(string: text)
-            gzip = Gzip.compress(Array(text.utf8)).map { ByteBuffer(bytes: $0) }
-            tag = EntityTag(text: Credential.hexDigest(of: text))
+            stored = StoredContent(Array(json.text.utf8))
         }
 
-        var sizeInBytes: Int { content.readableBytes + (gzip?.readableBytes ?? 0) }
+        /// Changes with the content of this language alone.
+        var tag: EntityTag { EntityTag(text: stored.sha256) }
     }
 
     private let catalogue: Catalogue
@@ -53,7 +46,7 @@ final class TranslationTables: Sendable {
         guard let json = isPseudo ? catalogue.pseudoTable() : catalogue.table(of: found) else { return nil }
         let made = Table(json, of: found)
         tables.withLock { tables in
-            let size = tables.values.reduce(made.sizeInBytes) { $0 + $1.sizeInBytes }
+            let size = tables.values.reduce(made.stored.sizeInBytes) { $0 + $1.stored.sizeInBytes }
             if size > Self.maximumSizeInBytes { tables.removeAll() }
             tables[found] = made
         }

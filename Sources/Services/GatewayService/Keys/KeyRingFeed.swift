@@ -5,7 +5,7 @@ import MartletCore
 
 /// Follows `auth`'s feed of key rings and reports back which credentials were used.
 struct KeyRingFeed: Sendable {
-    let auth: AuthClient
+    let auth: InternalClient
     let file: KeyRingFile
     let logger: Logger
 

@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 
 /// The last good key ring on disk, for a start while `auth` is away.
 struct KeyRingFile: Sendable {
@@ -27,9 +28,7 @@ struct KeyRingFile: Sendable {
         decoder.dateDecodingStrategy = .custom { decoder in
             let container = try decoder.singleValueContainer()
             let text = try container.decode(String.self)
-            let whole = Date.ISO8601FormatStyle()
-            let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-            if let date = (try? whole.parse(text)) ?? (try? fractional.parse(text)) { return date }
+            if let date = Date(rfc3339: text) { return date }
             throw DecodingError.dataCorruptedError(in: container, debugDescription: "not an RFC 3339 date")
         }
         return try decoder.decode(KeyRing.self, from: data)

@@ -5,7 +5,7 @@ import MartletCore
 
 /// Follows `auth`'s feed of sessions that have ended, and keeps them on disk.
 struct RevocationFeed: Sendable {
-    let auth: AuthClient
+    let auth: InternalClient
     let file: RevocationFile
     let logger: Logger
 

@@ -26,8 +26,8 @@ struct GenerationFeed: Sendable {
         await Feed.follow { number in
             do {
                 // From the next copy after a failure.
-                let auth = AuthClient(baseURL: try await address(failures), client: client, signer: signer)
-                guard let data = try await auth.news(at: path, after: number, wait: Self.waitSeconds) else { return number }
+                let config = InternalClient(baseURL: try await address(failures), client: client, signer: signer)
+                guard let data = try await config.news(at: path, after: number, wait: Self.waitSeconds) else { return number }
                 let news = try JSONDecoder().decode(LiveVersions.self, from: data)
                 await publish(Dictionary(news.spaces.map { ($0.environment.rawValue + ":" + $0.appID, $0.generation) }, uniquingKeysWith: { $1 }))
                 return news.number

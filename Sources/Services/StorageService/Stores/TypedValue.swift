@@ -99,8 +99,7 @@ enum TypedValue {
 enum Timestamps {
     /// RFC 3339, with or without fractions of a second.
     static func date(_ text: String) -> Date? {
-        (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
-            ?? (try? Date(text, strategy: .iso8601))
+        Date(rfc3339: text)
     }
 
     /// `2026-11-21T12:00:00.000Z`: 24 characters whose order is the order in time.

@@ -93,7 +93,7 @@ final class S3Client: Sendable {
     ) async throws -> Answer {
         let path = "/" + SignatureV4.encoded(configuration.bucket) + (key.map { "/" + SignatureV4.encoded($0, keeping: "/") } ?? "")
         let timestamp = SignatureV4.timestamp(Date())
-        let hash = hexadecimal(body.withUnsafeReadableBytes { SHA256.hash(data: $0) })
+        let hash = Hexadecimal.text(body.withUnsafeReadableBytes { SHA256.hash(data: $0) })
         let signed = headers + [("host", host), ("x-amz-content-sha256", hash), ("x-amz-date", timestamp)]
         let authorization = signature.authorization(
             method: method.rawValue, path: path, query: query, headers: signed, payloadSHA256: hash, timestamp: timestamp)

@@ -27,9 +27,9 @@ struct SignatureV4: Sendable {
         ].joined(separator: "\n")
         let day = String(timestamp.prefix(8))
         let scope = "\(day)/\(region)/\(service)/aws4_request"
-        let text = ["AWS4-HMAC-SHA256", timestamp, scope, hexadecimal(SHA256.hash(data: Data(canonical.utf8)))]
+        let text = ["AWS4-HMAC-SHA256", timestamp, scope, Hexadecimal.text(SHA256.hash(data: Data(canonical.utf8)))]
             .joined(separator: "\n")
-        let signature = hexadecimal(Self.mac(text, signingKey(day: day)))
+        let signature = Hexadecimal.text(Self.mac(text, signingKey(day: day)))
         return "AWS4-HMAC-SHA256 Credential=\(accessKey)/\(scope),SignedHeaders=\(names),Signature=\(signature)"
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import MartletCore
 
 /// A point in time: a number of seconds since 1970, or a date or time as in RFC 3339.
 struct Instant {
@@ -17,10 +18,6 @@ struct Instant {
     /// A day alone begins at midnight in UTC.
     private static func seconds(in text: String) -> Double? {
         guard text.utf8.count <= 40 else { return nil }
-        let text = text.utf8.count == 10 ? text + "T00:00:00Z" : text
-        for style in [Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true)] {
-            if let date = try? Date(text, strategy: style) { return date.timeIntervalSince1970 }
-        }
-        return nil
+        return Date(rfc3339: text.utf8.count == 10 ? text + "T00:00:00Z" : text)?.timeIntervalSince1970
     }
 }

@@ -1,3 +1,5 @@
+import MartletCore
+
 /// Something that is wrong or doubtful in a description of flags, found while it is compiled.
 public struct FlagIssue: Sendable, Equatable {
     /// Whether it is refused, not only doubtful.
@@ -31,8 +33,7 @@ struct IssueLog {
 extension String {
     /// The pointer to a member of what this one points to.
     func pointer(to name: String) -> String {
-        self + "/" + name.split(separator: "~", omittingEmptySubsequences: false).joined(separator: "~0")
-            .split(separator: "/", omittingEmptySubsequences: false).joined(separator: "~1")
+        self + "/" + JSONPointer.escape(name)
     }
 
     func pointer(to index: Int) -> String { self + "/\(index)" }

@@ -7,7 +7,7 @@ enum FlatJSONFile {
         guard case .object(let members) = try XCStringsFile.parsed(bytes) else { throw LocalizationFault("", "The file must be an object of keys and texts.") }
         var texts = UnitTable()
         for member in members {
-            let place = "/" + escaped(member.name)
+            let place = "/" + JSONPointer.escape(member.name)
             guard case .string(let value) = member.value else { throw LocalizationFault(place, "This must be a string; forms are keys of their own.") }
             guard let text = options.placeholders.reading(value) else {
                 throw LocalizationFault(place, "Its placeholders have no exact equivalent in the catalogue.")

@@ -31,7 +31,7 @@ struct UnitTable {
             do {
                 entry.localizations[language] = try Localization(units[key, default: []])
             } catch let fault as LocalizationFault {
-                throw LocalizationFault("/" + escaped(key), fault.reason)
+                throw LocalizationFault("/" + JSONPointer.escape(key), fault.reason)
             }
             catalogue[key] = entry
         }

@@ -115,8 +115,7 @@ extension BodyFields {
     /// A time to come (RFC 3339).
     fileprivate func expiry(_ name: String) throws -> Date? {
         guard let text = try string(name) else { return nil }
-        let date = (try? Date.ISO8601FormatStyle().parse(text)) ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
-        guard let date, date > Date(), date < Date(timeIntervalSinceNow: 100 * 366 * 86_400) else {
+        guard let date = Date(rfc3339: text), date > Date(), date < Date(timeIntervalSinceNow: 100 * 366 * 86_400) else {
             throw HTTPProblem(.invalidBody, "This must be a time to come within 100 years, such as 2027-06-30T00:00:00Z.", field: name)
         }
         return date

@@ -21,9 +21,7 @@ extension Request {
     /// - Throws: `invalid-parameter`.
     func time(_ name: Substring) throws -> Date? {
         guard let text = uri.queryParameters[name].map(String.init) else { return nil }
-        let whole = Date.ISO8601FormatStyle()
-        let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        guard let time = (try? whole.parse(text)) ?? (try? fractional.parse(text)) else {
+        guard let time = Date(rfc3339: text) else {
             throw HTTPProblem(.invalidParameter, "It must be a time such as 2026-11-21T08:48:59Z.", field: String(name))
         }
         return time

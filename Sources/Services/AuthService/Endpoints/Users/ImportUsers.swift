@@ -123,9 +123,7 @@ extension ImportedUser {
     }
 
     private static func date(_ text: String) throws -> Date {
-        let date =
-            (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))) ?? (try? Date(text, strategy: .iso8601))
-        guard let date, date >= Date(timeIntervalSince1970: 0), date <= Date() else {
+        guard let date = Date(rfc3339: text), date >= Date(timeIntervalSince1970: 0), date <= Date() else {
             throw HTTPProblem(.invalidBody, "This must be a time in RFC 3339 that has been, such as 2026-11-21T08:48:59Z.", field: "created")
         }
         return date

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import Hummingbird
 import MartletAPI
@@ -24,8 +23,8 @@ struct ReadManifest: Endpoint {
         let edition = try await choice.edition(of: document, for: unit.subject, with: capabilities, in: space)
         let signed = try await manifests.manifest(of: edition, live: document, in: space.space)
         let body = Self.body(signed, edition, capabilities)
-        let tag = EntityTag(text: SHA256.hash(data: Data(body.utf8)).prefix(16).map { String(format: "%02x", $0) }.joined())
-        return try .stored(ByteBuffer(string: body), gzip: nil, tag: tag, type: "application/json; charset=utf-8", to: request)
+        let tag = EntityTag(text: Hexadecimal.text(Credential.digest(of: body).prefix(16)))
+        return try .stored(ByteBuffer(string: body), gzip: nil, tag: tag, to: request)
     }
 
     /// What flags know of the client: the id of its own that the device sends, and the host app's version.

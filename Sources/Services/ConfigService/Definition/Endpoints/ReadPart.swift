@@ -19,8 +19,6 @@ struct ReadPart: Endpoint {
         guard let part = try await choice.part(sha256.lowercased(), of: document, in: space) else {
             throw HTTPProblem(.documentNotFound, "The definition has, and lately had, no such part.")
         }
-        return try .stored(
-            part.content, gzip: part.gzip, tag: EntityTag(text: part.sha256), type: "application/json; charset=utf-8", to: request,
-            headers: [.cacheControl: "private, max-age=31536000, immutable"])
+        return try .stored(part.stored, to: request, headers: [.cacheControl: "private, max-age=31536000, immutable"])
     }
 }

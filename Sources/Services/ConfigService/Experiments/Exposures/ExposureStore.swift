@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletPostgres
 
 /// Which units were given which variations, and when first.
@@ -17,7 +17,7 @@ struct ExposureStore: Sendable {
 
     /// What stands for a unit in the table: the first 128 bits of SHA-256 of `user:<id>` or `device:<id>`, in hexadecimal digits.
     static func unit(_ kind: ExperimentDocument.Unit, _ id: String) -> String {
-        SHA256.hash(data: Data((kind.rawValue + ":" + id).utf8)).prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        Hexadecimal.text(Credential.digest(of: kind.rawValue + ":" + id).prefix(16))
     }
 
     /// Adds those that are not there.
@@ -89,7 +89,7 @@ struct ExposureStore: Sendable {
         try await postgres.query(
             """
             SELECT jsonb_build_object(
-                'experiment', experiment, 'bucketVersion', bucket_version, 'variation', variation, 'firstSeen', \(VersionStore.time("first_seen")))::text
+                'experiment', experiment, 'bucketVersion', bucket_version, 'variation', variation, 'firstSeen', \(PostgresQuery.rfc3339("first_seen")))::text
             FROM config.exposures WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND unit = ANY (\(Self.units(of: id)))
             ORDER BY experiment, bucket_version, variation OFFSET \(after) LIMIT \(limit)
             """

@@ -28,12 +28,9 @@ struct ImportFirebase: Endpoint {
         }
         let draft = try imported.document.draft(upTo: kind.maximumSizeInBytes)
         let space = try context.space
-        let revision = try await documents.edit(
+        let edited = try await documents.edit(
             key, in: space, if: condition, by: author, maximumDocuments: kind.maximumDocuments) { _ in draft }
         let findings = imported.issues.map(Finding.init) + kind.check(imported.document, named: key.name, in: try await live.current(space))
-        var response = Response.json(#"{"revision":\#(revision),"findings":\#(findings.limited.json.text)}"#)
-        response.status = condition.isForNew ? .created : .ok
-        response.headers[.eTag] = EntityTag(text: String(revision)).header
-        return response
+        return .edited(edited, findings, isNew: condition.isForNew)
     }
 }

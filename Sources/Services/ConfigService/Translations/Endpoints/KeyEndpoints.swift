@@ -81,13 +81,11 @@ struct EditKey: Endpoint {
         guard !condition.isForNew else { throw HTTPProblem(.invalidParameter, "Keys are edited in a draft that is there: send If-Match.", field: "If-None-Match") }
         let body = act == .delete ? .object([]) : try await request.document(upTo: 1 << 20)
         let space = try context.space
-        let revision = try await documents.edit(document, in: space, if: condition, by: author, maximumDocuments: 0) { [act] draft in
+        let edited = try await documents.edit(document, in: space, if: condition, by: author, maximumDocuments: 0) { [act] draft in
             try Self.edited(draft ?? "{}", key, act, body)
         }
-        let findings = act == .delete ? [] : Self.findings(try await documents.read(document, in: space)?.draft ?? "{}", key)
-        var response = Response.json(#"{"revision":\#(revision),"findings":\#(findings.limited.json.text)}"#)
-        response.headers[.eTag] = EntityTag(text: String(revision)).header
-        return response
+        let findings = act == .delete ? [] : Self.findings(edited.draft, key)
+        return .edited(edited, findings)
     }
 
     /// The rest of the draft stays as it is, even where it is no catalogue.

@@ -24,10 +24,10 @@ struct PostTranslation: Endpoint {
         let change = try Change(fields)
         let publication = Publisher.Request(key: change.key, space: try context.space, note: try fields.note(), author: author)
         guard try fields.flag("publish") ?? false else {
-            let revision = try await documents.edit(
+            let edited = try await documents.edit(
                 change.key, in: publication.space, if: .none, by: author, maximumDocuments: kind.maximumDocuments
             ) { try change.applied(to: $0) }
-            return .json(#"{"revision":\#(revision)}"#)
+            return .json(#"{"revision":\#(edited.revision)}"#)
         }
         return .json(
             try await publisher.run(publication, createIfMissing: true) { document, space, transaction in

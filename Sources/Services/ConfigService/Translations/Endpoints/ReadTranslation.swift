@@ -33,7 +33,7 @@ struct ReadTranslation: Endpoint {
         }
         var headers: HTTPFields = [.contentLanguage: table.language.text]
         if let version = HTTPField.Name(HeaderName.translationVersion) { headers[version] = "\"\(name)~\(document.version)\"" }
-        return try .stored(table.content, gzip: table.gzip, tag: table.tag, type: "application/json; charset=utf-8", to: request, headers: headers)
+        return try .stored(table.stored, to: request, headers: headers)
     }
 
     /// The document's name, and the number of its version.

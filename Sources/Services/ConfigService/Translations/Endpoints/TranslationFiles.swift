@@ -47,13 +47,13 @@ struct ImportTranslations: Endpoint {
             return Self.answer(merged.catalogue, merged.changes, revision: nil)
         }
         let result = Mutex<(catalogue: Catalogue, changes: Catalogue.Changes)?>(nil)
-        let revision = try await documents.edit(key, in: space, if: condition, by: author, maximumDocuments: kinds[key.kind]?.maximumDocuments ?? 0) {
+        let edited = try await documents.edit(key, in: space, if: condition, by: author, maximumDocuments: kinds[key.kind]?.maximumDocuments ?? 0) {
             let merged = try merge($0)
             result.withLock { $0 = merged }
             return try merged.catalogue.draft()
         }
         guard let (catalogue, changes) = result.withLock({ $0 }) else { throw HTTPProblem(.internalError) }
-        return Self.answer(catalogue, changes, revision: revision)
+        return Self.answer(catalogue, changes, revision: edited.revision)
     }
 
     private static func read(_ bytes: [UInt8], _ format: CatalogueFormat, _ options: CatalogueFormat.Options) throws -> Catalogue {

@@ -6,8 +6,8 @@ import NIOCore
 import NIOFoundationCompat
 import NIOHTTP1
 
-/// Asks `auth`, as a process of ours.
-struct AuthClient: Sendable {
+/// Asks a service, as a process of ours.
+struct InternalClient: Sendable {
     static let waitSeconds = 20
     private static let maximumBytes = 64 * 1024 * 1024
 
