@@ -106,9 +106,13 @@ let package = Package(
         .target(
             name: "MartletFiles",
             dependencies: [
-                "MartletCore", asyncHTTPClient, crypto, nioCore, nioHTTP1, .product(name: "NIOPosix", package: "swift-nio"),
+                "MartletCore", "MartletHTTP", asyncHTTPClient, crypto, nioCore, nioHTTP1, .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Sources/Shared/MartletFiles", swiftSettings: settings),
+
+        // gzip and deflate, both ways.
+        .target(
+            name: "MartletCompression", dependencies: ["CZlib", nioCore], path: "Sources/Shared/MartletCompression", swiftSettings: settings),
 
         // Catalogues of translations: file formats, plural rules, lint.
         .target(
@@ -152,11 +156,17 @@ let package = Package(
         service(
             "ConfigService",
             dependencies: [
-                "CZlib", "MartletFlags", "MartletLocalization", "MartletLogic", "MartletStatistics",
+                "MartletCompression", "MartletFlags", "MartletLocalization", "MartletLogic", "MartletStatistics",
                 .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
             ],
             migrations: true, resources: ["Configuration/Catalogue"]),
-        service("AnalyticsService"),
+        service(
+            "AnalyticsService",
+            dependencies: [
+                "MartletCompression", "MartletFiles", "MartletJobs", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes,
+                nioCore, .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            migrations: true),
         service("NotificationsService"),
         .target(
             name: "GatewayService",
@@ -257,10 +267,17 @@ let package = Package(
         .testTarget(
             name: "ConfigServiceTests",
             dependencies: [
-                "ConfigService", "MartletAPI", "MartletCore", "MartletFlags", "MartletHTTP", "MartletLogic", "MartletPostgres", "MartletStatistics",
+                "ConfigService", "MartletAPI", "MartletCompression", "MartletCore", "MartletFlags", "MartletHTTP", "MartletLogic", "MartletPostgres", "MartletStatistics",
                 "MartletTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
             exclude: ["Fixtures"], swiftSettings: settings),
+        .testTarget(
+            name: "AnalyticsServiceTests",
+            dependencies: [
+                "AnalyticsService", "MartletAPI", "MartletCompression", "MartletCore", "MartletFiles", "MartletHTTP", "MartletPostgres",
+                "MartletTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
+            ],
+            swiftSettings: settings),
         .testTarget(
             name: "OperatorCommandsTests",
             dependencies: [

@@ -42,13 +42,13 @@ import Testing
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
             let connection = Connection(
                 url: "http://127.0.0.1:8080", appId: "a", appNumber: 1, appKey: "k", secret: "s", masterKey: "m", testAppKey: "t", ingestKey: "i",
-                evaluationKey: "e", oidcIssuer: "o", staffUser: "u", staffPassword: "p", databaseURL: "postgresql://x", services: ["auth": "http://1"],
+                evaluationKey: "e", oidcIssuer: "o", sentryDSN: "d", staffUser: "u", staffPassword: "p", databaseURL: "postgresql://x", services: ["auth": "http://1"],
                 internalServices: ["auth": "http://2"])
             try connection.write(to: file)
             #expect(try mode(file) == 0o600)
             let text = try String(contentsOf: file, encoding: .utf8)
             #expect(text.contains(#""url" : "http://127.0.0.1:8080""#) && text.hasSuffix("}\n"))
-            for key in ["url", "appId", "appKey", "secret", "masterKey", "testAppKey", "ingestKey", "evaluationKey", "oidcIssuer", "staffUser", "staffPassword", "databaseURL", "services"] {
+            for key in ["url", "appId", "appKey", "secret", "masterKey", "testAppKey", "ingestKey", "evaluationKey", "oidcIssuer", "sentryDSN", "staffUser", "staffPassword", "databaseURL", "services"] {
                 #expect(text.contains("\"\(key)\" :"), "\(key)")
             }
             let read = try Connection.read(from: file)

@@ -1,31 +1,68 @@
 public import Logging
+import MartletFiles
 public import MartletHTTP
-public import MartletPostgres
+import MartletJobs
+import MartletPostgres
 public import ServiceLifecycle
 
-/// Events, exceptions, tickets and board. So far the process, its schema and its role: the endpoints come with their own issue.
+/// Events and questions about them, crash reports with their issues, tickets and board.
 ///
-/// Settings: `database.url` (secret; role `martlet_analytics`), `database.connections` (4).
+/// Settings: `database.url` (secret; role `martlet_analytics`), `database.connections` (4), `files.…` (`FileBackends`; attachments and debug
+/// symbols), `internal.secret` (secret), and those of `EventSettings`, `CrashSettings` and `SymbolSettings`.
 public struct AnalyticsService: ServiceDefinition {
     public static let name = "analytics"
     public static let defaultPort = 8204
 
-    /// The schema `analytics`, step by step. None yet.
-    public static let migrations: [Migration] = []
-
-    private let postgres: PostgresClient
+    let postgres: PostgresClient
+    let spaces: Spaces
+    let events: Events
+    let questions: Questions
+    let crashes: Crashes
+    let symbols: Symbols
+    let tickets: Tickets
+    let worker: JobWorker
 
     public init(settings: Settings, logger: Logger) throws {
-        let configuration = PostgresConfiguration(
+        var configuration = PostgresConfiguration(
             url: try settings.requiredSecret("database.url"), applicationName: "martlet-analytics",
             maximumConnections: try settings.integer("database.connections", default: 4, in: 1...64))
-        self.postgres = PostgresClient(configuration: configuration, logger: logger)
+        // Both cost more to start than a query may take, and one app's large question would take all cores from the others.
+        configuration.sessionSettings["jit"] = "off"
+        configuration.sessionSettings["max_parallel_workers_per_gather"] = "0"
+        var options = AnalyticsOptions()
+        options.events = try EventSettings(settings)
+        options.crashes = try CrashSettings(settings)
+        options.symbols = try SymbolSettings(settings)
+        self.init(
+            postgres: PostgresClient(configuration: configuration, logger: logger),
+            files: try FileBackends.backend(settings, directory: settings.string("files.directory", default: ".martlet/analytics-files")),
+            options: options, logger: logger)
     }
 
-    public var background: [any Service] { [postgres] }
+    init(postgres: PostgresClient, files: any FileBackend, options: AnalyticsOptions = AnalyticsOptions(), logger: Logger) {
+        self.postgres = postgres
+        spaces = Spaces(postgres: postgres)
+        events = Events(postgres: postgres, spaces: spaces, settings: options.events, logger: logger)
+        questions = Questions(postgres: postgres, spaces: spaces, logger: logger)
+        crashes = Crashes(postgres: postgres, spaces: spaces, files: files, settings: options.crashes, logger: logger)
+        symbols = Symbols(postgres: postgres, spaces: spaces, files: files, settings: options.symbols, logger: logger)
+        tickets = Tickets(postgres: postgres, spaces: spaces, files: files, logger: logger)
+        worker = JobWorker(queue: JobQueue(postgres: postgres, schema: Self.name), handlers: [], logger: logger)
+    }
 
-    /// Nothing yet: there is no table.
+    public var background: [any Service] {
+        [postgres, worker] + events.background + questions.background + crashes.background + symbols.background + tickets.background
+    }
+
+    /// Nothing yet.
     public var userData: any UserDataHolder { NoUserData() }
 
     public func isReady() async -> Bool { postgres.isReady }
+}
+
+/// What the parts of the service are set up with.
+struct AnalyticsOptions: Sendable {
+    var events = EventSettings()
+    var crashes = CrashSettings()
+    var symbols = SymbolSettings()
 }

@@ -5,3 +5,8 @@
 static inline int martlet_gzip_begin(z_stream *stream, int level) {
     return deflateInit2(stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
 }
+
+// inflateInit2: the window's bits say which of the formats is read.
+static inline int martlet_inflate_begin(z_stream *stream, int window) {
+    return inflateInit2(stream, window);
+}

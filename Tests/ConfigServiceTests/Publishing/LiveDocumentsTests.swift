@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletCompression
 import MartletCore
 import MartletPostgres
 import MartletTesting

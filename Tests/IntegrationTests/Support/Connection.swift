@@ -11,6 +11,7 @@ struct Connection: Codable, Sendable {
     var ingestKey: String
     var evaluationKey: String
     var oidcIssuer: String
+    var sentryDSN: String
     var staffUser: String
     var staffPassword: String
     var databaseURL: String

@@ -1,4 +1,5 @@
 import Crypto
+import MartletCompression
 import MartletCore
 import NIOCore
 

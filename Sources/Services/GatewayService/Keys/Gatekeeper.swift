@@ -119,6 +119,9 @@ final class Gatekeeper {
             guard presented.masterKey == nil, let secret, secret.app.id == key.app.id else { throw Refusal(.unauthorized) }
             guard presented.kind == .client else { throw Refusal(.forbidden, "This needs a master key.") }
             return try grant(.client, key, secret, presented.environment, token: presented.token, at: now)
+        case .masterBearer:
+            guard let master = entry(presented.masterKey, .master, from: address, at: now) else { throw Refusal(.unauthorized) }
+            return try grant(.master, master, nil, presented.environment, at: now)
         case .ingest:
             guard let key = entry(presented.secret, .ingest, from: address, at: now),
                 isNumber(presented.project, key.app.number)
@@ -332,6 +335,7 @@ extension RouteCredential {
         case .none: 5
         case .link: 6
         case .staff: 7
+        case .masterBearer: 8
         }
     }
 }

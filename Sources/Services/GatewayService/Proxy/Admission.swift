@@ -58,8 +58,10 @@ struct Admission {
             }
         case .evaluation:
             presented.secret = ForeignCredentials.evaluationKey(head, bytes)
+        case .masterBearer:
+            presented.masterKey = ForeignCredentials.bearerToken(head, bytes)
         case .ingest:
-            let key = ForeignCredentials.ingestKey(head, bytes)
+            let key = route.ingestKeyIndex.map { Array(bytes[match.captures[$0]]) } ?? ForeignCredentials.ingestKey(head, bytes)
             guard let key else { throw Refusal(.unauthorized) }
             let result = key.withUnsafeBytes { key in
                 presented.secret = key

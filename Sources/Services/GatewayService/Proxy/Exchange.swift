@@ -392,6 +392,7 @@ final class Exchange {
 
     /// Answers with a problem; when an answer has begun already, all that is left is to break off.
     func refuse(_ refusal: Refusal, closing: Bool) {
+        if route?.hangsUp == true, refusal.code.status >= 500 { return stop() }
         answer(worker.answers.problem(refusal, requestID), closing: closing || refusal.code == .malformedRequest)
     }
 

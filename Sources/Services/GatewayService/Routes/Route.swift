@@ -20,12 +20,15 @@ final class Route: Sendable {
     let generationPath: String?
     let tellsAddress: Bool
     let ignoresToken: Bool
+    let hangsUp: Bool
     private let reading: ScopeMask
     private let changing: ScopeMask
     let segments: [Segment]
     /// Which captured parameter is the app key, and which the project number.
     let appKeyIndex: Int?
     let projectIndex: Int?
+    /// Which one is an ingest key.
+    let ingestKeyIndex: Int?
     /// Which one is the app that a staff member has in hand.
     let appIDIndex: Int?
     /// Nil: the path goes on as it came.
@@ -70,6 +73,7 @@ final class Route: Sendable {
         self.segments = segments
         self.appKeyIndex = names.firstIndex(of: "appKey")
         self.projectIndex = names.firstIndex(of: "project")
+        self.ingestKeyIndex = names.firstIndex(of: "ingestKey")
         self.appIDIndex = names.firstIndex(of: "app")
         self.rewrite = try entry.rewrite.map { text throws(GatewayConfigurationError) in
             try Self.pieces(text, names, hasRest: segments.last == .rest, invalid)
@@ -94,12 +98,14 @@ final class Route: Sendable {
         self.generationPath = entry.generations
         self.tellsAddress = entry.tellsAddress ?? false
         self.ignoresToken = entry.ignoresToken ?? false
+        self.hangsUp = entry.hangsUp ?? false
         if let area = entry.area, KeyArea(rawValue: area) == nil { throw invalid("unknown area '\(area)'") }
         let area = KeyArea(rawValue: entry.area ?? entry.upstream)
         self.reading = ScopeMask(area, isReading: true)
         self.changing = entry.isReading == true ? self.reading : ScopeMask(area, isReading: false)
         let needsAppKey = [.client, .master, .link].contains(entry.credential)
         guard !needsAppKey || appKeyIndex != nil else { throw invalid("its credential needs {appKey} in the path") }
+        guard ingestKeyIndex == nil || entry.credential == .ingest else { throw invalid("{ingestKey} is for the credential ingest") }
     }
 
     /// What a limited key must be for.

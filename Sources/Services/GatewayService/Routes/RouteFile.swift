@@ -32,6 +32,9 @@ struct RouteFile: Codable {
         var area: String?
         /// Its requests change nothing, whatever their method: a key limited to reading opens it.
         var isReading: Bool?
+        /// Where the gateway itself would answer 5xx it closes the connection: for clients that throw away what they sent once it is answered, and
+        /// keep it when it is not.
+        var hangsUp: Bool?
     }
 
     static func read(_ file: String) throws -> RouteFile {
@@ -52,7 +55,9 @@ enum RouteCredential: String, Codable {
     case client
     /// `{appKey}` with a master key.
     case master
-    /// An ingest key as Basic user name, in `X-Sentry-Auth` or in the query; `{project}`, if any, is the app's number.
+    /// A master key as bearer token, which says whose it is: for tools by others that send no other header.
+    case masterBearer
+    /// An ingest key as Basic user name, in `X-Sentry-Auth` or in the query, or `{ingestKey}` of the path; `{project}`, if any, is the app's number.
     case ingest
     /// An evaluation key as bearer token or in `X-API-Key`.
     case evaluation

@@ -55,6 +55,7 @@ struct AnnouncementStep: Service {
     private func setAddresses(_ connection: inout Connection) {
         connection.url = publicURL
         connection.oidcIssuer = plan.issuer(of: connection.appId)
+        connection.sentryDSN = plan.sentryDSN(key: connection.ingestKey, appNumber: connection.appNumber, publicURL: publicURL)
         connection.databaseURL = superuserURL.withValue { $0 }
         connection.services = Dictionary(uniqueKeysWithValues: plan.entries.map { ($0.name, $0.address) })
         connection.internalServices = Dictionary(uniqueKeysWithValues: plan.entries.map { ($0.name, $0.internalAddress) })

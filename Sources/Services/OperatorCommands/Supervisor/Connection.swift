@@ -14,6 +14,8 @@ struct Connection: Codable, Sendable {
     var evaluationKey: String
     /// Where other applications let users of the first app sign in (OpenID Connect Discovery 1.0); nil in files of older versions.
     var oidcIssuer: String?
+    /// Where Sentry's clients of the first app send crash reports (https://develop.sentry.dev/sdk/overview/); nil in files of older versions.
+    var sentryDSN: String?
     var staffUser: String
     var staffPassword: String
     /// As superuser of the cluster.

@@ -47,6 +47,12 @@ struct ServerPlan: Sendable {
                     environment[key] = value
                 }
             }
+            if name == "analytics" {
+                environment["MARTLET_FILES_DIRECTORY"] = state.appending(path: "analytics").path
+                for (key, value) in inherited where key.hasPrefix("MARTLET_ANALYTICS_") {
+                    environment["MARTLET_" + key.dropFirst("MARTLET_ANALYTICS_".count)] = value
+                }
+            }
             if name == "auth" {
                 let own = ["MARTLET_EXPORT_", "MARTLET_IDENTITY_", "MARTLET_MAIL_", "MARTLET_PASSWORD_", "MARTLET_STORE_"]
                 for (key, value) in inherited where own.contains(where: key.hasPrefix) { environment[key] = value }
@@ -84,6 +90,14 @@ struct ServerPlan: Sendable {
     /// The address of an app's OIDC provider, as the auth service calls itself.
     func issuer(of appID: String) -> String? {
         entries.first { $0.name == AuthService.name }?.environment["MARTLET_PUBLIC_URL"].map { Issuer.url(publicURL: $0, appID, .live) }
+    }
+
+    /// The address by which Sentry's clients know an app.
+    func sentryDSN(key: String, appNumber: Int, publicURL: String) -> String? {
+        guard var address = URLComponents(string: publicURL) else { return nil }
+        address.user = key
+        address.path = (address.path.hasSuffix("/") ? String(address.path.dropLast()) : address.path) + "/crash/\(appNumber)"
+        return address.string
     }
 
     private static let passedOn: Set<String> = ["MARTLET_LOG_LEVEL"]

@@ -54,25 +54,12 @@ public struct FileSettings: Sendable {
             return size
         }
         self.init(
-            backend: try Self.backend(settings, directory), signer: LinkSigner(secret: secret), thumbnailer: thumbnailer,
+            backend: try FileBackends.backend(settings, directory: directory), signer: LinkSigner(secret: secret), thumbnailer: thumbnailer,
             thumbnailSizes: sizes)
         maximumSizeInBytes = try settings.integer("files.maximumbytes", default: maximumSizeInBytes, in: 1...(64 << 30))
         uploadLifetime = 3_600 * Double(try settings.integer("files.upload.hours", default: 24, in: 1...720))
         orphanAge = 3_600 * Double(try settings.integer("files.orphan.hours", default: 24, in: 5...8_760))
         historyInDays = try settings.integer("files.history.days", default: historyInDays, in: 1...36_500)
-    }
-
-    private static func backend(_ settings: Settings, _ directory: String) throws -> any FileBackend {
-        guard let endpoint = settings.optionalString("files.s3.endpoint") else { return LocalFiles(directory: directory) }
-        do {
-            return try S3Files(
-                .init(
-                    endpoint: endpoint, bucket: try settings.requiredString("files.s3.bucket"),
-                    region: settings.string("files.s3.region", default: "us-east-1"),
-                    accessKey: try settings.requiredString("files.s3.key"), secretKey: try settings.requiredSecret("files.s3.secret")))
-        } catch is S3Files.InvalidEndpoint {
-            throw SettingsError(key: "files.s3.endpoint", problem: "must read https://host or http://host:port")
-        }
     }
 
     public static let defaultSizes = ThumbnailSize.defaults.compactMap { ThumbnailSize($0) }

@@ -1,9 +1,9 @@
 import CZlib
 
 /// gzip (RFC 1952).
-enum Gzip {
+public enum Gzip {
     /// Nil for what is short, or does not become shorter.
-    static func compress(_ bytes: [UInt8]) -> [UInt8]? {
+    public static func compress(_ bytes: [UInt8]) -> [UInt8]? {
         guard bytes.count >= 256 else { return nil }
         var stream = z_stream()
         guard martlet_gzip_begin(&stream, 6) == Z_OK else { return nil }

@@ -3,14 +3,6 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Who changes documents, as versions name them: `staff:<id>` or `key:<credential's id>`.
-struct Author: Sendable {
-    let text: String
-
-    /// For what the service does by itself.
-    static let service = Author(text: "service")
-}
-
 extension ServiceContext {
     /// Whose documents are asked for.
     var space: ConfigSpace {
@@ -19,17 +11,6 @@ extension ServiceContext {
             guard !principal.appID.isEmpty else { throw HTTPProblem(.appNotFound) }
             return ConfigSpace(appID: principal.appID, environment: principal.environment)
         }
-    }
-
-    /// The one who manages documents, when they may: the app's own server, or a staff member with the right in the area.
-    ///
-    /// - Throws: `forbidden`, and as `staff(may:_:in:)`.
-    func author(may action: StaffAction, _ area: StaffArea) throws -> Author {
-        let principal = try principal
-        if principal.kind == .staff {
-            return Author(text: "staff:" + (try staff(may: action, area, in: principal.appID)).id)
-        }
-        return Author(text: "key:" + (try master).credentialID)
     }
 
     /// The kind in the path. What is none is nothing at all.

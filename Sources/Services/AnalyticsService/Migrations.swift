@@ -1,0 +1,12 @@
+import MartletJobs
+public import MartletPostgres
+
+extension AnalyticsService {
+    /// The schema `analytics`, step by step. A file is never edited once released.
+    ///
+    /// The compiler plug-in puts `_` for the leading digit of a file's name: `001_…` is `_01_…`.
+    public static let migrations: [Migration] = [
+        Migration(number: 1, name: "events", sql: PackageResources._01_events_sql),
+        JobQueue.migration(number: 2, schema: name),
+    ]
+}

@@ -1,0 +1,6 @@
+import Hummingbird
+import MartletHTTP
+
+extension AnalyticsService {
+    func addCrashesRoutes(to router: Router<ServiceContext>) {}
+}

@@ -1,0 +1,6 @@
+import Hummingbird
+import MartletHTTP
+
+extension AnalyticsService {
+    func addEventsRoutes(to router: Router<ServiceContext>) {}
+}

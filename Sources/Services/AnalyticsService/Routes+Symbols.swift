@@ -1,0 +1,6 @@
+import Hummingbird
+import MartletHTTP
+
+extension AnalyticsService {
+    func addSymbolsRoutes(to router: Router<ServiceContext>) {}
+}

@@ -1,0 +1,6 @@
+import Hummingbird
+import MartletHTTP
+
+extension AnalyticsService {
+    func addTicketsRoutes(to router: Router<ServiceContext>) {}
+}
