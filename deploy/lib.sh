@@ -32,7 +32,8 @@ need_build_packages() {
 build_release() {
     say "building (the first time takes several minutes)"
     local program
-    for program in "${programs[@]}"; do
+    # martlet first: it has every service in it, so that they are compiled beside each other and not one after the other.
+    for program in martlet "${programs[@]}"; do
         swift build --package-path "$root" -c release -j "$(nproc)" --static-swift-stdlib --product "$program" >&2
     done
     release=$(swift build --package-path "$root" -c release --static-swift-stdlib --show-bin-path)

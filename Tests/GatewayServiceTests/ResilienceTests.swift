@@ -150,6 +150,22 @@ import Testing
         }
     }
 
+    @Test func `Where clients throw away what was answered, they are left without an answer instead of getting a 5xx`() async throws {
+        try await withGateway { test in
+            let auth = "Authorization: Basic " + Data("mi_live_A:".utf8).base64EncodedString()
+            let request = "POST /kept/7/envelope/ HTTP/1.1\r\nHost: gw\r\n\(auth)\r\nContent-Length: 2\r\n\r\n{}"
+            #expect(try await test.exchange(request.replacing("\r\nContent", with: "\r\nConnection: close\r\nContent")).status == 200)
+            await test.upstream.stop()
+            let client = try await test.connect()
+            try await client.send(request)
+            await eventually { client.isClosed }
+            #expect(client.isClosed && client.text.isEmpty, "\(client.text)")
+            // What the client did wrong it is told.
+            let wrong = try await test.exchange(request.replacing("mi_live_A", with: "x").replacing(auth, with: "Connection: close"))
+            #expect(wrong.status == 401)
+        }
+    }
+
     @Test func `Requests spread over the addresses`() async throws {
         try await withGateway(upstreams: 3) { test in
             for _ in 0..<30 { _ = try await test.ask("x") }

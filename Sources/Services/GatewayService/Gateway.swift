@@ -99,6 +99,9 @@ public final class Gateway: Service {
             group: group, logger: logger)
         let addresses = await monitor.resolve()
         await use(addresses.map { $0.map { UpstreamAddress(address: $0, isHealthy: true) } })
+        let requests = settings.upstreamNames.firstIndex(of: "analytics").map {
+            RequestReport(targets: targets[$0], client: client, signer: settings.signer, logger: logger)
+        }
         let listener = Listener(workers: workers, settings: settings, certificates: certificates)
         let server = try await listener.bind(host: configuration.host, port: configuration.port, on: group)
         state.withLock { $0.port = server.localAddress?.port }
@@ -109,6 +112,7 @@ public final class Gateway: Service {
             tasks.addTask { await revocations.follow(from: known) { await self.use($0) } }
             tasks.addTask { await monitor.follow(addresses) { await self.use($0) } }
             tasks.addTask { await self.reportUses(to: feed) }
+            if let requests { tasks.addTask { await requests.follow { await self.takeCounts() } } }
             for feed in generationFeeds(client) { tasks.addTask { await feed.feed.follow { await self.use($0, of: feed.upstream) } } }
             if let certificates { tasks.addTask { [logger] in await certificates.watch(logger) } }
             try? await gracefulShutdown()
@@ -116,6 +120,7 @@ public final class Gateway: Service {
             tasks.cancelAll()
         }
         await report(to: feed)
+        await requests?.report(await takeCounts(), of: RequestReport.minute(of: Date()))
         for worker in workers { _ = try? await worker.eventLoop.submit { worker.stop() }.get() }
     }
 
@@ -183,6 +188,23 @@ public final class Gateway: Service {
         } catch {
             logger.warning("The use of credentials could not be reported.", metadata: ["error": "\(error)"])
         }
+    }
+
+    private func takeCounts() async -> [RequestCounts.Count] {
+        var sums: [[String]: RequestCounts.Count] = [:]
+        for worker in workers {
+            for count in (try? await worker.eventLoop.submit({ worker.metrics.take() }).get()) ?? [] {
+                let key = [count.service, String(count.statusClass)]
+                guard var sum = sums[key] else {
+                    sums[key] = count
+                    continue
+                }
+                sum.count += count.count
+                sum.microseconds += count.microseconds
+                sums[key] = sum
+            }
+        }
+        return sums.values.sorted { ($0.service, $0.statusClass) < ($1.service, $1.statusClass) }
     }
 
     // MARK: Shutdown

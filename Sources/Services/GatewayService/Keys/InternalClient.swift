@@ -17,6 +17,7 @@ struct InternalClient: Sendable {
 
     enum Failure: Error {
         case status(Int)
+        case noAddress
     }
 
     /// What is newer than `version` in a feed; nil: nothing was, for as long as `auth` waits.
@@ -48,5 +49,15 @@ struct InternalClient: Sendable {
         var request = request
         request.headers.add(name: HeaderName.principal, value: try signer.header(for: .service("gateway"), at: Date()))
         return try await client.execute(request, timeout: timeout)
+    }
+}
+
+extension [UpstreamTarget] {
+    /// Where one of a service's copies is asked, another one at each turn.
+    func address(_ turn: Int) async throws -> String {
+        var addresses: [String] = []
+        for target in self { addresses += try await target.resolve().compactMap { UpstreamMonitor.url(of: $0, path: "") } }
+        guard !addresses.isEmpty else { throw InternalClient.Failure.noAddress }
+        return addresses[turn % addresses.count]
     }
 }

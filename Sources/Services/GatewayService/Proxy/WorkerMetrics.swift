@@ -1,3 +1,4 @@
+import MartletAPI
 import Metrics
 import NIOCore
 
@@ -5,6 +6,8 @@ import NIOCore
 final class WorkerMetrics {
     private let names: [String]
     private var counts: [Int]
+    /// Since the last `take`, by name and class.
+    private var reported: [Tally]
     private var bytesIn: Int64 = 0
     private var bytesOut: Int64 = 0
     private let counters: [Counter]
@@ -12,12 +15,18 @@ final class WorkerMetrics {
     private let bytesInCounter = Counter(label: "martlet_gateway_received_bytes_total")
     private let bytesOutCounter = Counter(label: "martlet_gateway_sent_bytes_total")
 
+    struct Tally {
+        var count = 0
+        var microseconds: Int64 = 0
+    }
+
     private static let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"]
 
     init(upstreamNames: [String]) {
         // The last stands for requests without a route.
         names = upstreamNames + ["none"]
         counts = Array(repeating: 0, count: names.count * Self.classes.count)
+        reported = Array(repeating: Tally(), count: counts.count)
         counters = names.flatMap { name in
             Self.classes.map {
                 Counter(label: "martlet_gateway_requests_total", dimensions: [("upstream", name), ("status", $0)])
@@ -29,10 +38,23 @@ final class WorkerMetrics {
     func count(_ exchange: Exchange, _ duration: TimeAmount) {
         let name = exchange.route?.upstreamIndex ?? names.count - 1
         let statusClass = min(max(exchange.status / 100, 1), 5) - 1
-        counts[name * Self.classes.count + statusClass] += 1
+        let index = name * Self.classes.count + statusClass
+        counts[index] += 1
+        reported[index].count += 1
+        reported[index].microseconds += duration.nanoseconds / 1_000
         bytesIn += exchange.bytesIn
         bytesOut += exchange.bytesOut
         timers[name].recordNanoseconds(duration.nanoseconds)
+    }
+
+    /// What was counted since the last call, by service and class of the status.
+    func take() -> [RequestCounts.Count] {
+        defer { reported = Array(repeating: Tally(), count: reported.count) }
+        return reported.enumerated().compactMap { index, tally in
+            guard tally.count > 0 else { return nil }
+            let (name, statusClass) = index.quotientAndRemainder(dividingBy: Self.classes.count)
+            return .init(service: names[name], statusClass: statusClass + 1, count: tally.count, microseconds: tally.microseconds)
+        }
     }
 
     func flush() {

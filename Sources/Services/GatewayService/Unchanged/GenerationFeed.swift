@@ -16,17 +16,13 @@ struct GenerationFeed: Sendable {
     let signer: PrincipalSigner
     let logger: Logger
 
-    enum Failure: Error {
-        case noAddress
-    }
-
     /// Hands all generations to `publish` whenever there are others, and nil while nobody tells, until cancelled.
     func follow(_ publish: @Sendable ([String: Int64]?) async -> Void) async {
         var failures = 0
         await Feed.follow { number in
             do {
                 // From the next copy after a failure.
-                let config = InternalClient(baseURL: try await address(failures), client: client, signer: signer)
+                let config = InternalClient(baseURL: try await targets.address(failures), client: client, signer: signer)
                 guard let data = try await config.news(at: path, after: number, wait: Self.waitSeconds) else { return number }
                 let news = try JSONDecoder().decode(LiveVersions.self, from: data)
                 await publish(Dictionary(news.spaces.map { ($0.environment.rawValue + ":" + $0.appID, $0.generation) }, uniquingKeysWith: { $1 }))
@@ -39,12 +35,5 @@ struct GenerationFeed: Sendable {
         } didFail: { error in
             logger.notice("Generations are not told; nothing unchanged is answered here.", metadata: ["error": "\(error)"])
         }
-    }
-
-    private func address(_ turn: Int) async throws -> String {
-        var addresses: [String] = []
-        for target in targets { addresses += try await target.resolve().compactMap { UpstreamMonitor.url(of: $0, path: "") } }
-        guard !addresses.isEmpty else { throw Failure.noAddress }
-        return addresses[turn % addresses.count]
     }
 }
