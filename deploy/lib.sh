@@ -28,13 +28,14 @@ need_build_packages() {
     need_packages postgresql libpq-dev libssl-dev libargon2-dev libcrypt-dev libcurl4-openssl-dev zlib1g-dev pkg-config ca-certificates curl jq util-linux libvips-tools
 }
 
-# The programs, in one release build. Prints nothing when there is nothing to do.
+# The programs, in one release build. Prints nothing when there is nothing to do. MARTLET_BUILD are further arguments for the build.
 build_release() {
     say "building (the first time takes several minutes)"
-    local program
+    local program arguments
+    read -ra arguments <<< "${MARTLET_BUILD:-}"
     # martlet first: it has every service in it, so that they are compiled beside each other and not one after the other.
     for program in martlet "${programs[@]}"; do
-        swift build --package-path "$root" -c release -j "$(nproc)" --static-swift-stdlib --product "$program" >&2
+        swift build --package-path "$root" -c release -j "$(nproc)" --static-swift-stdlib --product "$program" "${arguments[@]}" >&2
     done
     release=$(swift build --package-path "$root" -c release --static-swift-stdlib --show-bin-path)
 }

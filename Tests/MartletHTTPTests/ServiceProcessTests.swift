@@ -34,7 +34,9 @@ import Testing
 
     @Test func `a method that is not there is told apart from an address`() async throws {
         let answer = try await client().post("/whoami")
-        #expect(answer.isProblem(.notFound) || answer.isProblem(.methodNotAllowed), "\(answer)")
+        #expect(answer.isProblem(.methodNotAllowed), "\(answer)")
+        #expect(answer.header("allow") == "GET, HEAD")
+        #expect(try await client().post("/nowhere").isProblem(.notFound))
     }
 
     @Test(arguments: [nil, "", "x", "x.y", "a.b.c"]) func `without the gateway's header nothing answers`(_ header: String?) async throws {

@@ -88,6 +88,7 @@ public enum ServiceProcess {
         router.on(.post, "internal/users/erase", EraseUserData(holder: definition.userData))
         router.on(.post, "internal/users/export", ExportUserData(holder: definition.userData))
         definition.addRoutes(to: router)
+        router.refuseOtherMethods()
         return router
     }
 }
