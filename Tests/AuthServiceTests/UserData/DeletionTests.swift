@@ -159,7 +159,7 @@ import Testing
             #expect(try await client.send("GET", "receipts/\(id)?token=x", headers: token).isProblem(.invalidParameter, field: "token"))
             #expect(try await client.count("SELECT count(*) FROM auth.receipts WHERE token = \(Data(token.values.joined().utf8))") == 0)
             let jobs = JobQueue(postgres: client.auth.postgres, schema: "auth")
-            let identities = IdentityStore(postgres: client.auth.postgres, key: SymmetricKey(size: .bits256))
+            let identities = IdentityStore(postgres: client.auth.postgres, key: SealingKey(SymmetricKey(size: .bits256)))
             let deletions = DeletionStore(
                 postgres: client.auth.postgres, jobs: jobs, revocation: TokenRevocation(identities: identities, jobs: jobs))
             for (days, status) in [(89, 200), (91, 404)] {

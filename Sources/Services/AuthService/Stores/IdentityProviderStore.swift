@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import Logging
 import MartletAPI
@@ -25,7 +24,7 @@ struct IdentityProviderStore: Sendable {
     static let maximumPerSpace = 20
 
     let postgres: PostgresClient
-    let key: SymmetricKey
+    let key: SealingKey
     let logger: Logger
 
     /// In the order of their names.
@@ -52,7 +51,7 @@ struct IdentityProviderStore: Sendable {
 
     func upsert(of name: String, _ settings: IdentityProvider, secret: Secret?, in space: UserSpace) throws -> PostgresQuery {
         let configuration = PostgresJSON(Array(try JSONEncoder().encode(settings)))
-        let sealed = try secret?.withValue { try SealedValue.seal([$0], for: Self.purpose(name, space), key: key) }
+        let sealed = try secret?.withValue { try key.seal(value: [$0], for: Self.purpose(name, space)) }
         return """
             INSERT INTO auth.identity_providers AS p (app_id, environment, name, configuration, sealed_secret)
             SELECT \(space.appID), \(space.environment.rawValue), \(name), \(configuration), \(sealed)
@@ -87,7 +86,7 @@ struct IdentityProviderStore: Sendable {
         let (name, configuration, sealed): (String, PostgresJSON, Data?) = (try row.decode(0), try row.decode(1), try row.decode(2))
         var secret: Secret?
         if let sealed {
-            secret = SealedValue.open(sealed, as: [String].self, for: Self.purpose(name, space), key: key)?.first.map(Secret.init)
+            secret = key.value([String].self, in: sealed, for: Self.purpose(name, space))?.first.map(Secret.init)
             if secret == nil {
                 logger.error(
                     "The secret of an identity provider was sealed under another internal secret: it has to be set again.",

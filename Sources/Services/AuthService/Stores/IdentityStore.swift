@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import MartletAPI
 import MartletCore
@@ -8,7 +7,7 @@ import MartletPostgres
 /// Who users are elsewhere.
 struct IdentityStore: Sendable {
     let postgres: PostgresClient
-    let key: SymmetricKey
+    let key: SealingKey
 
     /// Whose an identity is.
     enum Owner: Sendable {
@@ -112,7 +111,7 @@ struct IdentityStore: Sendable {
 
     /// Keeps what Apple wants revoked when the account goes.
     func keep(_ token: RevocableToken, of identity: ProvenIdentity, in space: UserSpace) async throws {
-        let sealed = try SealedValue.seal(token, for: Self.tokenPurpose, key: key)
+        let sealed = try key.seal(value: token, for: Self.tokenPurpose)
         try await postgres.execute("UPDATE auth.identities AS i SET sealed_token = \(sealed) WHERE \(Self.isThe(identity, in: space))")
     }
 
@@ -128,7 +127,7 @@ struct IdentityStore: Sendable {
         ).map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    func open(_ sealed: Data) -> RevocableToken? { SealedValue.open(sealed, for: Self.tokenPurpose, key: key) }
+    func open(_ sealed: Data) -> RevocableToken? { key.value(in: sealed, for: Self.tokenPurpose) }
 
     private static let tokenPurpose = "token to be revoked"
 

@@ -1,7 +1,7 @@
-import Crypto
 import Foundation
 import Logging
 import MartletAPI
+import MartletCore
 import MartletMail
 import MartletPostgres
 
@@ -23,7 +23,7 @@ struct MailSender: Sendable {
 
 struct MailSenderStore: Sendable {
     let postgres: PostgresClient
-    let sealing: SymmetricKey
+    let sealing: SealingKey
     let logger: Logger
 
     func find(in space: UserSpace) async throws -> MailSender? {
@@ -37,11 +37,11 @@ struct MailSenderStore: Sendable {
     }
 
     func replace(_ sender: MailSender, in space: UserSpace) async throws {
-        let sealed = try sender.server.map { try AES.GCM.seal(JSONEncoder().encode($0), using: sealing, authenticating: Self.label(space)).combined }
+        let sealed = try sender.server.map { try sealing.seal(value: $0, for: Self.label(space)) }
         try await postgres.execute(
             """
             INSERT INTO auth.mail_senders (app_id, environment, name, address, sealed_server)
-            VALUES (\(space.appID), \(space.environment.rawValue), \(sender.address.name), \(sender.address.address), \(sealed ?? nil))
+            VALUES (\(space.appID), \(space.environment.rawValue), \(sender.address.name), \(sender.address.address), \(sealed))
             ON CONFLICT (app_id, environment) DO UPDATE SET
                 name = excluded.name, address = excluded.address, sealed_server = excluded.sealed_server, updated = now()
             """)
@@ -54,14 +54,14 @@ struct MailSenderStore: Sendable {
 
     /// - Throws: when it was sealed under another internal secret: mail waits until the app's server says it again.
     private func open(_ sealed: Data, in space: UserSpace) throws -> MailSender.Server {
-        do {
-            let plain = try AES.GCM.open(AES.GCM.SealedBox(combined: sealed), using: sealing, authenticating: Self.label(space))
-            return try JSONDecoder().decode(MailSender.Server.self, from: plain)
-        } catch {
+        guard let server: MailSender.Server = sealing.value(in: sealed, for: Self.label(space)) else {
             logger.error("An app's mail server was sealed under another internal secret: it sends no mail.", metadata: ["app.id": "\(space.appID)"])
-            throw error
+            throw SealedElsewhere()
         }
+        return server
     }
 
-    private static func label(_ space: UserSpace) -> Data { Data("mail server \(space.appID) \(space.environment.rawValue)".utf8) }
+    private struct SealedElsewhere: Error {}
+
+    private static func label(_ space: UserSpace) -> String { "mail server \(space.appID) \(space.environment.rawValue)" }
 }

@@ -10,7 +10,7 @@ struct OAuthFlowStore: Sendable {
     static let codeLifetimeInSeconds: Int64 = 300
 
     let postgres: PostgresClient
-    let key: SymmetricKey
+    let key: SealingKey
 
     struct Flow: Sendable {
         var space: UserSpace
@@ -58,7 +58,7 @@ struct OAuthFlowStore: Sendable {
             """
             INSERT INTO auth.oauth_codes (code_hash, app_id, environment, code_challenge, sealed_identity, expires)
             VALUES (\(hash), \(flow.space.appID), \(flow.space.environment.rawValue), \(flow.codeChallenge),
-                \(try SealedValue.seal(identity, for: Self.purpose(hash), key: key)), now() + \(Self.codeLifetimeInSeconds) * interval '1 second')
+                \(try key.seal(value: identity, for: Self.purpose(hash))), now() + \(Self.codeLifetimeInSeconds) * interval '1 second')
             """)
         return code
     }
@@ -72,7 +72,7 @@ struct OAuthFlowStore: Sendable {
             WHERE code_hash = \(hash) AND app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND expires > now()
             """
         ).first.flatMap { row in
-            guard let identity = SealedValue.open(try row.decode(0), as: ProvenIdentity.self, for: Self.purpose(hash), key: key) else { return nil }
+            guard let identity = key.value(ProvenIdentity.self, in: try row.decode(0), for: Self.purpose(hash)) else { return nil }
             return Return(identity: identity, codeChallenge: try row.decode(1))
         }
     }

@@ -32,7 +32,7 @@ struct SecondFactorStore: Sendable {
     /// Gives the user a new secret that is not asked for yet; nil: one is in force already.
     func begin(of user: UUID) async throws -> [UInt8]? {
         let secret = SymmetricKey(size: .init(bitCount: OneTimePassword.secretLength * 8)).withUnsafeBytes(Array.init)
-        guard let sealed = try AES.GCM.seal(secret, using: keys.sealing, authenticating: label(user)).combined else { return nil }
+        let sealed = try keys.sealing.seal(secret, for: label(user))
         let isNew = try await postgres.execute(
             """
             INSERT INTO \(tables.factors) AS f (\(tables.person), sealed_secret) VALUES (\(user), \(sealed))
@@ -147,16 +147,14 @@ struct SecondFactorStore: Sendable {
         ).first
         guard let row else { return nil }
         let sealed: Data = try row.decode(0)
-        guard let box = try? AES.GCM.SealedBox(combined: sealed),
-            let secret = try? AES.GCM.open(box, using: keys.sealing, authenticating: label(user))
-        else {
+        guard let secret = keys.sealing.open(sealed, for: label(user)) else {
             logger.error("A second factor was sealed under another internal secret: its user cannot sign in.", metadata: ["user.id": "\(user)"])
             return nil
         }
         return Factor(sealed: sealed, secret: secret, isConfirmed: try row.decode(1))
     }
 
-    private func label(_ user: UUID) -> Data { Data("\(tables.label) \(user.uuidString)".utf8) }
+    private func label(_ user: UUID) -> String { "\(tables.label) \(user.uuidString)" }
 
     /// 60 random bits, such as `7kq4-m2xa-9f3c` of Crockford's 32 characters, which have no i, l, o and u.
     private static func makeRecoveryCode() -> String {

@@ -26,7 +26,7 @@ struct StoredSigningKey: Equatable {
 
 struct SigningKeyStore: Sendable {
     let postgres: PostgresClient
-    let sealing: SymmetricKey
+    let sealing: SealingKey
 
     /// Lends all keys, in the order in which they sign, and keeps what `body` made of them. One copy of the service at a time.
     func withKeys<Result: Sendable>(_ body: @Sendable (inout [StoredSigningKey]) throws -> Result) async throws -> Result {
@@ -48,17 +48,14 @@ struct SigningKeyStore: Sendable {
     private func key(_ row: PostgresRow) throws -> StoredSigningKey {
         let id: String = try row.decode(0)
         let sealed: Data = try row.decode(2)
-        let box = try? AES.GCM.SealedBox(combined: sealed)
         return StoredSigningKey(
             id: id, publicKey: try row.decode(1),
-            privateKey: box.flatMap { try? AES.GCM.open($0, using: sealing, authenticating: Data(id.utf8)) },
+            privateKey: sealing.open(sealed, for: id),
             signsFrom: try row.decode(3), expires: try row.decode(4))
     }
 
     private func save(_ key: StoredSigningKey, _ transaction: PostgresTransaction) async throws {
-        guard let privateKey = key.privateKey,
-            let sealed = try AES.GCM.seal(privateKey, using: sealing, authenticating: Data(key.id.utf8)).combined
-        else {
+        guard let sealed = try key.privateKey.map({ try sealing.seal($0, for: key.id) }) else {
             // Sealed by others: only its end can have changed.
             try await transaction.execute("UPDATE auth.signing_keys SET expires = \(key.expires) WHERE id = \(key.id)")
             return

@@ -8,7 +8,7 @@ import MartletCore
 /// in until the operator or the app's server has taken it away. Identity providers need their client secrets again.
 struct ServerKeys: Sendable {
     /// Seals the private halves of signing keys and the secrets of authenticator apps.
-    let sealing: SymmetricKey
+    let sealing: SealingKey
     let refreshTokens: SymmetricKey
     let staffRefreshTokens: SymmetricKey
     let recoveryCodes: SymmetricKey
@@ -20,7 +20,7 @@ struct ServerKeys: Sendable {
     /// Of the short codes that are mailed.
     let mailCodes: SymmetricKey
     /// Seals what identity providers gave us: client secrets, tokens, who somebody is.
-    let identities: SymmetricKey
+    let identities: SealingKey
     /// Makes, of a state, what else is secret of a way to a provider.
     let oauthFlows: SymmetricKey
 
@@ -29,7 +29,7 @@ struct ServerKeys: Sendable {
         func derive(_ purpose: String) -> SymmetricKey {
             HKDF<SHA256>.deriveKey(inputKeyMaterial: secret, info: Data("martlet auth \(purpose)".utf8), outputByteCount: 32)
         }
-        sealing = derive("signing keys")
+        sealing = SealingKey(derive("signing keys"))
         refreshTokens = derive("refresh tokens")
         staffRefreshTokens = derive("refresh tokens of staff")
         recoveryCodes = derive("recovery codes")
@@ -37,7 +37,7 @@ struct ServerKeys: Sendable {
         providerForms = derive("provider forms")
         places = derive("sign-in places")
         mailCodes = derive("mail codes")
-        identities = derive("identities")
+        identities = SealingKey(derive("identities"))
         oauthFlows = derive("oauth flows")
     }
 }

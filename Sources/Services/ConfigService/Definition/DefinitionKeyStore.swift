@@ -32,15 +32,12 @@ struct DefinitionPublicKey: Sendable {
 /// The keys of apps, the private halves sealed (AES-GCM).
 struct DefinitionKeyStore: Sendable {
     private let postgres: PostgresClient
-    private let sealing: SymmetricKey
+    private let sealing: SealingKey
 
     /// - Parameter internalSecret: makes the key that seals (HKDF, RFC 5869). With another one new keys are made.
     init(postgres: PostgresClient, internalSecret: Secret) {
         self.postgres = postgres
-        sealing = internalSecret.withValue { secret in
-            HKDF<SHA256>.deriveKey(
-                inputKeyMaterial: SymmetricKey(data: Data(secret.utf8)), info: Data("martlet config definition keys".utf8), outputByteCount: 32)
-        }
+        sealing = SealingKey(internalSecret: internalSecret, for: "martlet config definition keys")
     }
 
     /// The app's newest key, made when there is none, or none that this server can open.
@@ -55,7 +52,7 @@ struct DefinitionKeyStore: Sendable {
             }
             let key = Curve25519.Signing.PrivateKey()
             let signer = DefinitionSigner(key)
-            let sealed = try AES.GCM.seal(key.rawRepresentation, using: sealing, authenticating: Data(signer.id.utf8)).combined ?? Data()
+            let sealed = try sealing.seal(key.rawRepresentation, for: signer.id)
             try await transaction.execute(
                 """
                 INSERT INTO config.definition_keys (id, app_id, public_key, sealed_private_key)
@@ -75,9 +72,7 @@ struct DefinitionKeyStore: Sendable {
     private func open(_ row: PostgresRow) throws -> Curve25519.Signing.PrivateKey? {
         let id: String = try row.decode(0)
         let sealed: Data = try row.decode(1)
-        guard let box = try? AES.GCM.SealedBox(combined: sealed),
-            let bytes = try? AES.GCM.open(box, using: sealing, authenticating: Data(id.utf8))
-        else { return nil }
+        guard let bytes = sealing.open(sealed, for: id) else { return nil }
         return try? Curve25519.Signing.PrivateKey(rawRepresentation: bytes)
     }
 }
