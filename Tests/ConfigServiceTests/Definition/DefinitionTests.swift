@@ -120,6 +120,11 @@ import Testing
             let tag = try #require(manifest.header("etag"))
             let same = try await app.client("GET", "/definitions/kick-in/manifest", headers: ["if-none-match": tag])
             #expect(same.status == 304 && same.text == "" && manifest.header("cache-control") == "private, no-cache")
+            for query in ["", "?client=1.0&capabilities=A:1"] {
+                let path = "/definitions/kick-in/manifest" + query
+                let (plain, packed) = (try await app.client("GET", path), try await app.client("GET", path, headers: ["accept-encoding": "gzip"]))
+                #expect(plain.header("content-encoding") == nil && packed.header("content-encoding") == "gzip" && packed.header("etag") == plain.header("etag"))
+            }
 
             let old = try #require(device.manifest?.parts.first { $0.path == "views/EventDetailView" })
             let path = "/definitions/kick-in/parts/\(old.sha256)"

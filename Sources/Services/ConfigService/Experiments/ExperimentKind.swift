@@ -87,6 +87,15 @@ struct CompiledExperiment: Sendable {
     let name: String
     let document: ExperimentDocument
     let experiment: Experiment
+    /// See `ExperimentDocument.id(of:from:)`.
+    var id: String
+
+    init(name: String, document: ExperimentDocument, experiment: Experiment) {
+        self.name = name
+        self.document = document
+        self.experiment = experiment
+        id = name
+    }
 }
 
 /// A document with errors.
