@@ -140,6 +140,32 @@ import Testing
         }
     }
 
+    @Test func `An experiment that runs elsewhere is brought in as a draft, and does not change the state of one that is here`() async throws {
+        try await Self.run { app in
+            try #require(try await app.master("POST", Self.path + "/start").status == 200)
+            let exported = try await app.master("GET", "/config/export").text
+            var other = app
+            other.appID = "app2"
+            let taken = try await other.master("POST", "/config/import?publish=true", exported)
+            #expect(taken.status == 200 && taken["published.2.kind"] == #""experiment""#, "\(taken)")
+            #expect(try await other.master("GET", Self.path)["state"] == #""draft""# && Self.experiment(other)?.state == .draft)
+            try #require(try await other.master("POST", Self.path + "/start").status == 200)
+            let again = try await other.master("POST", "/config/import?publish=true&replace=true", exported)
+            #expect(again.status == 200, "\(again)")
+            #expect(try await other.master("GET", Self.path)["state"] == #""running""# && Self.experiment(other)?.state == .running)
+
+            var test = app
+            test.environment = .test
+            #expect(try await test.master("POST", "/config/import?publish=true", exported).status == 200)
+            try #require(try await test.master("POST", Self.path + "/start").status == 200)
+            try #require(try await app.master("DELETE", Self.path, headers: ["if-match": "*"]).status == 204)
+            let promoted = try await app.master("POST", Self.path + "/promote")
+            #expect(promoted.status == 200, "\(promoted)")
+            #expect(try await Self.experiment(app)?.state == .draft)
+            #expect(try await app.master("POST", Self.path + "/start").status == 200)
+        }
+    }
+
     @Test func `A draft that was deleted before it was published counts when it is made again`() async throws {
         try await Self.run { app in
             #expect(try await app.master("DELETE", Self.path, headers: ["if-match": "*"]).status == 204)

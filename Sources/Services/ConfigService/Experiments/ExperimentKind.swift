@@ -33,6 +33,15 @@ struct ExperimentKind: PublishedKind {
         return experiment.state == .running ? Array(Set(experiment.variations.compactMap(\.configuration))) : []
     }
 
+    /// What runs, or was decided, elsewhere is not so here: the state is that of the experiment that is here, or draft.
+    func transferred(_ content: JSONValue, onto live: JSONValue?) -> JSONValue {
+        content.merging(
+            .object([
+                .init("state", live?["state"] ?? .string(ExperimentDocument.State.draft.rawValue)), .init("stoppedAt", live?["stoppedAt"] ?? .null),
+                .init("decision", live?["decision"] ?? .null),
+            ]))
+    }
+
     static func read(_ document: JSONValue) -> (ExperimentDocument, [Finding]) {
         var reader = DocumentReader()
         let experiment = ExperimentDocument(document, &reader)
