@@ -1,5 +1,5 @@
 import Foundation
-import MartletAPI
+public import MartletAPI
 public import MartletCore
 import NIOCore
 import Synchronization
@@ -64,7 +64,7 @@ public final class RoleNames: Sendable {
         do {
             return try await load(user).roles
         } catch let error where !(error is CancellationError) {
-            state.withLock { $0.pause = (.now + pause, error) }
+            state.withLock { $0.pause = (ContinuousClock.now + pause, error) }
             throw error
         }
     }

@@ -42,7 +42,8 @@ final class DefinitionManifests: Sendable {
         if let made = state.withLock({ $0.made[key] }) { return made }
         let signer = try await signer(of: space.appID)
         let manifest = try CanonicalJSON.text(of: Self.manifest(edition, live, space, signer.id))
-        let made = StoredContent(Array(#"{"manifest":\#(manifest),"signature":"\#(try signer.signature(of: manifest))"\#(more)}"#.utf8))
+        let signature = try signer.signature(of: manifest)
+        let made = StoredContent(Array(#"{"manifest":\#(manifest),"signature":"\#(signature)"\#(more)}"#.utf8))
         let size = made.sizeInBytes + more.utf8.count
         state.withLock { state in
             if state.made.count >= Self.capacity || state.sizeInBytes + size > Self.capacityInBytes { (state.made, state.sizeInBytes) = ([:], 0) }

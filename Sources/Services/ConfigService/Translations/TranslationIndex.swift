@@ -6,8 +6,8 @@ private struct TranslationIndex: Sendable {
 
     init(_ space: LiveSpace) {
         entries = space.documents(of: .translation).compactMap { document in
-            VersionNumber(document.key.name).map { ($0.sortKey, document) }
-        }.sorted { ($0.sortKey.utf8).lexicographicallyPrecedes($1.sortKey.utf8) }
+            VersionNumber(document.key.name).map { (sortKey: $0.sortKey, document: document) }
+        }.sorted { $0.sortKey.utf8.lexicographicallyPrecedes($1.sortKey.utf8) }
     }
 }
 

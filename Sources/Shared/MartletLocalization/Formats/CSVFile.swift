@@ -75,8 +75,8 @@ enum CSVFile {
             }
             if end == text.count { break }
         }
-        guard var table else { throw LocalizationFault("", "The file is empty.") }
-        return try table.finished()
+        guard var read = table else { throw LocalizationFault("", "The file is empty.") }
+        return try read.finished()
     }
 
     private static let pieceSizeInBytes = 64 << 10
