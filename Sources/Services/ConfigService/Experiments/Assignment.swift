@@ -91,7 +91,7 @@ extension CompiledExperiment {
         guard result.isInExperiment, document.variations.indices.contains(result.variation) else { return nil }
         let variation = document.variations[result.variation]
         return Assignment(
-            experiment: name, experimentID: id, bucketVersion: document.bucketVersion, variation: variation.key, unit: document.unit, unitID: id,
+            experiment: name, experimentID: self.id, bucketVersion: document.bucketVersion, variation: variation.key, unit: document.unit, unitID: id,
             configuration: document.configuration, pinned: variation.configuration, flags: variation.flags)
     }
 }

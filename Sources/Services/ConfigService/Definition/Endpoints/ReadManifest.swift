@@ -2,6 +2,7 @@ import Foundation
 import Hummingbird
 import MartletAPI
 import MartletCore
+import MartletFlags
 import MartletHTTP
 import MartletLogic
 
