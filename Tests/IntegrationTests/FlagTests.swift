@@ -45,5 +45,40 @@ extension IntegrationTests {
             #expect(try await post(["Authorization": "Bearer " + server.connection.secret]) == 401)
             #expect(try await post(["X-API-Key": server.connection.evaluationKey]) != 401)
         }
+        @Test func `A role that storage gives a user changes what flags and configurations answer, within ten seconds`() async throws {
+            let app = try await server.makeApp("Roles")
+            let client = server.client(app)
+            let master = Client(url: server.connection.url, appKey: app.appKey, headers: [HeaderName.masterKey: app.masterKey])
+            try await eventually("the app is known") { try await client.get("storage/Note").status == 200 }
+            let tokens = try await client.post("auth/signup", #"{"userName":"ada","password":"correct horse"}"#)
+            let (token, id) = (try #require(tokens.string("accessToken"), "\(tokens)"), try #require(tokens.string("user.id")))
+            for secret in [token, "correct horse"] { server.note(secret: secret) }
+            let asAda = client.adding("authorization", "Bearer \(token)")
+
+            let flags = #"{"flags":{"editor":{"type":"boolean","default":false,"rules":[{"when":{"user.roles":{"$in":["editors"]}},"value":true}]}}}"#
+            #expect(try await master.adding("if-none-match", "*").send("PUT", "config/flags/default", flags).status == 201)
+            #expect(try await master.post("config/flags/default/publish", "{}").status == 200)
+            let configuration = #"{"appVersion":"1.0","configuration":{"mainSettings":{"menu":"plain"},"overrides":[{"when":{"user.roles":{"$in":["editors"]}},"patch":{"mainSettings":{"menu":"editor"}}}]}}"#
+            #expect(try await master.post("remote", configuration).status == 201)
+
+            func answers() async throws -> [String?] {
+                let said = #"{"context":{"targetingKey":"p","user":{"id":"x","roles":["editors"]}}}"#
+                let flags = try await asAda.post("flags/evaluate", said)
+                return [flags["flags.editor.value"], try await asAda.get("remote/1.0").string("mainSettings.menu")]
+            }
+            try await eventually("both are live") { try await answers() == ["false", "plain"] }
+            let tag = try #require(try await asAda.get("remote/1.0").header("etag"))
+            // Given often enough for the gateway to repeat what may be repeated.
+            for _ in 0..<3 { #expect(try await asAda.adding("if-none-match", tag).get("remote/1.0").status == 304) }
+
+            #expect(try await master.send("PUT", "roles/editors", #"{"add":["\#(id)"]}"#).status == 204)
+            try await eventually("the role counts", within: .seconds(12)) { try await answers() == ["true", "editor"] }
+            #expect(try await asAda.adding("if-none-match", tag).get("remote/1.0").status == 200)
+            #expect(try await client.post("flags/evaluate", #"{"context":{"user":{"roles":["editors"]}}}"#)["flags.editor.value"] == "false")
+            #expect(try await client.get("remote/1.0").string("mainSettings.menu") == "plain")
+
+            #expect(try await master.send("PUT", "roles/editors", #"{"remove":["\#(id)"]}"#).status == 204)
+            try await eventually("it counts no more", within: .seconds(12)) { try await answers() == ["false", "plain"] }
+        }
     }
 }

@@ -8,7 +8,8 @@ public import ServiceLifecycle
 /// never change, and read by clients from memory.
 ///
 /// Settings: `database.url` (secret; role `martlet_config`), `database.connections` (4), `internal.secret` (secret), `memory.bytes` (512 MiB:
-/// published documents in memory), `live.streams` (10000) and `live.streams.app` (5000) on one copy.
+/// published documents in memory), `live.streams` (10000) and `live.streams.app` (5000) on one copy, `services.storage` (storage's usual port on
+/// this machine).
 public struct ConfigService: ServiceDefinition {
     public static let name = "config"
     public static let defaultPort = 8203
@@ -26,6 +27,7 @@ public struct ConfigService: ServiceDefinition {
     let liveVersions: LiveVersionsFeed
     let experiments: Experiments
     let definitionKeys: DefinitionKeyStore
+    let roles: RoleAttributes
     private let scheduler: Scheduler
 
     public init(settings: Settings, logger: Logger) throws {
@@ -37,18 +39,21 @@ public struct ConfigService: ServiceDefinition {
         var streams = EventStreams.Limits()
         streams.streams = try settings.integer("live.streams", default: streams.streams, in: 1...100_000)
         streams.streamsPerApp = try settings.integer("live.streams.app", default: streams.streamsPerApp, in: 1...100_000)
+        let internalSecret = try settings.requiredSecret("internal.secret", minimumLength: 32)
+        let calls = ServiceCalls(caller: Self.name, internalSecret: internalSecret)
         self.init(
-            postgres: PostgresClient(configuration: configuration, logger: logger),
-            internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger, limits: limits, streams: streams)
+            postgres: PostgresClient(configuration: configuration, logger: logger), internalSecret: internalSecret,
+            roles: RoleNames(of: try ServiceAddress("storage", settings), calls: calls), logger: logger, limits: limits, streams: streams)
     }
 
     init(
-        postgres: PostgresClient, internalSecret: Secret, logger: Logger, limits: LiveDocuments.Limits = LiveDocuments.Limits(),
+        postgres: PostgresClient, internalSecret: Secret, roles: RoleNames, logger: Logger, limits: LiveDocuments.Limits = LiveDocuments.Limits(),
         streams: EventStreams.Limits = EventStreams.Limits(), kinds: Kinds = ConfigService.kinds
     ) {
         self.postgres = postgres
         self.logger = logger
         self.kinds = kinds
+        self.roles = RoleAttributes(names: roles, logger: logger)
         live = LiveDocuments(
             store: LiveDocumentStore(postgres: postgres, kinds: kinds, logger: logger), postgres: postgres, limits: limits, logger: logger)
         documents = DocumentStore(postgres: postgres)

@@ -8,5 +8,6 @@ extension ConfigService {
         Migration(number: 1, name: "documents", sql: PackageResources._01_documents_sql),
         Migration(number: 2, name: "experiments", sql: PackageResources._02_experiments_sql),
         Migration(number: 3, name: "definition_keys", sql: PackageResources._03_definition_keys_sql),
+        Migration(number: 4, name: "experiment_lives", sql: PackageResources._04_experiment_lives_sql),
     ]
 }

@@ -6,7 +6,8 @@ extension ConfigService {
     func addDefinitionRoutes(to router: Router<ServiceContext>) {
         let choice = DefinitionChoice(editions: DefinitionEditions(versions: versions))
         router.on(.get, "definitions/keys", ListDefinitionKeys(keys: definitionKeys))
-        router.on(.get, "definitions/:name/manifest", ReadManifest(live: live, choice: choice, manifests: DefinitionManifests(keys: definitionKeys)))
+        let manifests = DefinitionManifests(keys: definitionKeys)
+        router.on(.get, "definitions/:name/manifest", ReadManifest(live: live, choice: choice, manifests: manifests, roles: roles))
         router.on(.get, "definitions/:name/parts/:sha256", ReadPart(live: live, choice: choice))
     }
 }

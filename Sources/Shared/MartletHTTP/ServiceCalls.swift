@@ -28,10 +28,8 @@ public struct ServiceAddress: Sendable {
     }
 }
 
-/// Calls other services as a process of ours: signed, within 30 seconds.
+/// Calls other services as a process of ours: signed, within 30 seconds if nothing else is said.
 public final class ServiceCalls: Sendable {
-    private static let timeout: Duration = .seconds(30)
-
     private let caller: String
     private let client = OutgoingClient(.anywhere)
     private let signer: PrincipalSigner
@@ -54,14 +52,16 @@ public final class ServiceCalls: Sendable {
 
     /// - Parameter limitInBytes: of the answer.
     /// - Throws: `Failure`, `OutgoingFailure`; `CancellationError`.
-    public func post(_ path: String, _ body: some Encodable, to service: ServiceAddress, upTo limitInBytes: Int) async throws -> Answer {
+    public func post(
+        _ path: String, _ body: some Encodable, to service: ServiceAddress, upTo limitInBytes: Int, within timeout: Duration = .seconds(30)
+    ) async throws -> Answer {
         let base = service.url.absoluteString
         var request = HTTPClientRequest(url: (base.hasSuffix("/") ? String(base.dropLast()) : base) + path)
         request.method = .POST
         request.headers.add(name: "content-type", value: "application/json")
         request.headers.add(name: HeaderName.principal, value: try signer.header(for: .service(caller), at: Date()))
         request.body = .bytes(ByteBuffer(bytes: try JSONEncoder().encode(body)))
-        let answer = try await client.send(request, within: Self.timeout, upTo: limitInBytes)
+        let answer = try await client.send(request, within: timeout, upTo: limitInBytes)
         guard answer.status == 200 else { throw Failure.status(answer.status, service: service.name) }
         return Answer(headers: answer.headers, body: answer.body)
     }

@@ -20,6 +20,8 @@ public enum LocalizationLimits {
     public static let valueSizeInBytes = 16 << 10
     public static let commentSizeInBytes = 4 << 10
     public static let documentSizeInBytes = 8 << 20
+    /// More have no room in a document, however short they are.
+    public static let texts = documentSizeInBytes / 20
     /// Of a file to be read: every language of a document, written in the wordiest of the formats.
     public static let fileSizeInBytes = 16 << 20
     /// Plural and device forms of one text in one language, and substitutions in it.

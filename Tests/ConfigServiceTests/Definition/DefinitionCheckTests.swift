@@ -163,5 +163,9 @@ import Testing
         #expect(try found("there") == [])
         #expect(try found("english") == ["warning untranslated"])
         #expect(try found("nowhere") == ["error missing-translation"])
+        // What apps of the minClient get, as there is none of their version.
+        let older = LiveSpace(Self.space, live: [live("0.8", #"{"sourceLanguage":"en","strings":{"there":{}}}"#), live("0.9", #"{"sourceLanguage":"en","strings":{}}"#)])
+        let missing = findings(try DefinitionFixture.kickIn(Self.row(#""text":{"translation":"there"}"#)), in: older)
+        #expect(missing.map { "\($0.severity) \($0.code)" } == ["error missing-translation"])
     }
 }

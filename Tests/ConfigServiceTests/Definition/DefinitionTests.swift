@@ -110,6 +110,24 @@ import Testing
         }
     }
 
+    @Test("Documents are brought in with what they are checked against first, and one that is refused is named")
+    func exchange() async throws {
+        try await ConfigApp.run { app in
+            try await app.publish(.translation, "1.0", #"{"sourceLanguage":"en","strings":{"hi":{"localizations":{"en":{"stringUnit":{"value":"Hi"}}}}}}"#)
+            let definition = try DefinitionFixture.kickIn(#"{"views":{"EventRow":{"contents":[{"kind":"LabelView","text":{"translation":"hi"}}]}}}"#).text
+            try #require(try await app.publish(.definition, "kick-in", definition).status == 200)
+            let exported = try await app.master("GET", "/config/export").text
+            var other = app
+            other.appID = "app2"
+            let taken = try await other.master("POST", "/config/import?publish=true", exported)
+            #expect(taken.status == 200 && taken["published.1.kind"] == #""definition""#, "\(taken)")
+            #expect(try await other.client("GET", "/definitions/kick-in/manifest").status == 200)
+            other.appID = "app3"
+            let refused = try await other.master("POST", "/config/import?publish=true", try await app.master("GET", "/config/export?kind=definition").text)
+            #expect(refused.isProblem(.documentRefused) && refused["detail"]?.contains("the definition kick-in") == true, "\(refused)")
+        }
+    }
+
     @Test("Manifests are asked for again with their tag, parts never: they keep, compressed if that helps, and stay for a while")
     func caching() async throws {
         try await ConfigApp.run { app in
@@ -120,6 +138,11 @@ import Testing
             let tag = try #require(manifest.header("etag"))
             let same = try await app.client("GET", "/definitions/kick-in/manifest", headers: ["if-none-match": tag])
             #expect(same.status == 304 && same.text == "" && manifest.header("cache-control") == "private, no-cache")
+            for query in ["", "?client=1.0&capabilities=A:1"] {
+                let path = "/definitions/kick-in/manifest" + query
+                let (plain, packed) = (try await app.client("GET", path), try await app.client("GET", path, headers: ["accept-encoding": "gzip"]))
+                #expect(plain.header("content-encoding") == nil && packed.header("content-encoding") == "gzip" && packed.header("etag") == plain.header("etag"))
+            }
 
             let old = try #require(device.manifest?.parts.first { $0.path == "views/EventDetailView" })
             let path = "/definitions/kick-in/parts/\(old.sha256)"

@@ -97,6 +97,89 @@ import Testing
         }
     }
 
+    @Test func `An experiment that is made again under its name begins with no units, and those of the deleted one go`() async throws {
+        try await Self.run { app in
+            let experiments = app.service.experiments
+            func expose(_ devices: Range<Int>) async throws -> LiveSpace {
+                let space = try await app.service.live.current(app.space)
+                for number in devices { #expect(await experiments.configuration("1.2.0", for: TestExperiment.device(number), [:], in: space) != nil) }
+                await experiments.log.flush()
+                return space
+            }
+            func units() async throws -> [Int] {
+                let answer = try await app.master("GET", Self.path + "/results")
+                return ["control", "dark"].map { answer["units." + $0].flatMap { Int($0) } ?? -1 }
+            }
+            func rows() async throws -> Int { try await app.postgres.query("SELECT count(*) FROM config.exposures")[0].decode(0) }
+            let draft = try TestExperiment.json().text
+
+            try #require(try await app.master("POST", Self.path + "/start").status == 200)
+            let before = try await expose(0..<50)
+            let observed = #"{"variations":{"control":{"units":4000,"sum":200},"dark":{"units":4100,"sum":246}}}"#
+            try #require(try await app.master("PUT", Self.path + "/metrics/purchase/observations", observed).status == 204)
+            #expect(try await units().reduce(0, +) == 50)
+            #expect(try await app.master("DELETE", Self.path, headers: ["if-match": "*"]).status == 204)
+            #expect(try await app.master("GET", Self.path + "/results").isProblem(.documentNotFound))
+
+            try #require(try await app.master("PUT", Self.path, draft, headers: ["if-none-match": "*"]).status == 201)
+            #expect(try await units() == [0, 0])
+            try #require(try await app.master("POST", Self.path + "/start").status == 200)
+            let results = try await app.master("GET", Self.path + "/results")
+            #expect(results["asOf"] == "null" && results["series.purchase"] == "[]", "\(results)")
+            _ = try await expose(40..<60)
+            #expect(try await units().reduce(0, +) == 20, "also who was in before is in again")
+
+            // A copy that has not heard of it goes on with the deleted one.
+            for number in 100..<110 { _ = await experiments.configuration("1.2.0", for: TestExperiment.device(number), [:], in: before) }
+            await experiments.log.flush()
+            await experiments.log.clean()
+            #expect(try await units().reduce(0, +) == 20)
+            #expect(try await rows() == 20)
+            let portion = try await experiments.exposures.history(of: TestExperiment.device(45), experiments: ["checkout", "checkout~2"], in: app.space)
+            #expect(portion.keys.sorted() == ["checkout~2"])
+        }
+    }
+
+    @Test func `An experiment that runs elsewhere is brought in as a draft, and does not change the state of one that is here`() async throws {
+        try await Self.run { app in
+            try #require(try await app.master("POST", Self.path + "/start").status == 200)
+            let exported = try await app.master("GET", "/config/export").text
+            var other = app
+            other.appID = "app2"
+            let taken = try await other.master("POST", "/config/import?publish=true", exported)
+            #expect(taken.status == 200 && taken["published.2.kind"] == #""experiment""#, "\(taken)")
+            #expect(try await other.master("GET", Self.path)["state"] == #""draft""#)
+            #expect(try await Self.experiment(other)?.state == .draft)
+            try #require(try await other.master("POST", Self.path + "/start").status == 200)
+            let again = try await other.master("POST", "/config/import?publish=true&replace=true", exported)
+            #expect(again.status == 200, "\(again)")
+            #expect(try await other.master("GET", Self.path)["state"] == #""running""#)
+            #expect(try await Self.experiment(other)?.state == .running)
+
+            var test = app
+            test.environment = .test
+            #expect(try await test.master("POST", "/config/import?publish=true", exported).status == 200)
+            try #require(try await test.master("POST", Self.path + "/start").status == 200)
+            try #require(try await app.master("DELETE", Self.path, headers: ["if-match": "*"]).status == 204)
+            let promoted = try await app.master("POST", Self.path + "/promote")
+            #expect(promoted.status == 200, "\(promoted)")
+            #expect(try await Self.experiment(app)?.state == .draft)
+            #expect(try await app.master("POST", Self.path + "/start").status == 200)
+        }
+    }
+
+    @Test func `A draft that was deleted before it was published counts when it is made again`() async throws {
+        try await Self.run { app in
+            #expect(try await app.master("DELETE", Self.path, headers: ["if-match": "*"]).status == 204)
+            try #require(try await app.master("PUT", Self.path, try TestExperiment.json().text, headers: ["if-none-match": "*"]).status == 201)
+            try #require(try await app.master("POST", Self.path + "/start").status == 200)
+            let space = try await app.service.live.current(app.space)
+            _ = await app.service.experiments.configuration("1.2.0", for: TestExperiment.device(1), [:], in: space)
+            await app.service.experiments.log.flush()
+            try await until { try await app.postgres.query("SELECT FROM config.exposures").count == 1 }
+        }
+    }
+
     @Test func `A version that does not exist, a second experiment and a period that is over are no start`() async throws {
         try await Self.run { app in
             var variations = #"[{"key":"control"},{"key":"dark","configuration":{"name":"1.2.0~Dark","version":7}}]"#

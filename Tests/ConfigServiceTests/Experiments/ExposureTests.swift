@@ -113,6 +113,37 @@ import Testing
         }
     }
 
+    @Test func `What waits in another copy while a user is erased is not written afterwards`() async throws {
+        try await ConfigApp.run(kinds: TestExperiment.kinds) { app in
+            let space = TestExperiment.space(try TestExperiment.compiled("checkout", #"{"unit":"user"}"#)), store = ExposureStore(postgres: app.postgres)
+            let copy = Experiments(exposures: store, log: ExposureLog(store: store, logger: .silent), logger: .silent)
+            let other = "0193a000-0000-7000-8000-00000000000b"
+            for user in [Self.user, other] {
+                #expect(await copy.configuration("1.2.0", for: ExperimentUnit(userID: user), [:], in: space) != nil)
+            }
+            let holder = app.service.userData, request = UserDataRequest(app: "app1", environment: .live, user: Self.user)
+            #expect(try await holder.erase(request) == UserErasure())
+            await copy.log.flush()
+            #expect(try await Self.rows(app) == 1)
+            #expect(try await store.export(user: other, in: space.space, after: 0, limit: 10).count == 1)
+
+            // One whose statement had begun before: it goes with the next cleaning.
+            try await app.database.withSuperuser { client in
+                _ = try await client.execute(
+                    """
+                    INSERT INTO config.exposures (app_id, environment, experiment, bucket_version, unit, variation, first_seen)
+                    SELECT app_id, environment, 'checkout', 0, unit, 'dark', now() FROM config.erased_units
+                    """)
+            }
+            await copy.log.clean()
+            #expect(try await Self.rows(app) == 1)
+            // After a week nothing waits any more, and nobody remembers.
+            try await app.database.withSuperuser { _ = try await $0.execute("UPDATE config.erased_units SET erased = now() - interval '8 days'") }
+            await copy.log.clean()
+            #expect(try await app.postgres.query("SELECT FROM config.erased_units").isEmpty)
+        }
+    }
+
     @Test func `While the database is away answers go on, and what was given is written afterwards`() async throws {
         try await ConfigApp.run(kinds: TestExperiment.kinds) { app in
             let space = TestExperiment.space(try TestExperiment.compiled()), experiments = app.service.experiments

@@ -239,7 +239,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 1...8 {
                     group.addTask {
-                        _ = try await app.service.publisher.publish(
+                        _ = try await app.service.publisher.take(
                             #"{"text":"\#(number)"}"#,
                             Publisher.Request(key: DocumentKey(.flags, "default"), space: app.space, author: Author(text: "key:\(number)")))
                     }

@@ -22,10 +22,14 @@ struct ConfigApp: Sendable {
     var appID = "app1"
     var environment = AppEnvironment.live
 
-    static func run(kinds: Kinds = ConfigService.kinds, _ body: @Sendable (ConfigApp) async throws -> Void) async throws {
+    /// - Parameter roles: what storage answers.
+    static func run(
+        kinds: Kinds = ConfigService.kinds, roles: @escaping @Sendable (UserDataRequest) async throws -> UserRoles = { _ in UserRoles(roles: []) },
+        _ body: @Sendable (ConfigApp) async throws -> Void
+    ) async throws {
         let database = try await MigratedDatabase.make()
         let postgres = database.client(for: "config")
-        let service = ConfigService(postgres: postgres, internalSecret: internalSecret, logger: .silent, kinds: kinds)
+        let service = ConfigService(postgres: postgres, internalSecret: internalSecret, roles: RoleNames(load: roles), logger: .silent, kinds: kinds)
         let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
         let application = Application(router: router, services: service.background, logger: .silent)
         try await application.test(.router) { client in
@@ -74,4 +78,9 @@ struct ConfigApp: Sendable {
         try #require([200, 201].contains(stored.status), "\(stored)")
         return try await master("POST", path + "/publish")
     }
+}
+
+extension RoleNames {
+    /// Nobody has a role.
+    static var none: RoleNames { RoleNames { _ in UserRoles(roles: []) } }
 }

@@ -31,7 +31,7 @@ import Testing
             #expect(austrian.header("content-language") == "de-AT" && austrian.header("translation-version") == "\"1.2.0~1\"")
             let swiss = try await app.client("GET", "/translation/de-CH/1.2.0")
             #expect(swiss.header("content-language") == "de" && swiss["strings.hello"] == "\"Hallo %@\"")
-            for missing in ["/translation/fr/1.2.0", "/translation/nl/1.2.0", "/translation/de/1.3.0", "/translation/!/1.2.0"] {
+            for missing in ["/translation/fr/1.2.0", "/translation/nl/1.2.0", "/translation/de/1.1.9", "/translation/!/1.2.0"] {
                 #expect(try await app.client("GET", missing).isProblem(.documentNotFound), "\(missing)")
             }
             #expect(try await app.client("GET", "/translation/de/1.2.0?x=1").isProblem(.invalidParameter, field: "x"))
@@ -41,6 +41,26 @@ import Testing
             for missing in ["1.2.0~2", "1.2.0", "1.2.0~", "1.2.0~x"] {
                 #expect(try await app.client("GET", "/translationVersion/de/\(missing)").isProblem(.versionNotFound), "\(missing)")
             }
+        }
+    }
+
+    @Test(arguments: [
+        ("1.1.9", nil), ("1.2", "1.2.0"), ("1.2.0", "1.2.0"), ("1.2.1", "1.2.0"), ("1.10.0-beta.1", "1.2.0"), ("1.10.0", "1.10.0"), ("2.0", "1.10.0"),
+        ("spring", "spring"), ("autumn", nil),
+    ] as [(String, String?)])
+    func anAppVersionWithoutTranslationsHasThoseOfTheNewestBelow(_ version: String, _ expected: String?) async throws {
+        try await ConfigApp.run { app in
+            for name in ["1.2.0", "1.10.0", "spring"] {
+                try #require(try await app.publish(.translation, name, #"{"sourceLanguage":"en","strings":{"name":{"localizations":{"en":{"stringUnit":{"value":"\#(name)"}}}}}}"#).status == 200)
+            }
+            let answer = try await app.client("GET", "/translation/en/\(version)")
+            guard let expected else {
+                #expect(answer.isProblem(.documentNotFound), "\(answer)")
+                return
+            }
+            #expect(answer["strings.name"] == "\"\(expected)\"" && answer.header("translation-version") == "\"\(expected)~1\"", "\(answer)")
+            // A publication is asked for by its own name.
+            #expect(try await app.client("GET", "/translationVersion/en/\(version)~1").status == (version == expected ? 200 : 404))
         }
     }
 

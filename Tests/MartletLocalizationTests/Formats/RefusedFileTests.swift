@@ -54,6 +54,14 @@ struct RefusedFileTests {
         #expect(throws: LocalizationFault("", "The file may have at most 16777216 bytes.")) {
             try CatalogueFormat.csv.read([UInt8](repeating: 0x61, count: LocalizationLimits.fileSizeInBytes + 1), options)
         }
+        // Reading ends at the limit, not behind the file.
+        let lines = "key,en\n" + (0...LocalizationLimits.keys).map { "k\($0),v\n" }.joined() + "no,more,please\n"
+        #expect(throws: LocalizationFault("line 20002", "There may be at most 20000 keys.")) { try CatalogueFormat.csv.read(Array(lines.utf8), options) }
+        let texts = "key," + (0..<30).map { "de-x-a\($0)" }.joined(separator: ",") + "\n"
+            + (0..<15_000).map { "k\($0)" + String(repeating: ",v", count: 30) + "\n" }.joined()
+        #expect(throws: LocalizationFault("line 13983", "There are more texts than a document of 8388608 bytes can hold.")) {
+            try CatalogueFormat.csv.read(Array(texts.utf8), options)
+        }
         #expect(throws: LocalizationFault("", "The file is neither UTF-8 nor UTF-16.")) { try CatalogueFormat.strings.read([0x22, 0xfc, 0x22], options) }
     }
 }

@@ -25,6 +25,8 @@ final class CompiledConfiguration: Sendable {
 
     /// The document's own version, if it has one.
     let version: String?
+    /// Whether an override is for who has a role.
+    let asksForRoles: Bool
     private let overrides: [Override]
     private let answers = Mutex(Answers())
 
@@ -36,6 +38,7 @@ final class CompiledConfiguration: Sendable {
     init(version: String?, overrides: [Override]) {
         self.version = version
         self.overrides = overrides
+        asksForRoles = overrides.contains { $0.condition.asksForRoles }
     }
 
     var hasOverrides: Bool { !overrides.isEmpty }

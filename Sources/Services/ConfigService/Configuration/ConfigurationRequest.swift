@@ -18,9 +18,10 @@ struct ConfigurationRequest: Sendable {
     /// Nil: whichever is usual.
     let theme: String?
     /// For conditions: `appVersion`, `theme`, the `descriptions`, `userId`, `deviceId`, `id` (of the user, or else of the device), `isSignedIn`, `now`,
-    /// and whatever else the client says.
-    let attributes: FlagAttributes
+    /// `user`, and whatever else the client says.
+    private(set) var attributes: FlagAttributes
     let unit: ExperimentUnit
+    private let principal: Principal
     /// What is asked for is this new at least; nil: as new as it happens to be.
     var generation: Int64?
 
@@ -29,7 +30,7 @@ struct ConfigurationRequest: Sendable {
         appVersion: String, theme: String?, described: [String: String], attributes given: JSONValue? = nil, _ request: Request,
         _ context: ServiceContext
     ) throws {
-        let principal = try context.principal
+        principal = try context.principal
         guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
         space = try context.space
         guard let version = VersionNumber(appVersion) else {
@@ -54,6 +55,11 @@ struct ConfigurationRequest: Sendable {
             attributes[name] = .string(text)
         }
         self.attributes = attributes
+    }
+
+    /// Asks for the user's roles, where they are looked at.
+    mutating func learn(_ roles: RoleAttributes, if isWanted: Bool) async {
+        attributes = await roles.adding(to: attributes, of: principal, if: isWanted)
     }
 
     private static func attributes(_ given: JSONValue?) throws -> FlagAttributes {

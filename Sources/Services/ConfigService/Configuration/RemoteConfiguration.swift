@@ -13,6 +13,7 @@ import MartletHTTP
 struct RemoteConfiguration: Sendable {
     let live: LiveDocuments
     let experiments: Experiments
+    let roles: RoleAttributes
 
     private static let patience: Duration = .seconds(2)
 
@@ -23,10 +24,13 @@ struct RemoteConfiguration: Sendable {
         guard let entry = index.entry(for: asked.appVersion, theme: asked.theme) else {
             throw HTTPProblem(.documentNotFound, "There is no configuration for this app version\(asked.theme == nil ? "" : " and theme").")
         }
+        var asked = asked
+        await asked.learn(roles, if: space.experimentsAskForRoles)
         let assignment = await experiments.configuration(entry.document.key.name, for: asked.unit, asked.attributes, in: space)
         let tested = assignment?.pinned.flatMap { space.version($0.version, of: $0.key) }
         let document = tested ?? entry.document
         guard let compiled = document.compiled as? CompiledConfiguration else { throw HTTPProblem(.documentNotFound) }
+        await asked.learn(roles, if: compiled.asksForRoles)
         let assignments = assignment.map { [$0] } ?? []
         let variant = CompiledConfiguration.Variant(
             overrides: compiled.matches(asked.attributes), themes: index.themes(for: asked.appVersion), experiments: assignments.json.text)

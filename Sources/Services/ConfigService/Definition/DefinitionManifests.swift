@@ -5,26 +5,26 @@ import MartletCore
 import NIOCore
 import Synchronization
 
-/// A manifest in canonical form, and its signature.
-struct SignedDefinition: Sendable {
-    let manifest: String
-    let signature: String
-}
-
-/// Makes and signs manifests, and remembers those it made last.
+/// Makes and signs manifests, and remembers what it answered last.
 final class DefinitionManifests: Sendable {
     private static let capacity = 2_000
+    private static let capacityInBytes = 16 << 20
 
     private struct Key: Hashable {
         let space: ConfigSpace
         let name: String
         let version: Int
+        /// Of the live version.
+        let sha256: String
         let content: Int
+        /// What stands behind the manifest; clients that can show the same are told the same.
+        let more: String
     }
 
     private struct State {
         var signers: [String: DefinitionSigner] = [:]
-        var made: [Key: SignedDefinition] = [:]
+        var made: [Key: StoredContent] = [:]
+        var sizeInBytes = 0
     }
 
     private let keys: DefinitionKeyStore
@@ -34,16 +34,20 @@ final class DefinitionManifests: Sendable {
         self.keys = keys
     }
 
-    /// The manifest under which `edition` is sent while `live` is the live version.
-    func manifest(of edition: DefinitionEdition, live: LiveDocument, in space: ConfigSpace) async throws -> SignedDefinition {
-        let key = Key(space: space, name: live.key.name, version: live.version, content: edition.version)
+    /// `{"manifest":{…},"signature":"…"}` under which `edition` is sent while `live` is the live version: the manifest in canonical form.
+    ///
+    /// - Parameter more: members behind these, each with a comma before it; empty: none.
+    func answer(of edition: DefinitionEdition, live: LiveDocument, in space: ConfigSpace, saying more: String) async throws -> StoredContent {
+        let key = Key(space: space, name: live.key.name, version: live.version, sha256: live.sha256, content: edition.version, more: more)
         if let made = state.withLock({ $0.made[key] }) { return made }
         let signer = try await signer(of: space.appID)
         let manifest = try CanonicalJSON.text(of: Self.manifest(edition, live, space, signer.id))
-        let made = SignedDefinition(manifest: manifest, signature: try signer.signature(of: manifest))
+        let signature = try signer.signature(of: manifest)
+        let made = StoredContent(Array(#"{"manifest":\#(manifest),"signature":"\#(signature)"\#(more)}"#.utf8))
+        let size = made.sizeInBytes + more.utf8.count
         state.withLock { state in
-            if state.made.count >= Self.capacity { state.made.removeAll() }
-            state.made[key] = made
+            if state.made.count >= Self.capacity || state.sizeInBytes + size > Self.capacityInBytes { (state.made, state.sizeInBytes) = ([:], 0) }
+            if state.made.updateValue(made, forKey: key) == nil { state.sizeInBytes += size }
         }
         return made
     }

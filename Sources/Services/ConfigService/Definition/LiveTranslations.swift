@@ -21,10 +21,11 @@ struct LiveTranslations {
 
     static let none = LiveTranslations(documents: [])
 
-    /// - Parameter version: translations of app versions before it are left out: the definition does not go there.
+    /// - Parameter version: translations that no app version from it on gets are left out: the definition does not go there.
     init(in space: LiveSpace, from version: VersionNumber?) {
+        let first = version.flatMap { space.translations(for: $0.text) }
         documents = space.documents(of: .translation).compactMap { live -> Document? in
-            if let version, let own = VersionNumber(live.key.name), own.sortKey < version.sortKey { return nil }
+            if let version, let own = VersionNumber(live.key.name), live !== first, own.sortKey < version.sortKey { return nil }
             guard let catalogue = try? JSONValue(parsing: live.content.readableBytesView) else { return nil }
             return Document(live.key.name, catalogue)
         }

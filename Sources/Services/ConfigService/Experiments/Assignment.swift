@@ -28,6 +28,8 @@ struct ExperimentUnit: Sendable, Hashable {
 /// The variation that a unit gets of an experiment.
 struct Assignment: Sendable {
     let experiment: String
+    /// What exposures call it.
+    let experimentID: String
     let bucketVersion: Int
     let variation: String
     let unit: ExperimentDocument.Unit
@@ -47,7 +49,11 @@ struct Assignment: Sendable {
 extension LiveSpace {
     /// The experiments that run at a moment, by name.
     func runningExperiments(at date: Date) -> [CompiledExperiment] {
-        documents(of: .experiment).compactMap { $0.compiled as? CompiledExperiment }.filter { $0.document.isRunning(at: date) }
+        documents(of: .experiment).compactMap { live in
+            guard var compiled = live.compiled as? CompiledExperiment, compiled.document.isRunning(at: date) else { return nil }
+            compiled.id = ExperimentDocument.id(of: compiled.name, from: live.firstVersion)
+            return compiled
+        }
     }
 
     /// What a unit gets of every experiment that runs, the same in every copy: hashed from its id and, in those with a later phase, from what it
@@ -55,7 +61,7 @@ extension LiveSpace {
     ///
     /// - Parameters:
     ///   - attributes: what conditions look at; `userId` and `deviceId` are added.
-    ///   - history: experiment → what the unit was given, by bucket version; without, experiments that need it leave the unit out.
+    ///   - history: experiment's id → what the unit was given, by bucket version; without, experiments that need it leave the unit out.
     func assignments(
         for unit: ExperimentUnit, _ attributes: FlagAttributes, at date: Date, history: [String: [Int: String]]? = nil
     ) -> [Assignment] {
@@ -64,7 +70,7 @@ extension LiveSpace {
         return runningExperiments(at: date).compactMap { compiled in
             guard let id = unit[compiled.document.unit], history != nil || !compiled.document.needsHistory else { return nil }
             guard compiled.document.isMeant(attributes) else { return nil }
-            return compiled.assignment(of: id, attributes, history: history?[compiled.name] ?? [:])
+            return compiled.assignment(of: id, attributes, history: history?[compiled.id] ?? [:])
         }
     }
 }
@@ -85,7 +91,7 @@ extension CompiledExperiment {
         guard result.isInExperiment, document.variations.indices.contains(result.variation) else { return nil }
         let variation = document.variations[result.variation]
         return Assignment(
-            experiment: name, bucketVersion: document.bucketVersion, variation: variation.key, unit: document.unit, unitID: id,
+            experiment: name, experimentID: self.id, bucketVersion: document.bucketVersion, variation: variation.key, unit: document.unit, unitID: id,
             configuration: document.configuration, pinned: variation.configuration, flags: variation.flags)
     }
 }

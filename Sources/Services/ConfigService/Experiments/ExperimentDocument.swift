@@ -100,6 +100,10 @@ struct ExperimentDocument: Sendable {
         state == .running && start.map { date >= $0 } ?? true && end.map { date < $0 } ?? true
     }
 
+    /// What exposures and observations call an experiment: its name, and of one that was made again after it was deleted also the version with which
+    /// it began. No name has a `~`.
+    static func id(of name: String, from firstVersion: Int) -> String { firstVersion > 1 ? "\(name)~\(firstVersion)" : name }
+
     /// As the flag engine evaluates it, after GrowthBook.
     func experiment(named name: String) -> Experiment {
         var experiment = Experiment(key: name, variations: variations.map { FeatureValue(.string($0.key)) })

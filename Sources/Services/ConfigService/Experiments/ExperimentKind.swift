@@ -33,6 +33,15 @@ struct ExperimentKind: PublishedKind {
         return experiment.state == .running ? Array(Set(experiment.variations.compactMap(\.configuration))) : []
     }
 
+    /// What runs, or was decided, elsewhere is not so here: the state is that of the experiment that is here, or draft.
+    func transferred(_ content: JSONValue, onto live: JSONValue?) -> JSONValue {
+        content.merging(
+            .object([
+                .init("state", live?["state"] ?? .string(ExperimentDocument.State.draft.rawValue)), .init("stoppedAt", live?["stoppedAt"] ?? .null),
+                .init("decision", live?["decision"] ?? .null),
+            ]))
+    }
+
     static func read(_ document: JSONValue) -> (ExperimentDocument, [Finding]) {
         var reader = DocumentReader()
         let experiment = ExperimentDocument(document, &reader)
@@ -87,6 +96,15 @@ struct CompiledExperiment: Sendable {
     let name: String
     let document: ExperimentDocument
     let experiment: Experiment
+    /// See `ExperimentDocument.id(of:from:)`.
+    var id: String
+
+    init(name: String, document: ExperimentDocument, experiment: Experiment) {
+        self.name = name
+        self.document = document
+        self.experiment = experiment
+        id = name
+    }
 }
 
 /// A document with errors.

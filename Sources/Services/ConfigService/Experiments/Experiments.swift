@@ -42,7 +42,7 @@ struct Experiments: Sendable {
         let needing = running.filter { $0.document.needsHistory && unit[$0.document.unit] != nil }
         guard !needing.isEmpty else { return space.assignments(for: unit, attributes, at: date) }
         do {
-            let history = try await exposures.history(of: unit, experiments: needing.map(\.name), in: space.space)
+            let history = try await exposures.history(of: unit, experiments: needing.map(\.id), in: space.space)
             return space.assignments(for: unit, attributes, at: date, history: history)
         } catch {
             logger.debug("variations given before not read", metadata: ["error.cause": "\(error)"])

@@ -4,12 +4,12 @@ import MartletFlags
 
 /// Who flags are evaluated for, as the caller described them and as far as the server knows better.
 struct EvaluationContext: Sendable {
-    let subject: Subject
-    let attributes: FlagAttributes
+    private(set) var attributes: FlagAttributes
     /// Who experiments give a variation to: the user whom a token or a server names, and `deviceId` or else `targetingKey` as the device.
     let unit: ExperimentUnit
-    /// What identifies the context in an entity tag: the description as it came, and who the server knows it is.
-    let identity: String
+    private let principal: Principal
+    /// The description as it came.
+    private let said: String
 
     /// - Parameters:
     ///   - context: OpenFeature's evaluation context: `targetingKey` and whatever conditions look at.
@@ -22,14 +22,29 @@ struct EvaluationContext: Sendable {
         attributes["now"] = .number(now.timeIntervalSince1970)
         Self.correct(&attributes, principal)
         if let deviceID { attributes["deviceId"] = .string(deviceID) }
-        subject = Subject(attributes)
         self.attributes = attributes
         unit = ExperimentUnit(userID: attributes.text("userId"), deviceID: attributes.text("deviceId") ?? attributes.text("targetingKey"))
-        identity = [context.text, principal.userID ?? "", deviceID ?? "", principal.kind.rawValue].joined(separator: "\n")
+        self.principal = principal
+        said = [context.text, deviceID ?? ""].joined(separator: "\n")
     }
 
-    /// `user` and `userId` are who a token says it is. An app on a device cannot name somebody else; a server that has a key of its own says whom
-    /// it asks for.
+    /// The same with the user's roles, where they are looked at.
+    func knowing(_ roles: RoleAttributes, if isWanted: Bool) async -> EvaluationContext {
+        var context = self
+        context.attributes = await roles.adding(to: attributes, of: principal, if: isWanted)
+        return context
+    }
+
+    var subject: Subject { Subject(attributes) }
+
+    /// What identifies the context in an entity tag: the description as it came, and who the server knows it is.
+    var identity: String {
+        [said, principal.userID ?? "", principal.kind.rawValue, attributes.areRolesUnknown ? "\t?" : attributes.roles.joined(separator: "\t")]
+            .joined(separator: "\n")
+    }
+
+    /// `user` and `userId` are who a token says it is. An app on a device cannot name somebody else, or roles; a server that has a key of its own
+    /// says whom it asks for.
     private static func correct(_ attributes: inout FlagAttributes, _ principal: Principal) {
         if let id = principal.userID {
             attributes["user"] = .object(["id": .string(id)])
@@ -44,5 +59,11 @@ struct EvaluationContext: Sendable {
 extension FlagAttributes {
     fileprivate func text(_ name: String) -> String? {
         if case .string(let text)? = self[name] { text } else { nil }
+    }
+
+    /// Of the user, as far as they were looked at.
+    fileprivate var roles: [String] {
+        guard case .object(let user)? = self["user"], case .array(let roles)? = user["roles"] else { return [] }
+        return roles.map { if case .string(let role) = $0 { role } else { "" } }
     }
 }

@@ -17,6 +17,8 @@ struct DocumentStore: Sendable {
         let revision: Int64
         let liveVersion: Int?
         let lastVersion: Int
+        /// Older versions are of another document of this name, which was deleted.
+        let firstVersion: Int
     }
 
     /// A draft that was stored.
@@ -81,6 +83,12 @@ struct DocumentStore: Sendable {
                 """)
             try await transaction.execute(
                 "UPDATE config.schedules SET state = 'cancelled', finished = now() WHERE document_id = \(document.id) AND state = 'waiting'")
+            if key.kind == .experiment {
+                let id = ExperimentDocument.id(of: key.name, from: document.firstVersion)
+                try await ObservationStore.delete(of: id, in: space, transaction)
+                // Without a version nobody was given anything, and the next one of this name has the same id.
+                if document.lastVersion >= document.firstVersion { try await ExposureStore.end(id, in: space, transaction) }
+            }
             if document.liveVersion != nil { try await VersionStore.announce(space, transaction) }
         }
     }
@@ -124,7 +132,8 @@ struct DocumentStore: Sendable {
     static func setDraft(_ draft: String, of id: UUID, by author: Author, _ transaction: PostgresTransaction) async throws -> Int64 {
         try await transaction.query(
             """
-            UPDATE config.documents SET draft = \(draft), revision = revision + 1, draft_author = \(author.text), draft_changed = now()
+            UPDATE config.documents SET draft = \(draft), revision = revision + 1, draft_author = \(author.text), draft_changed = now(),
+                first_version = CASE WHEN draft IS NULL THEN last_version + 1 ELSE first_version END
             WHERE id = \(id) RETURNING revision
             """)[0].decode(0)
     }
@@ -133,7 +142,8 @@ struct DocumentStore: Sendable {
 
     private static func selection(_ key: DocumentKey, _ space: ConfigSpace) -> PostgresQuery {
         """
-        SELECT d.id, d.draft, d.revision, d.live_version, d.last_version FROM config.documents AS d
+        SELECT d.id, d.draft, d.revision, d.live_version, d.last_version, d.first_version
+        FROM config.documents AS d
         WHERE d.app_id = \(space.appID) AND d.environment = \(space.environment.rawValue) AND d.kind = \(key.kind.rawValue) AND d.name = \(key.name)
         """
     }
@@ -141,7 +151,7 @@ struct DocumentStore: Sendable {
     private static func document(_ row: PostgresRow) throws -> Document {
         Document(
             id: try row.decode(0), draft: try row.decode(1), revision: try row.decode(2), liveVersion: (try row.decode(3, as: Int32?.self)).map(Int.init),
-            lastVersion: Int(try row.decode(4, as: Int32.self)))
+            lastVersion: Int(try row.decode(4, as: Int32.self)), firstVersion: Int(try row.decode(5, as: Int32.self)))
     }
 
     /// Of the row `d`.

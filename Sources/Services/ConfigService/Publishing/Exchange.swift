@@ -42,7 +42,8 @@ struct Exchange: Sendable {
         return #"{"documents":["# + documents.joined(separator: ",") + "]}"
     }
 
-    /// Stores all drafts, or nothing; publishes those that have something live, each on its own, when asked to.
+    /// Stores all drafts, or nothing; publishes those that have something live, each on its own, when asked to, with what they are checked
+    /// against first.
     ///
     /// - Parameter replacing: documents that are there get the draft, too.
     /// - Returns: JSON objects of the published versions.
@@ -51,22 +52,37 @@ struct Exchange: Sendable {
         try await postgres.withTransaction { transaction in
             try await DocumentStore.lock(space, transaction)
             for item in items {
-                guard let document = try await DocumentStore.lock(item.key, space, transaction) else {
-                    _ = try await DocumentStore.insert(item.key, space, item.draft, author, kinds[item.key.kind]?.maximumDocuments ?? 0, transaction)
+                let request = Publisher.Request(key: item.key, space: space, author: author)
+                let document = try await DocumentStore.lock(item.key, space, transaction)
+                let draft = try await publisher.transferred(item.draft, document, request, transaction)
+                guard let document else {
+                    _ = try await DocumentStore.insert(item.key, space, draft, author, kinds[item.key.kind]?.maximumDocuments ?? 0, transaction)
                     continue
                 }
                 guard replacing || document.draft == nil else {
                     throw HTTPProblem(.conflict, "There is a \(item.key.kind.rawValue) \(item.key.name): send replace=true to replace its draft.")
                 }
-                try await DocumentStore.setDraft(item.draft, of: document.id, by: author, transaction)
+                try await DocumentStore.setDraft(draft, of: document.id, by: author, transaction)
             }
         }
         guard publishing else { return [] }
         var versions: [String] = []
-        for item in items {
+        for item in items.filter({ !$0.key.kind.isCheckedAgainstOthers }) + items.filter({ $0.key.kind.isCheckedAgainstOthers }) {
             guard let live = item.live else { continue }
-            versions.append(try await publisher.publish(live, Publisher.Request(key: item.key, space: space, author: author), .import, keepingDraft: true))
+            do {
+                versions.append(try await publisher.take(live, Publisher.Request(key: item.key, space: space, author: author)))
+            } catch let problem as HTTPProblem where problem.code == .documentRefused {
+                throw HTTPProblem(
+                    .documentRefused,
+                    "All drafts are stored and \(versions.count) documents published, but not the \(item.key.kind.rawValue) \(item.key.name): see findings.",
+                    findings: problem.findings ?? [])
+            }
         }
         return versions
     }
+}
+
+extension DocumentKind {
+    /// Experiments need configurations and flags, definitions need translations and flags.
+    fileprivate var isCheckedAgainstOthers: Bool { self == .experiment || self == .definition }
 }

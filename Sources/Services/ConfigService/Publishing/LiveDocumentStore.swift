@@ -43,6 +43,7 @@ struct LiveDocumentStore: Sendable {
         let id: UUID
         let key: DocumentKey
         let version: Int
+        let firstVersion: Int
         let sha256: String
         let published: Date
         let isLive: Bool
@@ -52,12 +53,12 @@ struct LiveDocumentStore: Sendable {
         let rows = try await postgres.query(
             """
             WITH live AS (
-                SELECT d.id, d.kind, d.name, v.version, v.sha256, v.created, v.pins
+                SELECT d.id, d.kind, d.name, v.version, v.sha256, v.created, v.pins, d.first_version
                 FROM config.documents AS d JOIN config.versions AS v ON v.document_id = d.id AND v.version = d.live_version
                 WHERE d.app_id = \(space.appID) AND d.environment = \(space.environment.rawValue))
-            SELECT id, kind, name, version, sha256, created, true FROM live
+            SELECT id, kind, name, version, sha256, created, true, first_version FROM live
             UNION ALL
-            SELECT DISTINCT d.id, d.kind, d.name, v.version, v.sha256, v.created, false
+            SELECT DISTINCT d.id, d.kind, d.name, v.version, v.sha256, v.created, false, d.first_version
             FROM live CROSS JOIN LATERAL jsonb_to_recordset(live.pins) AS pin (kind text, name text, version integer)
             JOIN config.documents AS d
                 ON d.app_id = \(space.appID) AND d.environment = \(space.environment.rawValue) AND d.kind = pin.kind AND d.name = pin.name
@@ -67,7 +68,7 @@ struct LiveDocumentStore: Sendable {
             guard let kind = DocumentKind(rawValue: try row.decode(1)) else { return nil }
             return Entry(
                 id: try row.decode(0), key: DocumentKey(kind, try row.decode(2)), version: Int(try row.decode(3, as: Int32.self)),
-                sha256: try row.decode(4), published: try row.decode(5), isLive: try row.decode(6))
+                firstVersion: Int(try row.decode(7, as: Int32.self)), sha256: try row.decode(4), published: try row.decode(5), isLive: try row.decode(6))
         }
     }
 
@@ -82,7 +83,8 @@ struct LiveDocumentStore: Sendable {
             let bytes = Array(content.utf8)
             let compiled = try kind.compile(try JSONValue(parsing: bytes), named: entry.key.name)
             return LiveDocument(
-                key: entry.key, version: entry.version, sha256: entry.sha256, published: entry.published, content: bytes, compiled: compiled)
+                key: entry.key, version: entry.version, firstVersion: entry.firstVersion, sha256: entry.sha256, published: entry.published,
+                content: bytes, compiled: compiled)
         } catch {
             logger.error(
                 "A published document cannot be read.",

@@ -7,6 +7,8 @@ import Synchronization
 final class LiveDocument: Sendable {
     let key: DocumentKey
     let version: Int
+    /// Of the document since it was made last: see `DocumentStore.Document`.
+    let firstVersion: Int
     /// When the version was published.
     let published: Date
     /// JSON text.
@@ -14,9 +16,12 @@ final class LiveDocument: Sendable {
     /// What the kind made of it.
     let compiled: any Sendable
 
-    init(key: DocumentKey, version: Int, sha256: String, published: Date, content: [UInt8], compiled: any Sendable) {
+    init(
+        key: DocumentKey, version: Int, firstVersion: Int = 1, sha256: String, published: Date, content: [UInt8], compiled: any Sendable
+    ) {
         self.key = key
         self.version = version
+        self.firstVersion = firstVersion
         self.published = published
         stored = StoredContent(content, sha256: sha256)
         self.compiled = compiled

@@ -29,6 +29,11 @@ protocol PublishedKind: Sendable {
     /// - Throws: for a document that `check` would find errors in.
     func compile(_ document: JSONValue, named name: String) throws -> any Sendable
 
+    /// What a content of another space becomes when it is brought into this one.
+    ///
+    /// - Parameter live: what is live of the document here; nil: nothing.
+    func transferred(_ content: JSONValue, onto live: JSONValue?) -> JSONValue
+
     /// Versions of other documents that have to be there as long as this one is live.
     func pins(_ document: JSONValue) -> [PinnedVersion]
 
@@ -41,6 +46,7 @@ extension PublishedKind {
     var maximumDocuments: Int { 1_000 }
 
     func problem(withName name: String) -> String? { nil }
+    func transferred(_ content: JSONValue, onto live: JSONValue?) -> JSONValue { content }
     func pins(_ document: JSONValue) -> [PinnedVersion] { [] }
     func pins(_ document: JSONValue, named name: String) -> [PinnedVersion] { pins(document) }
 }

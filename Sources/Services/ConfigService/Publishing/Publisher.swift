@@ -78,7 +78,7 @@ struct Publisher: Sendable {
                 """
             ).first
             guard let source else { throw HTTPProblem(.versionNotFound, "There is no such version in \(environment.rawValue).", field: "version") }
-            let content: String = try source.decode(1)
+            let content = try await transferred(try source.decode(1), document, request, transaction)
             if try await hasNoOtherChanges(document, request, transaction) {
                 try await DocumentStore.setDraft(content, of: document.id, by: request.author, transaction)
             }
@@ -86,17 +86,10 @@ struct Publisher: Sendable {
         }
     }
 
-    /// Publishes a content that the service made or was given, which then is the draft, too.
-    ///
-    /// - Parameters:
-    ///   - origin: what the version says it was.
-    ///   - keepingDraft: leaves the draft as it is.
-    func publish(
-        _ content: String, _ request: Request, _ origin: VersionStore.Origin = .publish, keepingDraft: Bool = false
-    ) async throws -> String {
+    /// Publishes a content that was brought from another space. The draft stays.
+    func take(_ content: String, _ request: Request) async throws -> String {
         try await run(request) { document, space, transaction in
-            if !keepingDraft { try await DocumentStore.setDraft(content, of: document.id, by: request.author, transaction) }
-            return try await add(content, request, document, space, origin, transaction).json
+            try await add(try await transferred(content, document, request, transaction), request, document, space, .import, transaction).json
         }
     }
 
@@ -160,6 +153,18 @@ struct Publisher: Sendable {
             content, pins: pins, to: document, of: request.key, in: request.space, origin, source: source, note: request.note, by: request.author,
             transaction)
         return Published(version: version, json: json.dropLast() + ",\"findings\":" + findings.limited.json.text + "}")
+    }
+
+    /// See `PublishedKind.transferred`.
+    func transferred(
+        _ content: String, _ document: DocumentStore.Document?, _ request: Request, _ transaction: PostgresTransaction
+    ) async throws -> String {
+        guard let kind = kinds[request.key.kind] else { return content }
+        var live: String?
+        if let version = document?.liveVersion { live = try await VersionStore.content(version, of: request.key, in: request.space, transaction) }
+        let value = try JSONValue(parsing: content.utf8)
+        let transferred = kind.transferred(value, onto: try live.map { try JSONValue(parsing: $0.utf8) })
+        return transferred == value ? content : transferred.text
     }
 
     private func hasNoOtherChanges(

@@ -47,6 +47,9 @@ struct ServerPlan: Sendable {
                     environment[key] = value
                 }
             }
+            if name == "config" {
+                environment["MARTLET_SERVICES_STORAGE"] = Self.serviceNames.firstIndex(of: "storage").map { "http://127.0.0.1:\(ports[2 * $0])" }
+            }
             if name == "analytics" {
                 environment["MARTLET_FILES_DIRECTORY"] = state.appending(path: "analytics").path
                 for (key, value) in inherited where key.hasPrefix("MARTLET_ANALYTICS_") {

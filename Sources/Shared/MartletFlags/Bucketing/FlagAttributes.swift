@@ -1,6 +1,8 @@
 /// What is known of whoever asks.
 public struct FlagAttributes: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     public var values: [String: FlagValue]
+    /// Whether the roles of the user could not be asked for: conditions on them hold for nobody then.
+    public var areRolesUnknown = false
 
     public init(_ values: [String: FlagValue]) { self.values = values }
 

@@ -15,10 +15,22 @@ public struct Condition: Sendable {
     let test: Test
     /// Points in time, in seconds since 1970, at which an answer may change by itself: those that `now` is compared with.
     public let instants: Set<Double>
+    /// Whether it looks at the roles of the user, `user.roles`, which somebody has to be asked for.
+    public let asksForRoles: Bool
 
     public static let always = Condition(test: .always, instants: [])
 
-    public func matches(_ attributes: FlagAttributes) -> Bool { test.matches(.object(attributes.values)) }
+    init(test: Test, instants: Set<Double>) {
+        self.test = test
+        self.instants = instants
+        asksForRoles = test.looks(at: ["user", "roles"])
+    }
+
+    /// One that looks at roles which are not known does not hold, whether it wants somebody to have one or to have none.
+    public func matches(_ attributes: FlagAttributes) -> Bool {
+        if asksForRoles, attributes.areRolesUnknown { return false }
+        return test.matches(.object(attributes.values))
+    }
 
     /// The same of any value, e.g. of `{"value": …}` for what a prerequisite answered.
     public func matches(_ value: FlagValue) -> Bool { test.matches(value) }
@@ -34,6 +46,17 @@ extension Condition.Test {
         case .not(let test): !test.matches(root)
         case .attribute(let path, let test): test.matches(Self.value(in: root, at: path))
         case .percent(let test): test.matches(root)
+        }
+    }
+
+    /// Whether what stands at a path, in it or around it decides something.
+    func looks(at path: [String]) -> Bool {
+        switch self {
+        case .always, .never: false
+        case .all(let tests), .any(let tests): tests.contains { $0.looks(at: path) }
+        case .not(let test): test.looks(at: path)
+        case .attribute(let own, _): own.starts(with: path) || path.starts(with: own)
+        case .percent(let test): test.attribute == path.first
         }
     }
 

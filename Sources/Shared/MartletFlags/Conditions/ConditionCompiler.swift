@@ -71,6 +71,7 @@ public struct ConditionCompiler {
             case "$percent": return percentTest(member.value, path)
             default:
                 let names = member.name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+                if names == ["user", "roles"] { checkIsListTest(member.value, path) }
                 return .attribute(names, valueTest(member.value, path, depth: depth + 1, isNow: names == ["now"]))
             }
         })
@@ -153,6 +154,16 @@ extension ConditionCompiler {
             return .isSame(.object(members))
         case .array(let elements): return .isSame(.array(elements))
         }
+    }
+
+    private static let listOperators: Set<String> = [
+        "$in", "$nin", "$ini", "$nini", "$inGroup", "$notInGroup", "$all", "$alli", "$elemMatch", "$size", "$exists", "$not",
+    ]
+
+    /// A list that is compared as one value is compared as text: who has one role more is somebody else.
+    private mutating func checkIsListTest(_ json: JSONValue, _ path: String) {
+        if case .object(let members) = json, !members.isEmpty, members.allSatisfy({ Self.listOperators.contains($0.name) }) { return }
+        log.warning("list-compared", at: path, "This is a list: ask for one of its elements, as {\"$in\": [\"editors\"]} does.")
     }
 
     private mutating func operatorTest(_ name: String, _ json: JSONValue, _ path: String, _ depth: Int, isNow: Bool) -> ValueTest {

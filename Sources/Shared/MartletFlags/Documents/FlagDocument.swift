@@ -26,12 +26,17 @@ public struct FlagDocument: Sendable {
     public let features: FeatureSet
     /// When an answer may change without a new version, in order; seconds since 1970.
     public let instants: [Double]
+    /// Whether a rule looks at the roles of the user.
+    public let asksForRoles: Bool
     private let places: [String: Int]
 
     init(flags: [Flag], features: FeatureSet, instants: Set<Double>) {
         self.flags = flags
         self.features = features
         self.instants = instants.sorted()
+        asksForRoles = features.features.contains { key, feature in
+            !features.disabled.contains(key) && feature.rules.contains { $0.condition?.asksForRoles ?? false }
+        }
         places = Dictionary(flags.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { first, _ in first })
     }
 

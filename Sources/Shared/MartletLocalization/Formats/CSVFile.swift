@@ -61,17 +61,32 @@ enum CSVFile {
 
     static func read(_ bytes: [UInt8], _ options: CatalogueFormat.Options) throws -> Catalogue {
         var reader = CSVReader(lineSizeInBytes: LocalizationLimits.documentSizeInBytes, columns: fixed.count + 2 * LocalizationLimits.languages)
-        let text = try TextEncoding.text(of: bytes)
-        let lines: [CSVReader.Line]
+        let text = Array(try TextEncoding.text(of: bytes).utf8)
+        var table: CSVTable?
+        // A piece at a time: lines are taken as they come, so that what is beyond a limit is not in memory all at once before that shows.
+        for start in stride(from: 0, to: text.count + 1, by: pieceSizeInBytes) {
+            let end = min(start + pieceSizeInBytes, text.count)
+            for line in try lines(&reader, text[start..<end], isLast: end == text.count) {
+                if table == nil {
+                    table = CSVTable(catalogue: Catalogue(sourceLanguage: options.sourceLanguage), columns: try columns(line))
+                } else {
+                    try table?.add(line, try cells(line))
+                }
+            }
+            if end == text.count { break }
+        }
+        guard var read = table else { throw LocalizationFault("", "The file is empty.") }
+        return try read.finished()
+    }
+
+    private static let pieceSizeInBytes = 64 << 10
+
+    private static func lines(_ reader: inout CSVReader, _ piece: ArraySlice<UInt8>, isLast: Bool) throws -> [CSVReader.Line] {
         do throws(CSVReader.Fault) {
-            lines = try reader.feed(text.utf8) + reader.finish()
+            return try reader.feed(piece) + (isLast ? reader.finish() : [])
         } catch {
             throw LocalizationFault("line \(error.line)", error.reason)
         }
-        guard let header = lines.first else { throw LocalizationFault("", "The file is empty.") }
-        var table = CSVTable(catalogue: Catalogue(sourceLanguage: options.sourceLanguage), columns: try columns(header))
-        for line in lines.dropFirst() { try table.add(line, try cells(line)) }
-        return try table.finished()
     }
 
     private static func columns(_ header: CSVReader.Line) throws -> [Column] {
@@ -101,6 +116,7 @@ enum CSVFile {
         var catalogue: Catalogue
         let columns: [Column]
         private var units: [LanguageTag: UnitTable] = [:]
+        private var count = 0
 
         init(catalogue: Catalogue, columns: [Column]) {
             self.catalogue = catalogue
@@ -122,11 +138,18 @@ enum CSVFile {
             if text(.translate) == "no" { entry.shouldTranslate = false }
             if text(.markup) == "yes" { entry.isMarkup = true }
             catalogue[key] = entry
+            guard catalogue.entries.count <= LocalizationLimits.keys else {
+                throw LocalizationFault(place, "There may be at most \(LocalizationLimits.keys) keys.")
+            }
             for (index, column) in columns.prefix(cells.count).enumerated() {
                 guard case .text(let language) = column, !cells[index].text.isEmpty || cells[index].isQuoted else { continue }
                 let value = cells[index].text
                 guard let state = Unit.State(rawValue: text(.state(language))?.nonEmpty ?? "translated") else {
                     throw LocalizationFault(place, "The state must be new, translated or needs_review.")
+                }
+                count += 1
+                guard count <= LocalizationLimits.texts else {
+                    throw LocalizationFault(place, "There are more texts than a document of \(LocalizationLimits.documentSizeInBytes) bytes can hold.")
                 }
                 try units[language, default: UnitTable()].add(key, path, Unit(value, state), at: place)
             }

@@ -2,9 +2,9 @@ import Foundation
 import Hummingbird
 import MartletAPI
 import MartletCore
+import MartletFlags
 import MartletHTTP
 import MartletLogic
-import NIOCore
 
 /// `GET /definitions/{name}/manifest?client=&capabilities=&unit=`: what the app consists of, signed.
 ///
@@ -13,18 +13,19 @@ struct ReadManifest: Endpoint {
     let live: LiveDocuments
     let choice: DefinitionChoice
     let manifests: DefinitionManifests
+    let roles: RoleAttributes
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try await live.current(try context.space)
         let document = try context.definition(in: space)
         try request.allowParameters(["client", "capabilities", "unit"])
         let capabilities = try ClientCapabilities(request)
-        let unit = EvaluationContext(try Self.unit(request, capabilities), principal: try context.principal, now: Date())
+        let isStaged = (document.compiled as? CompiledDefinition)?.rollout != nil
+        let unit = await EvaluationContext(try Self.unit(request, capabilities), principal: try context.principal, now: Date())
+            .knowing(roles, if: isStaged && space.flags?.flags.asksForRoles == true)
         let edition = try await choice.edition(of: document, for: unit.subject, with: capabilities, in: space)
-        let signed = try await manifests.manifest(of: edition, live: document, in: space.space)
-        let body = Self.body(signed, edition, capabilities)
-        let tag = EntityTag(text: Hexadecimal.text(Credential.digest(of: body).prefix(16)))
-        return try .stored(ByteBuffer(string: body), gzip: nil, tag: tag, to: request)
+        let answer = try await manifests.answer(of: edition, live: document, in: space.space, saying: Self.compatibility(edition, capabilities))
+        return try .stored(answer, to: request, headers: [.vary: "Authorization"])
     }
 
     /// What flags know of the client: the id of its own that the device sends, and the host app's version.
@@ -40,14 +41,14 @@ struct ReadManifest: Endpoint {
         return .object(members)
     }
 
-    private static func body(_ signed: SignedDefinition, _ edition: DefinitionEdition, _ capabilities: ClientCapabilities) -> String {
-        let start = #"{"manifest":\#(signed.manifest),"signature":"\#(signed.signature)""#
-        guard capabilities.areSaid else { return start + "}" }
+    /// What stands behind manifest and signature for a client that says what it can show.
+    private static func compatibility(_ edition: DefinitionEdition, _ capabilities: ClientCapabilities) -> String {
+        guard capabilities.areSaid else { return "" }
         let missing = capabilities.missing(for: edition.definition)
         let fallbacks = capabilities.fallbacks(in: edition.definition).map { option in
             #"{"kind":\#(CanonicalText.quote(option.kind)),"path":\#(CanonicalText.quote(option.path)),"version":\#(option.version)}"#
         }
         let names = missing.map(CanonicalText.quote).joined(separator: ",")
-        return start + #","compatible":\#(missing.isEmpty),"missing":[\#(names)],"fallbacks":[\#(fallbacks.joined(separator: ","))]}"#
+        return #","compatible":\#(missing.isEmpty),"missing":[\#(names)],"fallbacks":[\#(fallbacks.joined(separator: ","))]"#
     }
 }

@@ -10,11 +10,11 @@ struct ReadResults: Endpoint {
     let reader: ResultsReader
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (name, experiment) = try await reader.experiment(context, may: .read)
+        let (name, id, experiment) = try await reader.experiment(context, may: .read)
         try request.allowParameters([])
         let space = try context.space
-        let count = try await reader.exposures.count(name, bucketVersion: experiment.bucketVersion, in: space)
-        let rows = try await reader.observations.list(name, bucketVersion: experiment.bucketVersion, in: space)
+        let count = try await reader.exposures.count(id, bucketVersion: experiment.bucketVersion, in: space)
+        let rows = try await reader.observations.list(id, bucketVersion: experiment.bucketVersion, in: space)
         var days: [(metric: String, day: String, asOf: Date, [String: Observation])] = []
         for row in rows {
             // What was observed when the experiment had other variations or metrics is left out.
@@ -60,7 +60,7 @@ struct ComputeResults: Endpoint {
     let reader: ResultsReader
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (name, experiment) = try await reader.experiment(context, may: .read)
+        let (name, _, experiment) = try await reader.experiment(context, may: .read)
         let fields = try await BodyFields(request, ["metrics", "units", "multipleExposures"], upTo: 1 << 20)
         guard case .object(let members)? = fields["metrics"], !members.isEmpty else {
             throw HTTPProblem(.invalidBody, "This must be an object of sums by metric and variation.", field: "metrics")
@@ -91,7 +91,7 @@ struct SetObservations: Endpoint {
     let reader: ResultsReader
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (name, experiment) = try await reader.experiment(context, may: .update)
+        let (_, id, experiment) = try await reader.experiment(context, may: .update)
         let author = try context.author(may: .update, .experiments)
         guard let metric = experiment.metrics.first(where: { $0.name == context.parameters.get("metric") }) else {
             throw HTTPProblem(.notFound, "The experiment has no such metric.")
@@ -104,7 +104,7 @@ struct SetObservations: Endpoint {
             throw HTTPProblem(.invalidBody, "This must be a time within the last 400 days.", field: "asOf")
         }
         try await reader.observations.set(
-            fields["variations"]?.text ?? "{}", of: metric.name, experiment: name, bucketVersion: experiment.bucketVersion, in: try context.space,
+            fields["variations"]?.text ?? "{}", of: metric.name, experiment: id, bucketVersion: experiment.bucketVersion, in: try context.space,
             asOf: date, by: author)
         return Response(status: .noContent)
     }
@@ -118,21 +118,23 @@ struct ResultsReader: Sendable {
     let observations: ObservationStore
     let kinds: Kinds
 
-    /// The experiment in the path as it is published, or its draft while it never was.
+    /// The experiment in the path as it is published, or its draft while it never was; `id` is what exposures call it.
     ///
     /// - Throws: `document-not-found`, `document-refused` for a draft with errors.
-    func experiment(_ context: ServiceContext, may action: StaffAction) async throws -> (name: String, ExperimentDocument) {
+    func experiment(_ context: ServiceContext, may action: StaffAction) async throws -> (name: String, id: String, ExperimentDocument) {
         let key = try context.documentKey(kinds)
         guard key.kind == .experiment else { throw HTTPProblem(.notFound) }
         _ = try context.author(may: action, .experiments)
         let space = try context.space
-        if let compiled = try await live.current(space)[key]?.compiled as? CompiledExperiment { return (key.name, compiled.document) }
-        guard let draft = try await documents.read(key, in: space)?.draft else { throw HTTPProblem(.documentNotFound) }
+        if let published = try await live.current(space)[key], let compiled = published.compiled as? CompiledExperiment {
+            return (key.name, ExperimentDocument.id(of: key.name, from: published.firstVersion), compiled.document)
+        }
+        guard let document = try await documents.read(key, in: space), let draft = document.draft else { throw HTTPProblem(.documentNotFound) }
         let (experiment, findings) = ExperimentKind.read(try JSONValue(parsing: draft.utf8))
         guard !findings.contains(where: { $0.severity == .error }) else {
             throw HTTPProblem(.documentRefused, "The draft has errors: see findings.", findings: findings.limited)
         }
-        return (key.name, experiment)
+        return (key.name, ExperimentDocument.id(of: key.name, from: document.firstVersion), experiment)
     }
 
     func head(_ name: String, _ experiment: ExperimentDocument) -> [JSONValue.Member] {

@@ -8,6 +8,7 @@ import Synchronization
 /// A unit that was given something of an experiment.
 struct Exposure: Sendable, Hashable {
     let space: ConfigSpace
+    /// Its id: see `ExperimentDocument.id(of:from:)`.
     let experiment: String
     let bucketVersion: Int
     let variation: String
@@ -25,6 +26,7 @@ final class ExposureLog: Service {
     /// What is known as written: two generations of this many.
     static let maximumKnown = 50_000
     private static let pause: Duration = .milliseconds(500)
+    private static let cleaningPause: Duration = .seconds(10)
 
     private struct State {
         var waiting: [(exposure: Exposure, date: Date)] = []
@@ -55,7 +57,7 @@ final class ExposureLog: Service {
     func record(_ assignments: [Assignment], in space: ConfigSpace, at date: Date = Date()) {
         for assignment in assignments {
             let exposure = Exposure(
-                space: space, experiment: assignment.experiment, bucketVersion: assignment.bucketVersion, variation: assignment.variation,
+                space: space, experiment: assignment.experimentID, bucketVersion: assignment.bucketVersion, variation: assignment.variation,
                 unit: ExposureStore.unit(assignment.unit, assignment.unitID))
             if !state.withLock({ $0.take(exposure, date) }) { dropped.increment() }
         }
@@ -63,13 +65,27 @@ final class ExposureLog: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
+            var next = ContinuousClock.now
             while !Task.isCancelled {
                 await self.flush()
+                if .now >= next {
+                    await self.clean()
+                    next = .now + Self.cleaningPause
+                }
                 try? await Task.sleep(for: Self.pause)
             }
         }
         // What was answered last, as long as the database takes it. A task of its own, as this one is cancelled.
         await Task { await self.flush() }.value
+    }
+
+    /// Takes away what belongs to experiments that were deleted, and what was on its way while a user was erased. Any copy may.
+    func clean() async {
+        do {
+            while try await store.clean(limit: Self.maximumPerStatement) == Self.maximumPerStatement, !Task.isCancelled {}
+        } catch {
+            logger.debug("exposures not cleaned", metadata: ["error.cause": "\(error)"])
+        }
     }
 
     /// Writes what waits. What cannot be written waits on.

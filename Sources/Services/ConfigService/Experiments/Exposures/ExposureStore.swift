@@ -20,7 +20,7 @@ struct ExposureStore: Sendable {
         Hexadecimal.text(Credential.digest(of: kind.rawValue + ":" + id).prefix(16))
     }
 
-    /// Adds those that are not there.
+    /// Adds those that are not there, but for experiments that have ended and users who were erased.
     func add(_ exposures: [(exposure: Exposure, date: Date)]) async throws {
         let all = exposures.map(\.exposure)
         try await postgres.execute(
@@ -30,6 +30,10 @@ struct ExposureStore: Sendable {
                 \(all.map(\.space.appID)), \(all.map(\.space.environment.rawValue)), \(all.map(\.experiment)), \(all.map(\.bucketVersion)),
                 \(all.map(\.unit)), \(all.map(\.variation)), \(exposures.map { Int($0.date.timeIntervalSince1970 * 1_000) })
             ) AS exposed (app_id, environment, experiment, bucket_version, unit, variation, seen)
+            WHERE NOT EXISTS (SELECT FROM config.ended_experiments AS x
+                    WHERE x.app_id = exposed.app_id AND x.environment = exposed.environment AND x.experiment = exposed.experiment)
+                AND NOT EXISTS (SELECT FROM config.erased_units AS x
+                    WHERE x.app_id = exposed.app_id AND x.environment = exposed.environment AND x.unit = exposed.unit)
             ON CONFLICT DO NOTHING
             """)
     }
@@ -72,9 +76,15 @@ struct ExposureStore: Sendable {
     /// As the user, and as the device that OpenFeature's targeting key with the user's id is taken for.
     private static func units(of user: String) -> [String] { [unit(.user, user), unit(.device, user)] }
 
-    /// Deletes at most `limit` exposures of a user; returns how many.
+    /// Deletes at most `limit` exposures of a user; returns how many. That the user was erased is remembered for what is not written yet.
     func erase(user id: String, in space: ConfigSpace, limit: Int) async throws -> Int {
-        try await postgres.query(
+        try await postgres.execute(
+            """
+            INSERT INTO config.erased_units (app_id, environment, unit)
+            SELECT \(space.appID), \(space.environment.rawValue), unnest(\(Self.units(of: id)))
+            ON CONFLICT (app_id, environment, unit) DO UPDATE SET erased = now()
+            """)
+        return try await postgres.query(
             """
             DELETE FROM config.exposures WHERE ctid IN (
                 SELECT ctid FROM config.exposures
@@ -89,10 +99,49 @@ struct ExposureStore: Sendable {
         try await postgres.query(
             """
             SELECT jsonb_build_object(
-                'experiment', experiment, 'bucketVersion', bucket_version, 'variation', variation, 'firstSeen', \(PostgresQuery.rfc3339("first_seen")))::text
+                'experiment', split_part(experiment, '~', 1), 'bucketVersion', bucket_version, 'variation', variation, 'firstSeen', \(PostgresQuery.rfc3339("first_seen")))::text
             FROM config.exposures WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND unit = ANY (\(Self.units(of: id)))
             ORDER BY experiment, bucket_version, variation OFFSET \(after) LIMIT \(limit)
             """
         ).map { try $0.decode(0) }
+    }
+
+    // MARK: What is gone
+
+    /// The experiment is deleted: what is written of it goes, and nothing is added. In a transaction.
+    ///
+    /// - Parameter experiment: its id.
+    static func end(_ experiment: String, in space: ConfigSpace, _ transaction: PostgresTransaction) async throws {
+        try await transaction.execute(
+            """
+            INSERT INTO config.ended_experiments (app_id, environment, experiment) VALUES (\(space.appID), \(space.environment.rawValue), \(experiment))
+            ON CONFLICT (app_id, environment, experiment) DO UPDATE SET ended = now()
+            """)
+    }
+
+    /// Deletes exposures of ended experiments, and those that were just being written when their user was erased: at most `limit` of each.
+    ///
+    /// - Returns: the larger of both numbers.
+    func clean(limit: Int) async throws -> Int {
+        let exposures = try await postgres.query(
+            """
+            DELETE FROM config.exposures WHERE ctid IN (
+                SELECT e.ctid FROM config.ended_experiments AS x JOIN config.exposures AS e USING (app_id, environment, experiment) LIMIT \(limit))
+            RETURNING 1
+            """
+        ).count
+        let late = try await postgres.query(
+            """
+            DELETE FROM config.exposures WHERE ctid IN (
+                SELECT e.ctid FROM config.erased_units AS x JOIN config.exposures AS e USING (app_id, environment, unit)
+                WHERE x.erased > now() - interval '2 minutes' LIMIT \(limit))
+            RETURNING 1
+            """
+        ).count
+        let most = max(exposures, late)
+        guard most < limit else { return most }
+        try await postgres.execute("DELETE FROM config.ended_experiments WHERE ended < now() - interval '7 days'")
+        try await postgres.execute("DELETE FROM config.erased_units WHERE erased < now() - interval '7 days'")
+        return most
     }
 }

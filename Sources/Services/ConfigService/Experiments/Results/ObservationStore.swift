@@ -34,6 +34,17 @@ struct ObservationStore: Sendable {
             """)
     }
 
+    /// Deletes all of an experiment.
+    ///
+    /// - Parameter experiment: its id.
+    static func delete(of experiment: String, in space: ConfigSpace, _ transaction: PostgresTransaction) async throws {
+        try await transaction.execute(
+            """
+            DELETE FROM config.observations
+            WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND experiment = \(experiment)
+            """)
+    }
+
     /// The last days of every metric, in order.
     func list(_ experiment: String, bucketVersion: Int, in space: ConfigSpace) async throws -> [Row] {
         let rows = try await postgres.query(

@@ -8,6 +8,7 @@ import MartletHTTP
 struct EvaluateFlag: Endpoint {
     let live: LiveDocuments
     let experiments: Experiments
+    let roles: RoleAttributes
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.evaluator
@@ -15,8 +16,9 @@ struct EvaluateFlag: Endpoint {
         return try await OFREP.answering(key: key) {
             let json = try await OFREP.context(of: request)
             let now = Date()
-            let asked = EvaluationContext(json, principal: principal, now: now)
-            let evaluation = await FlagEvaluation(of: key, in: try await live.current(try context.space), for: asked, at: now, by: experiments)
+            let space = try await live.current(try context.space)
+            let asked = await EvaluationContext(json, principal: principal, now: now).knowing(roles, if: space.flagsAskForRoles)
+            let evaluation = await FlagEvaluation(of: key, in: space, for: asked, at: now, by: experiments)
             guard let answer = evaluation.answer(key) else {
                 throw OFREP.Failure(.flagNotFound, "There is no flag with this key.")
             }

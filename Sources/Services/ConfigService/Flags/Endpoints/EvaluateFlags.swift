@@ -13,6 +13,7 @@ import NIOCore
 struct EvaluateFlags: Endpoint {
     let live: LiveDocuments
     let experiments: Experiments
+    let roles: RoleAttributes
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.evaluator
@@ -21,8 +22,9 @@ struct EvaluateFlags: Endpoint {
             let json = try await OFREP.context(of: request)
             if let wanted = request.uri.queryParameters["flagConfigEtag"] { try await catchUp(to: wanted, space) }
             let now = Date()
-            let asked = EvaluationContext(json, principal: principal, now: now)
-            let evaluation = await FlagEvaluation(in: try await live.current(space), for: asked, at: now, by: experiments)
+            let current = try await live.current(space)
+            let asked = await EvaluationContext(json, principal: principal, now: now).knowing(roles, if: current.flagsAskForRoles)
+            let evaluation = await FlagEvaluation(in: current, for: asked, at: now, by: experiments)
             return try .evaluated(evaluation.tag, to: request) {
                 let answers = evaluation.answers.map(\.ofrep)
                 let metadata = evaluation.live.map { #""version":"\#($0.document.version)""# } ?? ""
@@ -41,11 +43,12 @@ struct EvaluateFlags: Endpoint {
 
 /// `POST /flags/evaluate` with `{"context":{…}}`: all flags by key, for the app on a device and who is signed in there; 304 for who has them.
 ///
-/// `{"version":n,"flags":{key:{"type","value","variant","reason"}},"experiments":{experiment:variation}}`; version is null where none were published. `user` and `userId` are the
-/// signed-in user's, whatever the context says; without `targetingKey`, buckets go by the user.
+/// `{"version":n,"flags":{key:{"type","value","variant","reason"}},"experiments":{experiment:variation}}`; version is null where none were published. `user`, with the
+/// roles of that user, and `userId` are the signed-in user's, whatever the context says; without `targetingKey`, buckets go by the user.
 struct EvaluateForApp: Endpoint {
     let live: LiveDocuments
     let experiments: Experiments
+    let roles: RoleAttributes
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.principal
@@ -55,8 +58,10 @@ struct EvaluateForApp: Endpoint {
         let json = fields["context"] ?? .object([])
         guard case .object = json else { throw HTTPProblem(.invalidBody, "This must be an object.", field: "context") }
         let now = Date()
-        let asked = EvaluationContext(json, principal: principal, deviceID: try request.deviceID, now: now)
-        let evaluation = await FlagEvaluation(in: try await live.current(try context.space), for: asked, at: now, by: experiments)
+        let space = try await live.current(try context.space)
+        let asked = await EvaluationContext(json, principal: principal, deviceID: try request.deviceID, now: now)
+            .knowing(roles, if: space.flagsAskForRoles)
+        let evaluation = await FlagEvaluation(in: space, for: asked, at: now, by: experiments)
         var response = try Response.evaluated(evaluation.tag, to: request) {
             let version = evaluation.live.map { String($0.document.version) } ?? "null"
             let members = evaluation.answers.map(\.member).joined(separator: ",")

@@ -7,6 +7,7 @@ import MartletLocalization
 
 /// `GET /translation/{language}/{version}`: the texts of an app version's live translations in a language, or in the next of its parents that is
 /// published (`Content-Language` says which). `ETag`, 304 and gzip are of this language alone; `Translation-Version` is the publication: `"1.2.0~7"`.
+/// An app version without translations of its own has those of the newest version that is not above it.
 ///
 /// `GET /translationVersion/{language}/{version}~{number}`: the same of one published version, which must be the live one.
 ///
@@ -22,7 +23,9 @@ struct ReadTranslation: Endpoint {
         }
         let space = try context.space
         let (name, number) = try place(context.parameters.get("version") ?? "")
-        guard let document = try await live.current(space)[DocumentKey(.translation, name)], let tables = document.compiled as? TranslationTables else {
+        let current = try await live.current(space)
+        let found = isVersioned ? current[DocumentKey(.translation, name)] : current.translations(for: name)
+        guard let document = found, let tables = document.compiled as? TranslationTables else {
             throw HTTPProblem(.documentNotFound, "No translations are live for this app version.")
         }
         guard number == nil || number == document.version else {
@@ -32,7 +35,7 @@ struct ReadTranslation: Endpoint {
             throw HTTPProblem(.documentNotFound, "This language is not published for this app version.")
         }
         var headers: HTTPFields = [.contentLanguage: table.language.text]
-        if let version = HTTPField.Name(HeaderName.translationVersion) { headers[version] = "\"\(name)~\(document.version)\"" }
+        if let version = HTTPField.Name(HeaderName.translationVersion) { headers[version] = "\"\(document.key.name)~\(document.version)\"" }
         return try .stored(table.stored, to: request, headers: headers)
     }
 
