@@ -1,4 +1,6 @@
+import HTTPTypes
 import Hummingbird
+import MartletCore
 import MartletHTTP
 
 extension AnalyticsService {

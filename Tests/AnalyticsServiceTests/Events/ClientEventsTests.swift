@@ -1,4 +1,11 @@
+import Foundation
+import HTTPTypes
+import MartletAPI
+import MartletCore
 import MartletHTTP
+import MartletPostgres
+import MartletTesting
+import NIOCore
 import Testing
 
 @testable import AnalyticsService
@@ -7,7 +14,7 @@ import Testing
     private static let user = "0193a000-0000-7000-8000-00000000000f"
 
     @Test func `of a user who is signed in everything is theirs, whatever the messages say`() async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             let body = #"{"batch":[\#(track("a", user: "somebody else")),{"type":"track","event":"b","anonymousId":"d1"}]}"#
             let answer = try await app.client("POST", "/events", body, user: Self.user)
             #expect(answer.status == 200 && answer["accepted"] == "2", "\(answer)")
@@ -17,8 +24,8 @@ import Testing
     }
 
     @Test func `of others the device that a header names is taken, where messages name none`() async throws {
-        try await AnalyticsApp.run { app in
-            let body = #"{"batch":[{"type":"track","event":"a"},{"type":"track","event":"b","anonymousId":"d2"},\#(track("c", user: "u3"))]}"#
+        try await AnalyticsApp.run { app async throws in
+            let body = #"{"batch":[{"type":"track","event":"a"},{"type":"track","event":"b","anonymousId":"d2"},\#(track("c", user: "u3", #","anonymousId":"d3""#))]}"#
             #expect(try await app.client("POST", "/events", body, headers: ["X-Device-Id": "d1"])["accepted"] == "3")
             let space = try await app.space
             let persons = try await app.events().map(\.person)
@@ -27,7 +34,7 @@ import Testing
     }
 
     @Test func `an ingest key does not open it, and what is wrong is refused`() async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             #expect(try await app.ingest("POST", "/events", #"{"batch":[]}"#).isProblem(.forbidden))
             #expect(try await app.client("POST", "/events", "{}").isProblem(.invalidBody, field: "batch"))
             #expect(try await app.master("POST", "/events", #"{"batch":[\#(track("a"))]}"#)["accepted"] == "1")

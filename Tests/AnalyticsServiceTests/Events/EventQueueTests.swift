@@ -1,8 +1,13 @@
 import Foundation
+import HTTPTypes
+import Hummingbird
 import Logging
+import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 import MartletTesting
+import NIOCore
 import Testing
 
 @testable import AnalyticsService
@@ -19,13 +24,14 @@ import Testing
     private static func with(
         _ limits: EventQueue.Limits, isRunning: Bool = true, _ body: @Sendable (AnalyticsApp, EventQueue, Space) async throws -> Void
     ) async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             let queue = EventQueue(
                 store: EventStore(postgres: app.postgres), people: PeopleStore(postgres: app.postgres), limits: limits, logger: .silent)
             let running = isRunning ? Task { try await queue.run() } : nil
             try await body(app, queue, try await app.space)
-            running?.cancel()
-            try await running?.value
+            guard let running else { return }
+            running.cancel()
+            try await running.value
         }
     }
 
@@ -96,13 +102,13 @@ import Testing
     @Test func `one request that PostgreSQL refuses does not take others with it`() async throws {
         try await Self.with(EventQueue.Limits(), isRunning: false) { app, queue, space in
             async let good: Void = queue.write(Self.submission(0..<10, space: space))
-            async let bad: Void = queue.write(Self.submission(10..<20, space: space, properties: "{"))
+            let bad = Task { try await queue.write(Self.submission(10..<20, space: space, properties: "{")) }
             async let alsoGood: Void = queue.write(Self.submission(20..<30, space: space))
             try await Task.sleep(for: .milliseconds(100))
             let running = Task { try await queue.run() }
             try await good
             try await alsoGood
-            await #expect(throws: PostgresError.self) { try await bad }
+            await #expect(throws: PostgresError.self) { try await bad.value }
             running.cancel()
             try await running.value
             #expect(try await app.count("analytics.events") == 20)
@@ -110,7 +116,7 @@ import Testing
     }
 
     @Test func `a day without a partition gets one when its first event comes`() async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             try await app.batch(track("a"))
             try await app.database.withSuperuser { database in
                 let today = try await database.query("SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD')").first!.decode(0, as: String.self)

@@ -1,7 +1,11 @@
 import Foundation
+import HTTPTypes
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
+import MartletTesting
+import NIOCore
 import Testing
 
 @testable import AnalyticsService
@@ -13,12 +17,12 @@ import Testing
         UserDataRequest(app: app.appID, environment: app.environment, user: user, after: after)
     }
 
-    /// Two years of days, one with events of the user's long ago.
+    /// Events of the user's and another's, and more than a slice of them long ago.
     private static func fill(_ app: AnalyticsApp) async throws {
         try await app.batch(#"{"type":"track","event":"anonymous","anonymousId":"d1"}"#)
         try await app.batch(
             #"{"type":"identify","userId":"\#(user.uppercased())","anonymousId":"d1","traits":{"name":"Ann"}}"#, track("own", user: user), track("other's", user: "x"))
-        try await app.client("POST", "/events", #"{"batch":[{"type":"track","event":"signed in"}]}"#, user: user)
+        _ = try await app.client("POST", "/events", #"{"batch":[{"type":"track","event":"signed in"}]}"#, user: user)
         let space = try await app.space
         try await app.database.withSuperuser { database in
             try await database.execute("SELECT analytics.make_events_day((now() AT TIME ZONE 'UTC')::date - 300)")
@@ -31,7 +35,7 @@ import Testing
     }
 
     @Test func `everything of a user is erased, of devices too, and nothing of others`() async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             try await Self.fill(app)
             let holder = app.service.userData
             var (erased, after, calls): ([String: Int], String?, Int) = ([:], nil, 0)
@@ -48,7 +52,7 @@ import Testing
     }
 
     @Test func `everything of a user is handed out once`() async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             try await Self.fill(app)
             let holder = app.service.userData
             var (lines, after): ([Substring], String?) = ([], nil)
@@ -65,7 +69,7 @@ import Testing
     }
 
     @Test func `a device that is opted out stays so when its account is erased`() async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             try await app.batch(#"{"type":"identify","userId":"\#(Self.user)","anonymousId":"d1"}"#)
             #expect(try await app.client("PUT", "/events/opt-out?anonymousId=d1").status == 200)
             _ = try await app.service.userData.erase(Self.request(app))
@@ -76,7 +80,7 @@ import Testing
 
     @Test(arguments: ["", "x", "events:2026", "events:x/1", "other:"])
     func `what is no place to go on is refused`(_ after: String) async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             await #expect { try await app.service.userData.erase(Self.request(app, after: after)) } throws: { ($0 as? HTTPProblem)?.field == "after" }
             await #expect { try await app.service.userData.export(Self.request(app, after: after)) } throws: { ($0 as? HTTPProblem)?.field == "after" }
         }

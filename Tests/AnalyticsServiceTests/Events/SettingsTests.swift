@@ -1,12 +1,18 @@
+import Foundation
+import HTTPTypes
 import MartletAPI
+import MartletCore
 import MartletHTTP
+import MartletPostgres
+import MartletTesting
+import NIOCore
 import Testing
 
 @testable import AnalyticsService
 
 @Suite struct SettingsTests {
     @Test func `settings are read and changed one by one, by those who may`() async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             #expect(
                 try await app.master("GET", "/analytics/settings").text
                     == #"{"isCollecting":true,"privacy":"standard","retentionDays":395,"timeZone":"UTC"}"#)
@@ -29,14 +35,14 @@ import Testing
 
     @Test(arguments: wrong)
     func `what cannot be set is refused with its field, and nothing is set`(_ body: String, _ field: String) async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             #expect(try await app.master("PUT", "/analytics/settings", body).isProblem(.invalidBody, field: field))
             #expect(try await app.count("analytics.settings") == 0)
         }
     }
 
     @Test func `an app whose events are not collected is answered as ever, and nothing is stored`() async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             #expect(try await app.master("PUT", "/analytics/settings", #"{"isCollecting":false}"#).status == 200)
             #expect(try await app.batch(track("a"))["accepted"] == "1")
             #expect(try await app.client("POST", "/thesis/events", #"{"type":"x"}"#).status == 201)

@@ -1,8 +1,12 @@
 import Foundation
+import HTTPTypes
+import MartletAPI
 import MartletCore
 import MartletHTTP
 import MartletPostgres
 import MartletTesting
+import NIOCore
+import Testing
 
 @testable import AnalyticsService
 

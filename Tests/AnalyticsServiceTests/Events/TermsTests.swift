@@ -1,11 +1,18 @@
+import Foundation
+import HTTPTypes
+import MartletAPI
+import MartletCore
+import MartletHTTP
 import MartletPostgres
+import MartletTesting
+import NIOCore
 import Testing
 
 @testable import AnalyticsService
 
 @Suite struct TermsTests {
     @Test func `a text has one number in a space, whoever asks first and however many at once`() async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             let space = try await app.space.id
             let terms = Set((0..<200).map { Term(space: space, kind: .name, text: "event \($0 % 50)") } + [Term(space: space, kind: .os, text: "event 1")])
             let all = try await withThrowingTaskGroup(of: [Term: Int].self) { group in
@@ -18,7 +25,7 @@ import Testing
     }
 
     @Test func `beyond the limit of a kind all others are one`() async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             let space = try await app.space.id
             let terms = Terms(postgres: app.postgres)
             func term(_ number: Int) -> Term { Term(space: space, kind: .country, text: "c\(number)") }

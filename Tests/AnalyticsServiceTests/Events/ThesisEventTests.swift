@@ -1,5 +1,11 @@
 import Foundation
+import HTTPTypes
+import MartletAPI
+import MartletCore
 import MartletHTTP
+import MartletPostgres
+import MartletTesting
+import NIOCore
 import Testing
 
 @testable import AnalyticsService
@@ -11,21 +17,22 @@ import Testing
     private static let time = (Date() - 7_200).ISO8601Format(.init(dateTimeSeparator: .standard)).dropLast()
 
     @Test func `an event of TBAnalytics is stored and answered as an object`() async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             let user = "0193a000-0000-7000-8000-00000000000f"
             let answer = try await app.client("POST", "/thesis/events", Self.object, user: user)
             #expect(answer.status == 201 && answer["className"] == #""DayTableViewCellController""# && answer["deleted"] == "null", "\(answer)")
             #expect(answer["_id"] != nil && answer["created"] != nil && answer["_version"] == "1" && answer["tags.OSVersion"] == #""10.2""#)
             let event = try #require(try await app.events().first)
             #expect(event.kind == 1 && event.name == "Generic" && event.configuration == "1.2" && event.release == "2.1")
-            #expect(event.os == "10.2" && event.device == "Apple iPhone" && event.person == Person.account(user, in: try await app.space))
+            let person = Person.account(user, in: try await app.space)
+            #expect(event.os == "10.2" && event.device == "Apple iPhone" && event.person == person)
             #expect(abs(event.at.timeIntervalSince(Date() - 7_200)) < 60)
             #expect(event.properties.contains("DayTableViewCellController") && !event.properties.contains("timeStamp"))
         }
     }
 
     @Test func `a view that opens is a screen`() async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             for type in ["View", "Open View", "view_opened"] {
                 #expect(try await app.client("POST", "/thesis/events", #"{"type":"\#(type)","className":"Home"}"#).status == 201)
             }
@@ -37,7 +44,7 @@ import Testing
     }
 
     @Test func `an _id that comes again changes nothing`() async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             for _ in 0..<2 {
                 let answer = try await app.client("POST", "/thesis/events", #"{"_id":"a1","type":"x"}"#)
                 #expect(answer.status == 201 && answer["_id"] == #""a1""#)
@@ -46,11 +53,11 @@ import Testing
         }
     }
 
-    static let wrong = [("[]", nil as String?), (#"{"timeStamp":"x"}"#, "timeStamp"), (#"{"type":[]}"#, "type"), (#"{"type":{}}"#, "type")]
+    static let wrong: [(String, String?)] = [("[]", nil), (#"{"timeStamp":"x"}"#, "timeStamp"), (#"{"type":[]}"#, "type"), (#"{"type":{}}"#, "type")]
 
     @Test(arguments: wrong)
     func `what is no event is refused with its field`(_ body: String, _ field: String?) async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             #expect(try await app.client("POST", "/thesis/events", body).isProblem(.invalidBody, field: field))
             #expect(try await app.client("POST", "/thesis/events", "{").isProblem(.invalidJSON))
             #expect(try await app.ingest("POST", "/thesis/events", "{}").isProblem(.forbidden))
@@ -59,7 +66,7 @@ import Testing
     }
 
     @Test func `the app's own server reads them, page by page, and nobody else`() async throws {
-        try await AnalyticsApp.run { app in
+        try await AnalyticsApp.run { app async throws in
             #expect(try await app.client("POST", "/thesis/events", Self.object).status == 201)
             for number in 0..<5 { try await app.batch(track("e\(number)", #","properties":{"n":\#(number)}"#)) }
             let all = try await app.master("GET", "/thesis/events")

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import MartletAPI
 import MartletCore
 import MartletHTTP

@@ -1,4 +1,6 @@
 import Hummingbird
+import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// `GET /segment/v1/settings`, of the gateway's `/segment/v1/projects/{ingestKey}/settings`: what Segment's mobile clients ask for when they

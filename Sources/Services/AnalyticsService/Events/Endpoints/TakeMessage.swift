@@ -1,4 +1,6 @@
 import Hummingbird
+import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// `POST /segment/v1/track` and its like: one message, 200 with `{"success":true,"accepted":1}` when it is stored.

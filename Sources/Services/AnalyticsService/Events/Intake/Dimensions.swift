@@ -38,8 +38,10 @@ struct Dimensions: Sendable, Hashable {
 
     /// By kind of term, those that are said.
     var texts: [(TermKind, String)] {
-        [(.release, release), (.os, os), (.device, device), (.configuration, configuration), (.variants, variants), (.country, country)]
-            .compactMap { kind, text in text.map { (kind, $0) } }
+        let all: [(TermKind, String?)] = [
+            (.release, release), (.os, os), (.device, device), (.configuration, configuration), (.variants, variants), (.country, country),
+        ]
+        return all.compactMap { kind, text in text.map { (kind, $0) } }
     }
 
     static func release(version: String?, build: String?) -> String? {

@@ -1,4 +1,5 @@
 import Foundation
+import MartletAPI
 import MartletCore
 import MartletHTTP
 
@@ -70,7 +71,7 @@ struct EventBatch: Sendable {
 
     /// What keeps it from being an object; nil: `act` was done.
     private static func attempt(_ body: [UInt8], _ act: (UnsafeBufferPointer<UInt8>, MessageFields) throws -> Void) throws -> JSONError? {
-        try body.withUnsafeBufferPointer { bytes in
+        try body.withUnsafeBufferPointer { bytes -> JSONError? in
             let fields: MessageFields
             do throws(JSONError) {
                 fields = try MessageFields(bytes)

@@ -1,5 +1,6 @@
 import CoreMetrics
 import Logging
+import MartletAPI
 import MartletHTTP
 import MartletPostgres
 import ServiceLifecycle
@@ -117,33 +118,30 @@ final class EventQueue: Service {
         await Task {
             do {
                 try await commit(batch.map(\.submission))
-                for waiting in batch { waiting.continuation.resume() }
+                settle(batch, nil)
             } catch let error as PostgresError where batch.count > 1 && error.isAboutData {
                 // One request shall not be refused for what is in another.
-                for waiting in batch { await writeAlone(waiting) }
+                for waiting in batch { await write([waiting]) }
             } catch {
-                logger.warning("events not written", metadata: ["events": "\(batch.reduce(0) { $0 + $1.submission.rows.count })", "error.cause": "\(error)"])
-                for waiting in batch { waiting.continuation.resume(throwing: error) }
+                let count = batch.reduce(0) { $0 + $1.submission.rows.count }
+                logger.warning("events not written", metadata: ["events": "\(count)", "error.cause": "\(error)"])
+                settle(batch, error)
             }
         }.value
+    }
+
+    private func settle(_ batch: [Waiting], _ error: (any Error)?) {
         state.withLock { state in
             for waiting in batch { state.forget(waiting.submission) }
         }
-    }
-
-    private func writeAlone(_ waiting: Waiting) async {
-        do {
-            try await commit([waiting.submission])
-            waiting.continuation.resume()
-        } catch {
-            logger.warning("events not written", metadata: ["events": "\(waiting.submission.rows.count)", "error.cause": "\(error)"])
-            waiting.continuation.resume(throwing: error)
+        for waiting in batch {
+            if let error { waiting.continuation.resume(throwing: error) } else { waiting.continuation.resume() }
         }
     }
 
     /// Persons first: an event that is there is there with all that came with it.
     private func commit(_ submissions: [EventSubmission]) async throws {
-        try await people.note(submissions.reduce(into: []) { $0.formUnion($1.links) })
+        try await people.note(submissions.reduce(into: Set<PeopleStore.Link>()) { $0.formUnion($1.links) })
         try await people.note(submissions.flatMap(\.traits))
         let rows = submissions.flatMap(\.rows)
         do {
