@@ -24,11 +24,11 @@ struct EventReader {
         var dimensions: Dimensions
     }
 
-    private let origin: Origin
+    let origin: Origin
     /// What the client's clock lags behind ours, with the request's way to us.
-    private let lag: TimeInterval
+    let lag: TimeInterval
     /// Messages of one device mostly have the same context, byte by byte.
-    private var known: (context: [UInt8], dimensions: Dimensions, isRefused: Bool)?
+    var known: (context: [UInt8], dimensions: Dimensions, isRefused: Bool)?
 
     /// - Parameter sentAt: when the client sent the request, by its own clock.
     init(_ origin: Origin, sentAt: Date?) {
@@ -129,41 +129,5 @@ struct EventReader {
         guard let previous = try fields.id("previousId") else { throw EventFault("previousId", "This field is required.") }
         guard let user = ids.user else { throw EventFault("userId", "This field is required.") }
         return previous == user ? [] : [Person.device(previous, in: origin.space), Person.account(previous, in: origin.space)]
-    }
-}
-
-// MARK: - When and where
-
-extension EventReader {
-    private static let farthestAhead: TimeInterval = 86_400
-
-    private func time(of fields: MessageFields) throws -> (at: Date, earliest: Date) {
-        let field = fields.text("timestamp") != nil ? "timestamp" : "originalTimestamp"
-        // One that says no time may have been sent before, but it is not waiting long.
-        guard let text = try fields.string(field, upTo: 64) else { return (origin.received, origin.received - 86_400) }
-        guard let claimed = EventTime.date(text) else { throw EventFault(field, "This must be a time as in ISO 8601.") }
-        let at = claimed + lag
-        guard at <= origin.received + Self.farthestAhead else { throw EventFault(field, "This lies more than a day ahead.") }
-        guard at >= origin.received - origin.maximumAge else {
-            throw EventFault(field, "This is more than \(Int(origin.maximumAge / 86_400)) days ago.")
-        }
-        // By a clock that is an hour fast when it is sent again.
-        return (min(at, origin.received), min(at, origin.received) - 3_600)
-    }
-
-    private mutating func context(_ fields: MessageFields) throws -> (Dimensions, isRefused: Bool) {
-        guard let text = fields.text("context") else { return (origin.dimensions, false) }
-        if let known, known.context.elementsEqual(text) { return (known.dimensions, known.isRefused) }
-        guard let context = fields.value("context"), case .object = context else { throw EventFault("context", "This must be an object.") }
-        let dimensions = Dimensions(context, defaults: origin.dimensions)
-        let isRefused = Self.isRefused(by: context["consent"]?["categoryPreferences"])
-        known = (Array(text), dimensions, isRefused)
-        return (dimensions, isRefused)
-    }
-
-    /// Whether the person does not want this kind of use, as a consent manager asked them.
-    private static func isRefused(by preferences: JSONValue?) -> Bool {
-        guard case .object(let members)? = preferences else { return false }
-        return members.contains { $0.name.lowercased() == "analytics" && $0.value == .bool(false) }
     }
 }

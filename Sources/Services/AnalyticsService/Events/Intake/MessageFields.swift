@@ -18,8 +18,12 @@ struct MessageFields {
     }
 
     func value(_ name: String) -> JSONValue? {
-        // What `init` has checked is valid.
-        text(name).flatMap { try? JSONValue(parsing: $0) }
+        guard let text = text(name) else { return nil }
+        // What `init` has checked is valid. Most are texts as they are to be read.
+        if text.first == UInt8(ascii: "\""), !text.contains(UInt8(ascii: "\\")) {
+            return .string(String(decoding: text.dropFirst().dropLast(), as: UTF8.self))
+        }
+        return try? JSONValue(parsing: text)
     }
 
     /// A string that is not empty.

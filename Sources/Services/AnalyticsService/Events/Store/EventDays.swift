@@ -22,7 +22,7 @@ struct EventDays: Service {
                     try await makeAhead()
                     try await sweep()
                 } catch {
-                    logger.debug("days of events not made or dropped", metadata: ["error.cause": "\(error)"])
+                    logger.warning("Days of events could not be made or dropped yet.", metadata: ["error.cause": "\(error)"])
                     pause = Self.retry
                 }
                 try? await Task.sleep(for: pause)

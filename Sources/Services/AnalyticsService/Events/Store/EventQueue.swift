@@ -1,6 +1,5 @@
 import CoreMetrics
 import Logging
-import MartletAPI
 import MartletHTTP
 import MartletPostgres
 import ServiceLifecycle
@@ -26,22 +25,6 @@ final class EventQueue: Service {
         /// A statement takes requests as a whole until it has as many, and one of a request that has more alone.
         var eventsPerStatement = 500
         var writers = 2
-    }
-
-    fileprivate struct Waiting: Sendable {
-        var submission: EventSubmission
-        var continuation: CheckedContinuation<Void, any Error>
-    }
-
-    fileprivate struct State {
-        /// First come, first served; what is before `head` is taken.
-        var waiting: [Waiting] = []
-        var head = 0
-        /// Those with a writer count, too.
-        var events = 0
-        var sizeInBytes = 0
-        var idle: [CheckedContinuation<[Waiting]?, Never>] = []
-        var isClosed = false
     }
 
     private let store: EventStore
@@ -124,7 +107,7 @@ final class EventQueue: Service {
                 for waiting in batch { await write([waiting]) }
             } catch {
                 let count = batch.reduce(0) { $0 + $1.submission.rows.count }
-                logger.warning("events not written", metadata: ["events": "\(count)", "error.cause": "\(error)"])
+                logger.warning("Events could not be written.", metadata: ["events": "\(count)", "error.cause": "\(error)"])
                 settle(batch, error)
             }
         }.value
@@ -151,41 +134,6 @@ final class EventQueue: Service {
             try await store.insert(rows, isRepeated: true)
         }
         written.increment(by: rows.count)
-    }
-}
-
-extension EventQueue.State {
-    fileprivate mutating func take(
-        _ new: EventQueue.Waiting, _ limits: EventQueue.Limits
-    ) -> (refusal: HTTPProblem?, wake: (writer: CheckedContinuation<[EventQueue.Waiting]?, Never>, batch: [EventQueue.Waiting])?) {
-        guard !isClosed else { return (HTTPProblem(.unavailable), nil) }
-        // What is more than all that may wait is taken when nothing waits.
-        let isFull = events > 0 && (events + new.submission.rows.count > limits.events || sizeInBytes + new.submission.sizeInBytes > limits.sizeInBytes)
-        guard !isFull else { return (HTTPProblem(.tooManyRequests, "Too many events are waiting to be written. Send these again later."), nil) }
-        events += new.submission.rows.count
-        sizeInBytes += new.submission.sizeInBytes
-        waiting.append(new)
-        return (nil, idle.popLast().map { ($0, batch(limits)) })
-    }
-
-    fileprivate mutating func batch(_ limits: EventQueue.Limits) -> [EventQueue.Waiting] {
-        var (end, count) = (head, 0)
-        while end < waiting.count, count == 0 || count + waiting[end].submission.rows.count <= limits.eventsPerStatement {
-            count += max(1, waiting[end].submission.rows.count)
-            end += 1
-        }
-        let batch = Array(waiting[head..<end])
-        head = end
-        if head == waiting.count || head > 1_000 {
-            waiting.removeSubrange(..<head)
-            head = 0
-        }
-        return batch
-    }
-
-    fileprivate mutating func forget(_ submission: EventSubmission) {
-        events -= submission.rows.count
-        sizeInBytes -= submission.sizeInBytes
     }
 }
 
