@@ -291,7 +291,7 @@ let package = Package(
             dependencies: [
                 "MartletAPI", "MartletCore", "MartletPostgres", "MartletTesting", asyncHTTPClient, logging, nioCore, nioHTTP1,
             ],
-            exclude: ["Support/tus_upload.py", "Support/hook_server.py", "Support/oidc_client.py", "Support/ofrep_client.py"],
+            exclude: ["Support/tus_upload.py", "Support/hook_server.py", "Support/oidc_client.py", "Support/ofrep_client.py", "Support/segment_clients.py"],
             swiftSettings: settings),
     ]
 )

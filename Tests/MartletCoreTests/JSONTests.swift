@@ -93,6 +93,16 @@ import Testing
         }
     }
 
+    @Test func `the values of an array are found whatever they are`() throws {
+        func values(_ text: String) throws -> [String] {
+            let bytes = Array(text.utf8)
+            return try bytes.withUnsafeBufferPointer { try JSONText.values(of: $0) }.map { String(decoding: bytes[$0], as: UTF8.self) }
+        }
+        #expect(try values(#" [ {"a":[1]} , 2.50,null,"],[" ,[]] "#) == [#"{"a":[1]}"#, "2.50", "null", #""],[""#, "[]"])
+        #expect(try values("[]") == [])
+        for text in ["{}", "[1", "[1,]", "[1] 2", "[tru]", ""] { #expect(throws: JSONError.self) { try values(text) } }
+    }
+
     private func members(_ text: String) throws -> [JSONText.Member] {
         try Array(text.utf8).withUnsafeBufferPointer { try JSONText.members(of: $0) }
     }

@@ -54,8 +54,8 @@ public struct AnalyticsService: ServiceDefinition {
         [postgres, worker] + events.background + questions.background + crashes.background + symbols.background + tickets.background
     }
 
-    /// Nothing yet.
-    public var userData: any UserDataHolder { NoUserData() }
+    /// What was done and said by users; each part has its own.
+    public var userData: any UserDataHolder { UserDataParts(parts: [("events", events.userData)]) }
 
     public func isReady() async -> Bool { postgres.isReady }
 }

@@ -34,6 +34,22 @@ public enum JSONText {
         return elements
     }
 
+    /// Where each value of an array stands, in bytes, whatever it is; the whole text is checked.
+    ///
+    /// - Throws: `JSONError`, also when the text is not an array.
+    public static func values(of bytes: UnsafeBufferPointer<UInt8>) throws(JSONError) -> [Range<Int>] {
+        var cursor = JSONCursor(bytes)
+        var values: [Range<Int>] = []
+        cursor.skipBlanks()
+        try cursor.walkArray(depth: 0) { cursor throws(JSONError) in
+            let start = cursor.position
+            try cursor.skipValue(depth: 1)
+            values.append(start..<cursor.position)
+        }
+        try cursor.finish()
+        return values
+    }
+
     private static func members(_ cursor: inout JSONCursor, depth: Int) throws(JSONError) -> [Member] {
         var members: [Member] = []
         try cursor.walkObject(depth: depth) { cursor, key throws(JSONError) in

@@ -1,0 +1,27 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `POST /segment/v1/batch`, `/segment/v1/b` and `POST /events`: `{"batch":[…],"sentAt"}`, 200 when what is good of it is stored, also when
+/// nothing was: `{"success":true,"accepted":n,"rejected":[{"index","field","reason"}]}`.
+///
+/// A batch that comes again changes nothing. Of a user who is signed in everything is theirs, whatever the messages say.
+struct TakeBatch: Endpoint {
+    let intake: EventIntake
+    /// Whom it is for.
+    let kinds: Set<Principal.Kind>
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let origin = try await intake.origin(of: request, context, for: kinds)
+        let batch = try EventBatch(try await intake.body(of: request), origin)
+        try await intake.events.take(batch.events, in: origin.space, origin.settings)
+        return try .encoding(Answer(accepted: batch.accepted, rejected: batch.rejected.isEmpty ? nil : batch.rejected))
+    }
+
+    struct Answer: Encodable {
+        var success = true
+        var accepted: Int
+        var rejected: [EventBatch.Rejection]?
+    }
+}

@@ -1,0 +1,38 @@
+import Foundation
+import MartletCore
+
+extension EventReader {
+    private static let farthestAhead: TimeInterval = 86_400
+
+    /// When it happened, and before when it cannot have come.
+    func time(of fields: MessageFields) throws -> (at: Date, earliest: Date) {
+        let field = fields.text("timestamp") != nil ? "timestamp" : "originalTimestamp"
+        // One that says no time may have been sent before, but it is not waiting long.
+        guard let text = try fields.string(field, upTo: 64) else { return (origin.received, origin.received - 86_400) }
+        guard let claimed = EventTime.date(text) else { throw EventFault(field, "This must be a time as in ISO 8601.") }
+        let at = claimed + lag
+        guard at <= origin.received + Self.farthestAhead else { throw EventFault(field, "This lies more than a day ahead.") }
+        guard at >= origin.received - origin.maximumAge else {
+            throw EventFault(field, "This is more than \(Int(origin.maximumAge / 86_400)) days ago.")
+        }
+        // By a clock that is an hour fast when it is sent again.
+        return (min(at, origin.received), min(at, origin.received) - 3_600)
+    }
+
+    /// What its context says, and whether the person has refused to be counted.
+    mutating func context(_ fields: MessageFields) throws -> (Dimensions, isRefused: Bool) {
+        guard let text = fields.text("context") else { return (origin.dimensions, false) }
+        if let known, known.context.elementsEqual(text) { return (known.dimensions, known.isRefused) }
+        guard let context = fields.value("context"), case .object = context else { throw EventFault("context", "This must be an object.") }
+        let dimensions = Dimensions(context, defaults: origin.dimensions)
+        let isRefused = Self.isRefused(by: context["consent"]?["categoryPreferences"])
+        known = (Array(text), dimensions, isRefused)
+        return (dimensions, isRefused)
+    }
+
+    /// Whether the person does not want this kind of use, as a consent manager asked them.
+    private static func isRefused(by preferences: JSONValue?) -> Bool {
+        guard case .object(let members)? = preferences else { return false }
+        return members.contains { $0.name.lowercased() == "analytics" && $0.value == .bool(false) }
+    }
+}

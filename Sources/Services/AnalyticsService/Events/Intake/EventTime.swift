@@ -1,0 +1,90 @@
+import Foundation
+
+/// Times as clients write them: ISO 8601 with or without fractions of a second and offset; without offset it is UTC.
+///
+/// By hand: a time of every event is read, and Foundation takes longer for it than for all else that is done with the event.
+enum EventTime {
+    /// Nil for what is none.
+    static func date(_ text: String) -> Date? {
+        var reader = Reader(bytes: Array(text.utf8))
+        guard let year = reader.digits(4), reader.take("-"), let month = reader.digits(2), (1...12).contains(month), reader.take("-"),
+            let day = reader.digits(2), (1...31).contains(day)
+        else { return nil }
+        let midnight = Double(days(year, month, day)) * 86_400
+        guard !reader.isAtEnd else { return Date(timeIntervalSince1970: midnight) }
+        guard reader.take("T") || reader.take(" ") || reader.take("t"), let hour = reader.digits(2), hour < 24, reader.take(":"),
+            let minute = reader.digits(2), minute < 60
+        else { return nil }
+        var seconds = 0.0
+        if reader.take(":") {
+            guard let whole = reader.digits(2), whole <= 60 else { return nil }
+            seconds = Double(whole)
+            if reader.take(".") || reader.take(",") {
+                guard let fraction = reader.fraction() else { return nil }
+                seconds += fraction
+            }
+        }
+        guard let offset = reader.offsetInMinutes(), reader.isAtEnd else { return nil }
+        return Date(timeIntervalSince1970: midnight + Double(hour * 3_600 + (minute - offset) * 60) + seconds)
+    }
+
+    /// Days since 1970 of a date in the Gregorian calendar.
+    private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
+        // Years that begin in March: the day that some have more is the last one (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+        let shifted = month <= 2 ? year - 1 : year
+        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+        return 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
+    }
+
+    private struct Reader {
+        let bytes: [UInt8]
+        private var position = 0
+
+        init(bytes: [UInt8]) {
+            self.bytes = bytes
+        }
+
+        var isAtEnd: Bool { position == bytes.count }
+
+        mutating func take(_ character: Unicode.Scalar) -> Bool {
+            guard position < bytes.count, bytes[position] == UInt8(ascii: character) else { return false }
+            position += 1
+            return true
+        }
+
+        mutating func digits(_ count: Int) -> Int? {
+            guard position + count <= bytes.count else { return nil }
+            var number = 0
+            for byte in bytes[position..<position + count] {
+                guard (0x30...0x39).contains(byte) else { return nil }
+                number = number * 10 + Int(byte - 0x30)
+            }
+            position += count
+            return number
+        }
+
+        /// Of one digit or more; those behind the ninth do not count.
+        mutating func fraction() -> Double? {
+            let start = position
+            var (number, scale) = (0, 1.0)
+            while position < bytes.count, (0x30...0x39).contains(bytes[position]) {
+                if position - start < 9 {
+                    number = number * 10 + Int(bytes[position] - 0x30)
+                    scale *= 10
+                }
+                position += 1
+            }
+            return position > start ? Double(number) / scale : nil
+        }
+
+        mutating func offsetInMinutes() -> Int? {
+            if isAtEnd || take("Z") || take("z") { return 0 }
+            let sign = take("+") ? 1 : take("-") ? -1 : 0
+            guard sign != 0, let hours = digits(2), hours < 24 else { return nil }
+            guard !isAtEnd else { return sign * hours * 60 }
+            _ = take(":")
+            guard let minutes = digits(2), minutes < 60 else { return nil }
+            return sign * (hours * 60 + minutes)
+        }
+    }
+}

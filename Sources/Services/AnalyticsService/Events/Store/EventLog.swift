@@ -1,0 +1,66 @@
+import Foundation
+import MartletPostgres
+
+/// Events as they were sent, for reading some of them.
+struct EventLog: Sendable {
+    let postgres: PostgresClient
+
+    /// Where a page ends: the last one's `received`, in microseconds since 1970, and `key`.
+    struct Place: Sendable, Equatable {
+        var received: Int
+        var key: Int
+
+        /// - Parameter text: as `text` has it; nil for what is none.
+        init?(_ text: String) {
+            let numbers = text.split(separator: "_").map { Int($0) }
+            guard numbers.count == 2, let received = numbers[0], let key = numbers[1] else { return nil }
+            (self.received, self.key) = (received, key)
+        }
+
+        init(received: Int, key: Int) {
+            (self.received, self.key) = (received, key)
+        }
+
+        var text: String { "\(received)_\(key)" }
+    }
+
+    struct Page: Sendable {
+        var events: [String]
+        var next: Place?
+    }
+
+    /// An event of `analytics.events AS e` as a JSON object: what was sent, and above it what the server knows.
+    static var json: PostgresQuery {
+        """
+        (e.properties || jsonb_strip_nulls(jsonb_build_object(
+            'kind', (ARRAY['track', 'screen', 'page', 'identify', 'group', 'alias'])[e.kind],
+            'type', \(term("e.name")), 'release', \(term("e.release")), 'os', \(term("e.os")), 'device', \(term("e.device")),
+            'configVersion', \(term("e.configuration")), 'experiments', \(term("e.variants")), 'country', \(term("e.country"))))
+        || jsonb_build_object(
+            '_id', lpad(to_hex(e.key), 16, '0'), 'timeStamp', \(PostgresQuery.rfc3339("e.at")), 'created', \(PostgresQuery.rfc3339("e.received")),
+            'updated', \(PostgresQuery.rfc3339("e.received")), 'deleted', null, '_version', 1))
+        """
+    }
+
+    private static func term(_ column: StaticString) -> PostgresQuery {
+        "(SELECT t.text FROM analytics.terms AS t WHERE t.id = \(unescaped: column))"
+    }
+
+    /// Those that were received from one time until before another, the latest first.
+    func page(of space: Space, from: Date, to: Date, behind place: Place?, limit: Int) async throws -> Page {
+        var statement: PostgresQuery = """
+            SELECT \(Self.json)::text, (extract(epoch FROM e.received) * 1000000)::bigint, e.key FROM (
+                SELECT * FROM analytics.events AS e
+                WHERE e.received >= \(from) AND e.received < \(to) AND e.space = \(space.id)
+                    AND (e.received, e.key) < (coalesce(timestamptz 'epoch' + \(place?.received)::bigint * interval '1 microsecond', 'infinity'), \(place?.key ?? .max))
+                ORDER BY e.received DESC, e.key DESC LIMIT \(limit + 1)) AS e
+            ORDER BY e.received DESC, e.key DESC
+            """
+        statement.isPrepared = false
+        let rows = try await postgres.query(statement)
+        let events = try rows.prefix(limit).map { try $0.decode(0, as: String.self) }
+        guard rows.count > limit, limit > 0 else { return Page(events: events) }
+        let last = rows[limit - 1]
+        return Page(events: events, next: Place(received: try last.decode(1), key: try last.decode(2)))
+    }
+}

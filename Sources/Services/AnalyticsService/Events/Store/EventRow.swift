@@ -1,0 +1,45 @@
+import Foundation
+
+/// An event as its table has it.
+struct EventRow: Sendable {
+    var space: Int
+    var kind: EventKind
+    var at: Date
+    var earliest: Date
+    var key: Int64
+    var subject: IncomingEvent.Subject
+    var properties: String
+    /// The numbers of its terms, 0 for none.
+    var name = 0
+    var release = 0
+    var os = 0
+    var device = 0
+    var configuration = 0
+    var variants = 0
+    var country = 0
+}
+
+extension EventRow {
+    init(_ event: IncomingEvent, in space: Space, _ numbers: [Term: Int]) {
+        self.init(
+            space: Int(space.id), kind: event.kind, at: event.at, earliest: event.earliest, key: event.key, subject: event.subject,
+            properties: event.properties)
+        for (kind, text) in event.texts {
+            let number = numbers[Term(space: space.id, kind: kind, text: text)] ?? 0
+            switch kind {
+            case .name: name = number
+            case .release: release = number
+            case .os: os = number
+            case .device: device = number
+            case .configuration: configuration = number
+            case .variants: variants = number
+            case .country: country = number
+            }
+        }
+    }
+}
+
+extension IncomingEvent {
+    /// What it shares with others, by kind of term.
+    var texts: [(TermKind, String)] { dimensions.texts + (name.map { [(.name, $0)] } ?? []) }
+}

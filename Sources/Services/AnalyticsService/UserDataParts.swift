@@ -1,0 +1,38 @@
+import MartletAPI
+import MartletHTTP
+
+/// What several parts of a service hold of users, one after the other.
+struct UserDataParts: UserDataHolder {
+    /// By names that stay: they are in the places to go on from.
+    let parts: [(name: String, holder: any UserDataHolder)]
+
+    func erase(_ request: UserDataRequest) async throws -> UserErasure {
+        let (index, request) = try part(request)
+        let erasure = try await parts[index].holder.erase(request)
+        return UserErasure(erased: erasure.erased, next: next(erasure.next, behind: index))
+    }
+
+    func export(_ request: UserDataRequest) async throws -> UserDataPortion {
+        let (index, request) = try part(request)
+        let portion = try await parts[index].holder.export(request)
+        return UserDataPortion(lines: portion.lines, next: next(portion.next, behind: index))
+    }
+
+    /// Which part is asked, and what.
+    private func part(_ request: UserDataRequest) throws -> (Int, UserDataRequest) {
+        guard let after = request.after else { return (0, request) }
+        let place = after.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard place.count == 2, let index = parts.firstIndex(where: { $0.name == place[0] }) else {
+            throw HTTPProblem(.invalidBody, "There is no such place to go on.", field: "after")
+        }
+        var request = request
+        request.after = place[1].isEmpty ? nil : String(place[1])
+        return (index, request)
+    }
+
+    /// Where it goes on: in the same part, or at the beginning of the next one.
+    private func next(_ next: String?, behind index: Int) -> String? {
+        if let next { return parts[index].name + ":" + next }
+        return index + 1 < parts.count ? parts[index + 1].name + ":" : nil
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import MartletTesting
+import NIOCore
+import Testing
+
+@testable import AnalyticsService
+
+@Suite struct EventQueueTests {
+    private static func submission(_ keys: Range<Int>, space: Space, properties: String = "{}") -> EventSubmission {
+        let rows = keys.map {
+            EventRow(
+                space: Int(space.id), kind: .track, at: Date(), earliest: Date() - 3_600, key: Int64($0 + 1), subject: .init(person: 1), properties: properties)
+        }
+        return EventSubmission(rows: rows, sizeInBytes: rows.count * 200)
+    }
+
+    private static func with(
+        _ limits: EventQueue.Limits, isRunning: Bool = true, _ body: @Sendable (AnalyticsApp, EventQueue, Space) async throws -> Void
+    ) async throws {
+        try await AnalyticsApp.run { app async throws in
+            let queue = EventQueue(
+                store: EventStore(postgres: app.postgres), people: PeopleStore(postgres: app.postgres), limits: limits, logger: .silent)
+            let running = isRunning ? Task { try await queue.run() } : nil
+            try await body(app, queue, try await app.space)
+            guard let running else { return }
+            running.cancel()
+            try await running.value
+        }
+    }
+
+    @Test func `what many write at once is all there when each is told so`() async throws {
+        try await Self.with(EventQueue.Limits()) { app, queue, space in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<300 {
+                    group.addTask {
+                        let keys = number * 7..<(number + 1) * 7
+                        try await queue.write(Self.submission(keys, space: space))
+                        let there = try await app.count("analytics.events WHERE key > \(keys.lowerBound) AND key <= \(keys.upperBound)")
+                        #expect(there == 7)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await app.count("analytics.events") == 2_100)
+        }
+    }
+
+    @Test func `when too much waits the next one is refused, and what waits is written`() async throws {
+        var limits = EventQueue.Limits()
+        limits.events = 100
+        try await Self.with(limits, isRunning: false) { app, queue, space in
+            async let first: Void = queue.write(Self.submission(0..<60, space: space))
+            try await Task.sleep(for: .milliseconds(100))
+            await #expect { try await queue.write(Self.submission(60..<120, space: space)) } throws: {
+                ($0 as? HTTPProblem)?.code == .tooManyRequests && ($0 as? HTTPProblem)?.response(requestID: nil).headers[.retryAfter] == "1"
+            }
+            let running = Task { try await queue.run() }
+            try await first
+            try await queue.write(Self.submission(60..<300, space: space))
+            #expect(try await app.count("analytics.events") == 300)
+            running.cancel()
+            try await running.value
+            await #expect { try await queue.write(Self.submission(300..<301, space: space)) } throws: { ($0 as? HTTPProblem)?.code == .unavailable }
+        }
+    }
+
+    @Test func `bytes are bounded, too`() async throws {
+        var limits = EventQueue.Limits()
+        limits.sizeInBytes = 1_000
+        try await Self.with(limits, isRunning: false) { app, queue, space in
+            async let first: Void = queue.write(Self.submission(0..<4, space: space))
+            try await Task.sleep(for: .milliseconds(100))
+            await #expect { try await queue.write(Self.submission(4..<6, space: space)) } throws: { ($0 as? HTTPProblem)?.code == .tooManyRequests }
+            let running = Task { try await queue.run() }
+            try await first
+            running.cancel()
+            try await running.value
+        }
+    }
+
+    @Test func `what waits when the process shuts down is written`() async throws {
+        try await Self.with(EventQueue.Limits(), isRunning: false) { app, queue, space in
+            async let first: Void = queue.write(Self.submission(0..<60, space: space))
+            async let second: Void = queue.write(Self.submission(60..<120, space: space))
+            try await Task.sleep(for: .milliseconds(100))
+            let running = Task { try await queue.run() }
+            running.cancel()
+            try await first
+            try await second
+            try await running.value
+            #expect(try await app.count("analytics.events") == 120)
+        }
+    }
+
+    @Test func `one request that PostgreSQL refuses does not take others with it`() async throws {
+        try await Self.with(EventQueue.Limits(), isRunning: false) { app, queue, space in
+            async let good: Void = queue.write(Self.submission(0..<10, space: space))
+            let bad = Task { try await queue.write(Self.submission(10..<20, space: space, properties: "{")) }
+            async let alsoGood: Void = queue.write(Self.submission(20..<30, space: space))
+            try await Task.sleep(for: .milliseconds(100))
+            let running = Task { try await queue.run() }
+            try await good
+            try await alsoGood
+            await #expect(throws: PostgresError.self) { try await bad.value }
+            running.cancel()
+            try await running.value
+            #expect(try await app.count("analytics.events") == 20)
+        }
+    }
+
+    @Test func `a day without a partition gets one when its first event comes`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            try await app.batch(track("a"))
+            try await app.database.withSuperuser { database in
+                let today = try await database.query("SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD')").first!.decode(0, as: String.self)
+                try await database.execute("DROP TABLE \(PostgresIdentifier(schema: "analytics", name: "events_" + today)!)")
+            }
+            #expect(try await app.batch(track("b"), track("c", at: Date() - 86_400))["accepted"] == "2")
+            #expect(try await app.events().map(\.name) == ["c", "b"])
+        }
+    }
+}

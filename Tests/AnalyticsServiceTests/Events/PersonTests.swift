@@ -1,0 +1,129 @@
+import Foundation
+import HTTPTypes
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import MartletTesting
+import NIOCore
+import Testing
+
+@testable import AnalyticsService
+
+@Suite struct PersonTests {
+    @Test func `a user's id is the same in any case, and another in another space`() {
+        let one = Space(id: 1, appID: "a", environment: .live), other = Space(id: 2, appID: "a", environment: .test)
+        let id = "0193A000-0000-7000-8000-00000000000F"
+        #expect(Person.account(id, in: one) == Person.account(id.lowercased(), in: one))
+        #expect(Person.account(id, in: one) != Person.account(id, in: other))
+        #expect(Person.account("x", in: one) != Person.device("x", in: one))
+        #expect(Person.account("Ann", in: one) != Person.account("ann", in: one))
+    }
+
+    @Test func `a device's events are its account's once it is known`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            try await app.batch(#"{"type":"track","event":"before","anonymousId":"d1"}"#)
+            try await app.batch(#"{"type":"identify","userId":"u1","anonymousId":"d1"}"#)
+            try await app.batch(#"{"type":"track","event":"after","anonymousId":"d1"}"#)
+            // Another one's sign-in on the same device is about them only.
+            try await app.batch(#"{"type":"track","event":"other","userId":"u2","anonymousId":"d1"}"#)
+            try await app.batch(#"{"type":"track","event":"later","anonymousId":"d1"}"#)
+            let space = try await app.space
+            let persons = Dictionary(uniqueKeysWithValues: try await app.events().compactMap { event in event.name.map { ($0, event.person) } })
+            let (device, account) = (Person.device("d1", in: space), Person.account("u1", in: space))
+            #expect(persons == ["before": device, "after": account, "other": Person.account("u2", in: space), "later": account])
+            #expect(try await app.count("analytics.people WHERE person = \(Int(device)) AND account = \(Int(account))") == 1)
+        }
+    }
+
+    @Test func `an alias is of the account from then on`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            _ = try await app.ingest("POST", "/segment/v1/alias", #"{"userId":"u1","previousId":"d1"}"#)
+            try await app.batch(#"{"type":"track","event":"a","anonymousId":"d1"}"#, #"{"type":"track","event":"b","userId":"d1"}"#)
+            let account = Person.account("u1", in: try await app.space)
+            #expect(try await app.events().map(\.person) == [account, account, account])
+        }
+    }
+
+    @Test func `traits are merged, and the later word counts whenever it comes`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            let now = Date()
+            func identify(_ traits: String, _ ago: Double) -> String {
+                #"{"type":"identify","userId":"u1","traits":\#(traits),"timestamp":"\#((now - ago).ISO8601Format(.init(includingFractionalSeconds: true)))"}"#
+            }
+            try await app.batch(identify(#"{"a":1,"b":1}"#, 100), identify(#"{"b":2,"c":2}"#, 50))
+            try await app.batch(identify(#"{"c":0,"d":0}"#, 200))
+            // As rudder's client sends it.
+            try await app.batch(#"{"type":"identify","userId":"u1","context":{"traits":{"e":5}}}"#)
+            let traits = try await app.postgres.query("SELECT traits::text FROM analytics.people").map { try $0.decode(0, as: String.self) }
+            #expect(traits == [#"{"a": 1, "b": 2, "c": 2, "d": 0, "e": 5}"#])
+            let large = String(repeating: "x", count: 20_000)
+            try await app.batch(identify(#"{"large":"\#(large)"}"#, 10))
+            try await app.batch(identify(#"{"larger":"\#(large)"}"#, 5))
+            #expect(try await app.count("analytics.people WHERE traits ? 'large' AND NOT traits ? 'larger'") == 1)
+        }
+    }
+
+    @Test func `whoever gives no id is one for a day, by address and agent that are not kept`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            func send(_ address: String, _ agent: String) async throws {
+                try await app.batch(#"{"type":"track","event":"a"}"#, headers: ["X-Martlet-Address": address, "User-Agent": agent])
+            }
+            try await send("0:ffff7f000001", "Safari")
+            try await send("0:ffff7f000001", "Safari")
+            try await send("0:ffff7f000001", "Firefox")
+            try await send("0:ffff7f000002", "Safari")
+            let persons = try await app.events().map(\.person)
+            #expect(Set(persons).count == 3 && !persons.contains(Person.nobody))
+            // Tomorrow's salt is another one.
+            try await app.postgres.execute("UPDATE analytics.salts SET day = day - 3")
+            try await app.service.events.salts.expire()
+            #expect(try await app.count("analytics.salts") == 0)
+            let (known, other) = (try await app.service.events.salts.salt(at: Date()), try await Salts(postgres: app.postgres).salt(at: Date()))
+            #expect(known != other)
+        }
+    }
+
+    @Test func `where privacy is strict nobody is known the next day, nor anything kept of them`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            #expect(try await app.master("PUT", "/analytics/settings", #"{"privacy":"strict"}"#).status == 200)
+            try await app.batch(track("a"), track("b"), track("c", user: "u2"), #"{"type":"identify","userId":"u1","anonymousId":"d1","traits":{"a":1}}"#)
+            let events = try await app.events()
+            let persons = Dictionary(events.map { ($0.name ?? "identify", $0.person) }) { $1 }
+            #expect(persons["a"] == persons["b"] && persons["a"] == persons["identify"] && persons["a"] != persons["c"])
+            let account = Person.account("u1", in: try await app.space)
+            #expect(persons["a"] != account)
+            #expect(try await app.count("analytics.people") == 0)
+        }
+    }
+
+    @Test func `what a consent manager says counts`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            let refused = #","context":{"consent":{"categoryPreferences":{"Advertising":true,"Analytics":false}}}"#
+            let agreed = #","context":{"consent":{"categoryPreferences":{"Advertising":false,"Analytics":true}}}"#
+            #expect(try await app.batch(track("no", refused), track("yes", agreed))["accepted"] == "2")
+            #expect(try await app.events().map(\.name) == ["yes"])
+        }
+    }
+
+    @Test func `of those who opted out nothing is taken until they opt in`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            let user = "0193a000-0000-7000-8000-00000000000f"
+            #expect(try await app.client("PUT", "/events/opt-out").isProblem(.invalidParameter, field: "anonymousId"))
+            #expect(try await app.ingest("PUT", "/events/opt-out?anonymousId=d1").isProblem(.forbidden))
+            try await app.batch(#"{"type":"identify","userId":"\#(user)","traits":{"name":"Ann"}}"#)
+            #expect(try await app.client("GET", "/events/opt-out", user: user)["isOptedOut"] == "false")
+            let answer = try await app.client("PUT", "/events/opt-out", user: user, headers: ["X-Device-Id": "d1"])
+            #expect(answer.status == 200 && answer["isOptedOut"] == "true" && answer["since"] != nil, "\(answer)")
+            try await app.batch(
+                track("a", user: user), #"{"type":"track","event":"b","anonymousId":"d1"}"#, track("c", user: "other", #","anonymousId":"d1""#),
+                #"{"type":"identify","userId":"\#(user)","traits":{"name":"Bea"}}"#, track("d", user: "other"))
+            #expect(try await app.events().map(\.name) == [nil, "d"])
+            #expect(try await app.count("analytics.people WHERE traits <> '{}' OR account <> 0") == 0)
+            #expect(try await app.client("GET", "/events/opt-out?anonymousId=d1")["isOptedOut"] == "true")
+            #expect(try await app.client("DELETE", "/events/opt-out?anonymousId=d1", user: user)["isOptedOut"] == "false")
+            try await app.batch(track("e", user: user))
+            #expect(try await app.events().map(\.name) == [nil, "d", "e"])
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import HTTPTypes
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import MartletTesting
+import NIOCore
+import Testing
+
+@testable import AnalyticsService
+
+@Suite struct SettingsTests {
+    @Test func `settings are read and changed one by one, by those who may`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            #expect(
+                try await app.master("GET", "/analytics/settings").text
+                    == #"{"isCollecting":true,"privacy":"standard","retentionDays":395,"timeZone":"UTC"}"#)
+            let changed = try await app.master("PUT", "/analytics/settings", #"{"retentionDays":90,"timeZone":"Europe/Zurich"}"#)
+            #expect(changed.status == 200 && changed.text == #"{"isCollecting":true,"privacy":"standard","retentionDays":90,"timeZone":"Europe/Zurich"}"#)
+            let reader = StaffRights([app.appID: [.analytics: [.read]]])
+            #expect(try await app.staff("GET", "/analytics/settings", rights: reader).text == changed.text)
+            #expect(try await app.staff("PUT", "/analytics/settings", "{}", rights: reader).isProblem(.forbidden))
+            #expect(try await app.staff("GET", "/analytics/settings").isProblem(.forbidden))
+            #expect(try await app.client("GET", "/analytics/settings").isProblem(.forbidden))
+            #expect(try await app.ingest("PUT", "/analytics/settings", "{}").isProblem(.forbidden))
+        }
+    }
+
+    static let wrong = [
+        (#"{"retentionDays":0}"#, "retentionDays"), (#"{"retentionDays":3651}"#, "retentionDays"), (#"{"privacy":"none"}"#, "privacy"),
+        (#"{"isCollecting":1}"#, "isCollecting"), (#"{"timeZone":"Europe/Atlantis"}"#, "timeZone"), (#"{"timeZone":"<+02>-2"}"#, "timeZone"),
+        (#"{"timezone":"UTC"}"#, "timezone"),
+    ]
+
+    @Test(arguments: wrong)
+    func `what cannot be set is refused with its field, and nothing is set`(_ body: String, _ field: String) async throws {
+        try await AnalyticsApp.run { app async throws in
+            #expect(try await app.master("PUT", "/analytics/settings", body).isProblem(.invalidBody, field: field))
+            #expect(try await app.count("analytics.settings") == 0)
+        }
+    }
+
+    @Test func `an app whose events are not collected is answered as ever, and nothing is stored`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            #expect(try await app.master("PUT", "/analytics/settings", #"{"isCollecting":false}"#).status == 200)
+            #expect(try await app.batch(track("a"))["accepted"] == "1")
+            #expect(try await app.client("POST", "/thesis/events", #"{"type":"x"}"#).status == 201)
+            #expect(try await app.count("analytics.events") == 0)
+            #expect(try await app.count("analytics.terms") == 0)
+            #expect(try await app.ingest("GET", "/segment/v1/settings")["integrations"] == "{}")
+        }
+    }
+}
