@@ -10,12 +10,12 @@ import NIOCore
 
 extension AnalyticsApp {
     /// Posts an envelope as Sentry's clients do.
-    func envelope(_ bytes: [UInt8], headers: [String: String] = [:]) async throws -> Answer {
+    func post(_ bytes: [UInt8], headers: [String: String] = [:]) async throws -> Answer {
         try await gateway.asking(as: principal(.ingest)).send("POST", "/crash/api/1/envelope/", bytes: bytes, headers: headers)
     }
 
     func envelope(_ items: [(type: String, payload: String)], header: String = "{}", headers: [String: String] = [:]) async throws -> Answer {
-        try await envelope(TestEnvelope.bytes(items, header: header), headers: headers)
+        try await post(TestEnvelope.bytes(items, header: header), headers: headers)
     }
 
     /// Posts an event; returns its id.
@@ -24,6 +24,9 @@ extension AnalyticsApp {
         let answer = try await envelope([("event", event)])
         return answer["id"]?.trimmingCharacters(in: CharacterSet(charactersIn: "\"")) ?? "\(answer)"
     }
+
+    /// Nothing was accepted yet.
+    var isSpoolEmpty: Bool { if case nil = service.crashes.digester.writer.written { true } else { false } }
 
     /// Until everything that was accepted is stored.
     func digested() async throws {

@@ -41,7 +41,8 @@ struct CrashRetention: Service {
             try await delete(table, key, condition, days)
         }
         try await delete("crash_session_states", "ctid", "updated < now() - make_interval(days => $)", Self.sessionDays)
-        try await delete("crash_spools", "id", "updated < now() - make_interval(days => $)", 30)
+        // Of spools whose folders are gone. One that lives is not left alone for so long.
+        try await delete("crash_spools", "id", "updated < now() - make_interval(days => $)", 400)
     }
 
     /// - Parameter condition: with `$` for the days.

@@ -8,7 +8,8 @@ struct FrameKeys {
         self.event = event
     }
 
-    func of(_ frames: [Frame]) -> [String] { Grouping.folded(frames.map(key)) }
+    /// One for each call.
+    func of(_ frames: [Frame]) -> [String] { frames.map(key) }
 
     private func key(_ frame: Frame) -> String {
         if frame.isNative { return frame.hasName ? FunctionName.normalized(frame.function) : place(frame) }

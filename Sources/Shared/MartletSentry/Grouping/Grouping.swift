@@ -110,8 +110,10 @@ private struct DefaultParts {
         let keys = FrameKeys(event)
         if stacks.contains(where: { !$0.frames.isEmpty }) {
             let hasOwn = stacks.contains { $0.frames.contains { $0.isInApp == true } }
-            system = stacks.flatMap { Self.parts($0.exception, keys.of($0.frames)) }
-            app = hasOwn ? stacks.flatMap { Self.parts($0.exception, keys.of($0.frames.filter { $0.isInApp == true })) } : system
+            let named = stacks.map { stack in (stack.exception, zip(stack.frames, keys.of(stack.frames)).map { (isOwn: $0.isInApp == true, key: $1) }) }
+            let all = named.flatMap { Self.parts($0.0, Grouping.folded($0.1.map(\.key))) }
+            system = all
+            app = hasOwn ? named.flatMap { Self.parts($0.0, Grouping.folded($0.1.filter(\.isOwn).map(\.key))) } : all
             return
         }
         if !event.exceptions.isEmpty {

@@ -2,6 +2,7 @@ import CoreMetrics
 import Foundation
 import Logging
 import MartletCore
+import MartletHTTP
 import MartletPostgres
 import ServiceLifecycle
 import Synchronization
@@ -102,8 +103,9 @@ final class CrashDigester: Service {
                 folder.remove(before: position.segment)
                 pause = .milliseconds(100)
                 guard count == 0 else { continue }
-                try await store.forget(folder.id)
-                return folder.discard()
+                // The folder first: without its position it would be digested again.
+                folder.discard()
+                return try await store.forget(folder.id)
             } catch {
                 logger.warning("Crash reports wait in a spool that was left.", metadata: ["error.cause": "\(error)"])
                 try? await Task.sleep(for: pause)
