@@ -19,7 +19,7 @@ import Testing
             #expect(
                 try await app.rows("SELECT r.name, l.name FROM analytics.issues i JOIN analytics.releases r ON r.id = i.first_release JOIN analytics.releases l ON l.id = i.last_release WHERE i.space = %")
                     == ["a@1.0|a@1.4"])
-            #expect(try await app.rows("SELECT sum(events) FROM analytics.issue_days d JOIN analytics.issues i ON i.id = d.issue WHERE i.space = %") == ["6"])
+            #expect(try await app.rows("SELECT sum(d.events) FROM analytics.issue_days d JOIN analytics.issues i ON i.id = d.issue WHERE i.space = %") == ["6"])
         }
     }
 

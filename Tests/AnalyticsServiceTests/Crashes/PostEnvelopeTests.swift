@@ -96,7 +96,7 @@ import Testing
             #expect(mixed.status == 200 && mixed.header("X-Sentry-Rate-Limits") != nil && mixed.header("Retry-After") == nil)
             #expect(try await app.rows("SELECT sum(events) FROM analytics.issues WHERE space = %") == ["2"])
             #expect(try await app.rows("SELECT sessions FROM analytics.crash_sessions WHERE space = %") == ["1"])
-            #expect(try await app.rows("SELECT quantity FROM analytics.crash_outcomes WHERE space = % AND reason = 'rate_limit'") == ["1"])
+            #expect(try await app.rows("SELECT quantity FROM analytics.crash_outcomes WHERE space = % AND reason = 'rate_limit'") == ["2"])
         }
     }
 

@@ -190,9 +190,10 @@ final class CrashDigester: Service {
         for record in records { try Data(record).write(to: URL(fileURLWithPath: folder + "/" + UUID().uuidString.lowercased())) }
     }
 
-    /// Whether the same would go wrong again.
+    /// Whether the record itself is at fault: SQLSTATE classes 22 (data), 23 (constraints) and 54 (limits). Anything else, such as a right that is
+    /// missing, is of the database, and ends some day.
     private static func isLasting(_ error: any Error) -> Bool {
-        if error is DigestStore.Moved || error is CancellationError || error is SpoolError { return false }
-        return (error as? any DependencyError)?.condition == .fault
+        guard let state = (error as? PostgresError)?.sqlState else { return false }
+        return ["22", "23", "54"].contains { state.hasPrefix($0) }
     }
 }
