@@ -130,6 +130,9 @@ let package = Package(
         .target(
             name: "MartletFlags", dependencies: ["MartletCore", crypto], path: "Sources/Shared/MartletFlags", swiftSettings: settings),
 
+        // Crash reports as Sentry's clients send them: envelopes, events, sessions, and which reports are of one fault. Pure functions of values.
+        .target(name: "MartletSentry", dependencies: ["MartletCore"], path: "Sources/Shared/MartletSentry", swiftSettings: settings),
+
         // Messages and their way to an SMTP server.
         .target(
             name: "MartletMail",
@@ -163,7 +166,7 @@ let package = Package(
         service(
             "AnalyticsService",
             dependencies: [
-                "MartletCompression", "MartletFiles", "MartletJobs", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes,
+                "MartletCompression", "MartletFiles", "MartletJobs", "MartletSentry", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes,
                 nioCore, .product(name: "NIOPosix", package: "swift-nio"),
             ],
             migrations: true),
@@ -247,6 +250,7 @@ let package = Package(
             name: "MartletFilesTests", dependencies: ["MartletCore", "MartletFiles", crypto, nioCore],
             exclude: ["Support/moto_server.py"],
             swiftSettings: settings),
+        .testTarget(name: "MartletSentryTests", dependencies: ["MartletCore", "MartletSentry"], swiftSettings: settings),
         .testTarget(
             name: "MartletStatisticsTests", dependencies: ["MartletStatistics"], exclude: ["Support/gbstats_cases.py"], swiftSettings: settings),
         .testTarget(
@@ -274,7 +278,7 @@ let package = Package(
         .testTarget(
             name: "AnalyticsServiceTests",
             dependencies: [
-                "AnalyticsService", "MartletAPI", "MartletCompression", "MartletCore", "MartletFiles", "MartletHTTP", "MartletPostgres",
+                "AnalyticsService", "MartletAPI", "MartletCompression", "MartletCore", "MartletFiles", "MartletHTTP", "MartletPostgres", "MartletSentry",
                 "MartletTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
             swiftSettings: settings),
@@ -291,7 +295,7 @@ let package = Package(
             dependencies: [
                 "MartletAPI", "MartletCore", "MartletPostgres", "MartletTesting", asyncHTTPClient, logging, nioCore, nioHTTP1,
             ],
-            exclude: ["Support/tus_upload.py", "Support/hook_server.py", "Support/oidc_client.py", "Support/ofrep_client.py", "Support/segment_clients.py"],
+            exclude: ["Support/tus_upload.py", "Support/hook_server.py", "Support/oidc_client.py", "Support/ofrep_client.py", "Support/segment_clients.py", "Support/sentry_client.py"],
             swiftSettings: settings),
     ]
 )

@@ -2,5 +2,12 @@ import Hummingbird
 import MartletHTTP
 
 extension AnalyticsService {
-    func addCrashesRoutes(to router: Router<ServiceContext>) {}
+    /// What crash reporters send. A slash at the end of a path makes no difference.
+    func addCrashesRoutes(to router: Router<ServiceContext>) {
+        router.on(.post, "crash/api/:project/envelope", PostEnvelope(intake: crashes.intake))
+        router.on(.post, "crash/api/:project/store", PostStoredEvent(intake: crashes.intake))
+
+        router.on(.post, "thesis/exceptions", PostThesisException(intake: crashes.intake))
+        router.on(.get, "thesis/exceptions", ListThesisExceptions(spaces: spaces, thesis: crashes.thesis))
+    }
 }

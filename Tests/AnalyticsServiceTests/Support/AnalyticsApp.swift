@@ -25,6 +25,8 @@ struct AnalyticsApp: Sendable {
     static func run(_ options: AnalyticsOptions = AnalyticsOptions(), _ body: @Sendable (AnalyticsApp) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "martlet-analytics-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
+        var options = options
+        if options.crashes.spoolDirectory == CrashSettings().spoolDirectory { options.crashes.spoolDirectory = folder.appending(path: "spool").path }
         let database = try await MigratedDatabase.make()
         let postgres = database.client(for: "analytics")
         let service = AnalyticsService(

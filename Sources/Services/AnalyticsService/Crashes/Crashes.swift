@@ -1,24 +1,39 @@
+import Foundation
 import Logging
 import MartletFiles
-import MartletHTTP
 import MartletPostgres
 import ServiceLifecycle
 
 /// Crash reports: from the spool to issues.
 struct Crashes: Sendable {
     let spaces: Spaces
+    let intake: CrashIntake
+    let issues: IssueStore
+    let thesis: ThesisExceptionStore
+    let digester: CrashDigester
+    let retention: CrashRetention
+    private let reprocessing: Reprocessing
 
-    init(postgres: PostgresClient, spaces: Spaces, files: any FileBackend, settings: CrashSettings, logger: Logger) {
+    init(
+        postgres: PostgresClient, spaces: Spaces, files: any FileBackend, settings: CrashSettings, helpers: CrashHelpers = CrashHelpers(), logger: Logger
+    ) {
         self.spaces = spaces
+        let spool = SpoolWriter(directory: settings.spoolDirectory, sizeInBytes: settings.spoolSizeInBytes)
+        let store = DigestStore(postgres: postgres, releases: ReleaseStore())
+        intake = CrashIntake(spool: spool, quota: CrashQuota(settings.quota), logger: logger)
+        issues = IssueStore(postgres: postgres)
+        thesis = ThesisExceptionStore(postgres: postgres)
+        digester = CrashDigester(
+            writer: spool, directory: settings.spoolDirectory,
+            digestion: EnvelopeDigestion(spaces: spaces, files: files, helpers: helpers, logger: logger), store: store, logger: logger)
+        retention = CrashRetention(postgres: postgres, files: files, days: settings.retentionInDays, logger: logger)
+        reprocessing = Reprocessing(postgres: postgres, store: store, helpers: helpers)
     }
 
-    var background: [any Service] { [] }
-}
+    var background: [any Service] { [digester, retention] }
 
-/// `crashes.…`
-struct CrashSettings: Sendable {
-    init() {}
-
-    /// - Throws: `SettingsError`.
-    init(_ settings: Settings) throws {}
+    /// Symbolicates and groups stored reports again; at most `Reprocessing.maximumEvents`. Ids that are gone are left out.
+    func digestAgain(_ eventIDs: [UUID], in space: Space) async throws {
+        try await reprocessing.digestAgain(eventIDs, in: space)
+    }
 }

@@ -52,6 +52,7 @@ struct ServerPlan: Sendable {
             }
             if name == "analytics" {
                 environment["MARTLET_FILES_DIRECTORY"] = state.appending(path: "analytics").path
+                environment["MARTLET_CRASHES_SPOOL_DIRECTORY"] = state.appending(path: "crash-spool").path
                 for (key, value) in inherited where key.hasPrefix("MARTLET_ANALYTICS_") {
                     environment["MARTLET_" + key.dropFirst("MARTLET_ANALYTICS_".count)] = value
                 }

@@ -1,0 +1,18 @@
+import Foundation
+import MartletCore
+import MartletPostgres
+import MartletSentry
+
+/// What the digest asks of the service's other parts.
+struct CrashHelpers: Sendable {
+    /// A report with its addresses turned into lines, as far as there are debug symbols.
+    struct Symbolicated: Sendable {
+        var report: JSONValue
+        /// Notes for which symbols the report waits, in the transaction that stores it. Nil: for none.
+        var note: (@Sendable (_ eventID: UUID, Space, PostgresTransaction) async throws -> Void)?
+    }
+
+    var symbolicate: @Sendable (_ report: JSONValue, Space) async -> Symbolicated = { report, _ in Symbolicated(report: report) }
+    /// Makes a ticket of what a person wrote; harmless to repeat. What cannot become one is dropped there: an error means "again".
+    var feedback: @Sendable (UserFeedback, Space) async throws -> Void = { _, _ in }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import Logging
+import MartletFiles
+import MartletPostgres
+import ServiceLifecycle
+
+/// Deletes, every hour and in small portions, what is older than reports are kept. Counts by day stay.
+struct CrashRetention: Service {
+    private static let interval: Duration = .seconds(3_600)
+    private static let rowsPerStatement = 500
+    /// A session is not told of again after that.
+    private static let sessionDays = 7
+
+    let postgres: PostgresClient
+    let files: any FileBackend
+    let days: Int
+    let logger: Logger
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                // Not all copies at once, nor at the start.
+                try? await Task.sleep(for: Self.interval * Double.random(in: 0.8...1.2))
+                if Task.isCancelled { return }
+                do {
+                    try await prune()
+                } catch {
+                    logger.warning("Old crash reports could not be deleted; the next attempt is in an hour.", metadata: ["error.cause": "\(error)"])
+                }
+            }
+        }
+    }
+
+    func prune() async throws {
+        try await removeAttachments()
+        for (table, key, condition) in [
+            ("crash_events", "id", "received < now() - make_interval(days => $)"), ("issue_users", "ctid", "last_seen < now() - make_interval(days => $)"),
+            ("crash_session_users", "ctid", "day < current_date - $"), ("crash_outcomes", "ctid", "day < current_date - $"),
+            ("crash_feedback", "id", "received < now() - make_interval(days => $)"),
+        ] as [(StaticString, StaticString, StaticString)] {
+            try await delete(table, key, condition, days)
+        }
+        try await delete("crash_session_states", "ctid", "updated < now() - make_interval(days => $)", Self.sessionDays)
+        // Of spools whose folders are gone. One that lives is not left alone for so long.
+        try await delete("crash_spools", "id", "updated < now() - make_interval(days => $)", 400)
+    }
+
+    /// - Parameter condition: with `$` for the days.
+    private func delete(_ table: StaticString, _ key: StaticString, _ condition: StaticString, _ days: Int) async throws {
+        let parts = condition.description.split(separator: "$", maxSplits: 1).map { PostgresQuery(unescaped: String($0)) }
+        let isOld: PostgresQuery = "\(parts[0])\(Int32(days))\(parts.count > 1 ? parts[1] : "")"
+        var count = Self.rowsPerStatement
+        while count == Self.rowsPerStatement, !Task.isCancelled {
+            count = try await postgres.execute(
+                """
+                DELETE FROM analytics.\(unescaped: table) WHERE \(unescaped: key) = ANY (ARRAY(
+                    SELECT \(unescaped: key) FROM analytics.\(unescaped: table) WHERE \(isOld) LIMIT \(Self.rowsPerStatement)))
+                """)
+        }
+    }
+
+    /// The bytes first: a row without them is tried again, bytes without a row would stay.
+    private func removeAttachments() async throws {
+        while !Task.isCancelled {
+            let rows = try await postgres.query(
+                """
+                SELECT id, space, blob FROM analytics.crash_attachments WHERE received < now() - make_interval(days => \(Int32(days)))
+                ORDER BY received LIMIT \(Self.rowsPerStatement)
+                """)
+            guard !rows.isEmpty else { return }
+            for row in rows {
+                let (id, space, blob) = (try row.decode(0, as: Int64.self), try row.decode(1, as: Int32.self), try row.decode(2, as: String.self))
+                if let blob = BlobName(space: "crash_\(space)", id: blob) { try await files.remove(blob) }
+                try await postgres.execute("DELETE FROM analytics.crash_attachments WHERE id = \(id)")
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+import MartletHTTP
+
+/// `crashes.…`
+struct CrashSettings: Sendable {
+    /// Where reports wait until PostgreSQL has them: on a disk that outlives the process.
+    var spoolDirectory = ".martlet/crash-spool"
+    var spoolSizeInBytes = 1_024 << 20
+    /// Of an app's environment, by each copy of the service.
+    var quota = CrashQuota.Limits()
+    var retentionInDays = 90
+
+    init() {}
+
+    /// - Throws: `SettingsError`.
+    init(_ settings: Settings) throws {
+        spoolDirectory = settings.string("crashes.spool.directory", default: spoolDirectory)
+        spoolSizeInBytes = try settings.integer("crashes.spool.megabytes", default: 1_024, in: 64...1_048_576) << 20
+        quota.errors = try settings.integer("crashes.quota.errors", default: quota.errors, in: 1...100_000_000)
+        quota.sessions = try settings.integer("crashes.quota.sessions", default: quota.sessions, in: 1...100_000_000)
+        quota.attachments = try settings.integer("crashes.quota.attachments", default: quota.attachments, in: 1...100_000_000)
+        quota.feedback = try settings.integer("crashes.quota.feedback", default: quota.feedback, in: 1...100_000_000)
+        retentionInDays = try settings.integer("crashes.retention.days", default: 90, in: 1...3_650)
+    }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import MartletCore
+import MartletPostgres
+import MartletSentry
+
+/// Stores what envelopes held, all of a batch in one transaction with how far the spool was read: whatever dies in between, nothing is stored
+/// twice and nothing is left out.
+struct DigestStore: Sendable {
+    /// How far a spool is read, before and after a batch.
+    struct Move: Sendable {
+        var spool: UUID
+        var from: SpoolPosition
+        var to: SpoolPosition
+    }
+
+    /// Another process, or a commit whose answer was lost, moved the spool.
+    struct Moved: Error {}
+
+    /// A report with where it belongs.
+    struct Placed: Sendable {
+        var report: DigestedReport
+        var release: Release?
+        var issue: Int64
+    }
+
+    let postgres: PostgresClient
+    let releases: ReleaseStore
+
+    func position(of spool: UUID) async throws -> SpoolPosition {
+        let rows = try await postgres.query("SELECT segment, position FROM analytics.crash_spools WHERE id = \(spool)")
+        return try rows.first.map { SpoolPosition(segment: try $0.decode(0), offset: try $0.decode(1)) } ?? .start
+    }
+
+    func forget(_ spool: UUID) async throws {
+        try await postgres.execute("DELETE FROM analytics.crash_spools WHERE id = \(spool)")
+    }
+
+    /// - Throws: `Moved`; `PostgresError`. Then nothing was stored.
+    func store(_ envelopes: [DigestedEnvelope], moving move: Move?) async throws {
+        let known = try await postgres.withTransaction(serializationRetries: 3) { transaction in
+            try await IssueStore.lock(Set(envelopes.map(\.space.id)), transaction)
+            if let move { try await self.move(move, transaction) }
+            let reports = try await fresh(envelopes.compactMap(\.report), transaction)
+            let known = try await releases.releases(Self.names(envelopes, reports), transaction)
+            if !reports.isEmpty { try await store(reports, known, transaction) }
+            try await SessionStore(transaction: transaction).store(envelopes, known)
+            try await count(envelopes, transaction)
+            try await store(feedback: envelopes, transaction)
+            try await store(attachments: envelopes, transaction)
+            return known
+        }
+        releases.remember(known)
+    }
+
+    private func move(_ move: Move, _ transaction: PostgresTransaction) async throws {
+        try await transaction.execute(
+            "INSERT INTO analytics.crash_spools (id, segment, position, updated) VALUES (\(move.spool), 0, 0, now()) ON CONFLICT (id) DO NOTHING")
+        let changed = try await transaction.execute(
+            """
+            UPDATE analytics.crash_spools SET segment = \(move.to.segment), position = \(move.to.offset), updated = now()
+            WHERE id = \(move.spool) AND segment = \(move.from.segment) AND position = \(move.from.offset)
+            """)
+        guard changed == 1 else { throw Moved() }
+    }
+
+    private struct EventKey: Hashable {
+        var space: Int32
+        var id: UUID
+    }
+
+    /// Those that are not stored yet, each once.
+    private func fresh(_ reports: [DigestedReport], _ transaction: PostgresTransaction) async throws -> [DigestedReport] {
+        guard !reports.isEmpty else { return [] }
+        let rows = try await transaction.query(
+            """
+            SELECT e.space, e.event_id FROM unnest(\(reports.map { Int($0.space.id) }), \(reports.map(\.eventID))) AS q (space, event_id)
+            JOIN analytics.crash_events AS e ON e.space = q.space AND e.event_id = q.event_id
+            """)
+        var seen = Set(try rows.map { EventKey(space: try $0.decode(0), id: try $0.decode(1)) })
+        return reports.filter { seen.insert(EventKey(space: $0.space.id, id: $0.eventID)).inserted }
+    }
+
+    private static func names(_ envelopes: [DigestedEnvelope], _ reports: [DigestedReport]) -> [(space: Int32, name: ReleaseName, seen: Date)] {
+        var names: [(space: Int32, name: ReleaseName, seen: Date)] = []
+        for report in reports {
+            if let release = report.release { names.append((report.space.id, release, report.at)) }
+        }
+        for envelope in envelopes {
+            for update in envelope.updates { names.append((envelope.space.id, ReleaseName(update.attributes.release), update.started)) }
+            for counts in envelope.counts { names.append((envelope.space.id, ReleaseName(counts.attributes.release), counts.started)) }
+        }
+        return names
+    }
+
+    /// Finds or makes the issues of reports that are not stored yet, stores the reports, and counts them.
+    private func store(_ reports: [DigestedReport], _ known: [ReleaseStore.Key: Release], _ transaction: PostgresTransaction) async throws {
+        let placed = try await place(reports, known, transaction)
+        let reports = ReportStore(transaction: transaction)
+        let locked = try await IssueStore.locked(Set(placed.map(\.issue)), transaction)
+        try await reports.insert(placed)
+        try await IssueCounts(transaction: transaction).add(placed, to: locked)
+        for entry in placed { try await entry.report.note?(entry.report.eventID, entry.report.space, transaction) }
+    }
+
+    func place(_ reports: [DigestedReport], _ known: [ReleaseStore.Key: Release], _ transaction: PostgresTransaction) async throws -> [Placed] {
+        var reports = reports
+        var issues = try await IssueStore.issues(of: Self.keys(reports), transaction)
+        try await overflow(&reports, &issues, transaction)
+        var (placed, hashes) = ([Placed](), [(key: IssueStore.Key, issue: Int64)]())
+        for report in reports {
+            let release = report.release.flatMap { known[ReleaseStore.Key(space: report.space.id, name: $0.text)] }
+            let (app, system) = (report.key(report.grouping.appHash), report.key(report.grouping.systemHash))
+            let issue: Int64
+            if let found = issues[app] ?? issues[system] {
+                issue = found
+            } else {
+                issue = try await IssueStore.make(report, release, transaction)
+                // Only of the first: an issue is not to gather one for each system it happens on.
+                hashes.append((system, issue))
+                issues[system] = issue
+            }
+            if issues[app] == nil { hashes.append((app, issue)) }
+            issues[app] = issue
+            placed.append(Placed(report: report, release: release, issue: issue))
+        }
+        try await IssueStore.add(hashes, transaction)
+        return placed
+    }
+
+    private static func keys(_ reports: [DigestedReport]) -> Set<IssueStore.Key> {
+        Set(reports.flatMap { [$0.key($0.grouping.appHash), $0.key($0.grouping.systemHash)] })
+    }
+
+    /// Where a space has as many issues as it may have, what would be another goes to one for all of them.
+    private func overflow(_ reports: inout [DigestedReport], _ issues: inout [IssueStore.Key: Int64], _ transaction: PostgresTransaction) async throws {
+        let missing = Dictionary(grouping: reports.indices.filter { index in Self.keys([reports[index]]).allSatisfy { issues[$0] == nil } }) { reports[$0].space.id }
+        for (space, indices) in missing.sorted(by: { $0.key < $1.key }) {
+            let wanted = Set(indices.map { reports[$0].grouping.appHash }).count
+            guard try await IssueStore.room(in: space, transaction) < wanted else { continue }
+            for index in indices { reports[index].grouping = reports[index].grouping.overflowing }
+            issues.merge(try await IssueStore.issues(of: [IssueStore.Key(space: space, hash: Grouping.overflowHash)], transaction)) { $1 }
+        }
+    }
+}
+
+extension DigestedReport {
+    func key(_ hash: String) -> IssueStore.Key { IssueStore.Key(space: space.id, hash: hash) }
+}

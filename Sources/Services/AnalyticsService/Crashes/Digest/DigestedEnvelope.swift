@@ -1,0 +1,68 @@
+import Foundation
+import MartletPostgres
+import MartletSentry
+
+/// What an envelope holds, ready to be stored.
+struct DigestedEnvelope: Sendable {
+    let space: Space
+    let received: Date
+    var report: DigestedReport?
+    var updates: [SessionUpdate] = []
+    var counts: [SessionCounts] = []
+    var outcomes: [DigestedOutcome] = []
+    var feedback: [UserFeedback] = []
+    var attachments: [DigestedAttachment] = []
+}
+
+/// A report, grouped.
+struct DigestedReport: Sendable {
+    enum Kind: String, Sendable {
+        case crash, error, message, broken
+    }
+
+    let space: Space
+    let eventID: UUID
+    let received: Date
+    /// When it happened by our clock.
+    let at: Date
+    let kind: Kind
+    let level: Level
+    let isHandled: Bool
+    let platform: String
+    let release: ReleaseName?
+    let stage: String
+    let os: String
+    let device: String
+    let configuration: String
+    let variants: String
+    let message: String
+    let person: Int64
+    /// The client's tags and our own.
+    let tags: [Event.Tag]
+    var grouping: Grouping
+    /// JSON.
+    let content: String
+    let note: (@Sendable (UUID, Space, PostgresTransaction) async throws -> Void)?
+}
+
+/// What did not become a report.
+struct DigestedOutcome: Sendable, Hashable {
+    enum Source: String, Sendable {
+        case client, server
+    }
+
+    var source: Source
+    var category: DataCategory
+    var reason: String
+    var quantity: Int
+}
+
+/// A file of a report, whose bytes are stored already.
+struct DigestedAttachment: Sendable {
+    var eventID: UUID
+    var blob: String
+    var name: String
+    var contentType: String
+    var kind: String
+    var sizeInBytes: Int
+}

@@ -1,0 +1,85 @@
+import Foundation
+import MartletCore
+import MartletPostgres
+import MartletSentry
+import Synchronization
+
+/// Releases by their names. Those known lately are not asked for again.
+final class ReleaseStore: Sendable {
+    /// Of a space; what comes beyond has none.
+    static let maximumReleases = 5_000
+    private static let maximumKnown = 10_000
+    private static let refreshing: TimeInterval = 60
+
+    struct Key: Hashable, Sendable {
+        var space: Int32
+        var name: String
+    }
+
+    private struct Known {
+        var release: Release
+        var seen: Date
+    }
+
+    private let known = Mutex<[Key: Known]>([:])
+
+    /// The releases of names, made where there are none yet.
+    func releases(_ names: [(space: Int32, name: ReleaseName, seen: Date)], _ transaction: PostgresTransaction) async throws -> [Key: Release] {
+        var (found, wanted) = ([Key: Release](), [Key: (name: ReleaseName, seen: Date)]())
+        let now = Date()
+        known.withLock { known in
+            for entry in names {
+                let key = Key(space: entry.space, name: entry.name.text)
+                if let known = known[key], now.timeIntervalSince(known.seen) < Self.refreshing { found[key] = known.release } else { wanted[key] = (entry.name, entry.seen) }
+            }
+        }
+        guard !wanted.isEmpty else { return found }
+        for (key, release) in try await store(wanted, transaction) { found[key] = release }
+        return found
+    }
+
+    /// Remembers them when the transaction is committed; what was rolled back is not there.
+    func remember(_ releases: [Key: Release]) {
+        let now = Date()
+        known.withLock { known in
+            if known.count + releases.count > Self.maximumKnown { known.removeAll() }
+            for (key, release) in releases where known[key] == nil || now.timeIntervalSince(known[key]?.seen ?? now) >= Self.refreshing {
+                known[key] = Known(release: release, seen: now)
+            }
+        }
+    }
+
+    func forget() {
+        known.withLock { $0.removeAll() }
+    }
+
+    private func store(_ wanted: [Key: (name: ReleaseName, seen: Date)], _ transaction: PostgresTransaction) async throws -> [Key: Release] {
+        let entries = wanted.sorted { ($0.key.space, $0.key.name) < ($1.key.space, $1.key.name) }
+        let rows = try await transaction.query(
+            """
+            INSERT INTO analytics.releases AS r (space, name, version, build, sort_key, first_seen, last_seen)
+            SELECT q.space, q.name, q.version, q.build, nullif(q.sort_key, ''), to_timestamp(q.seen / 1e6), to_timestamp(q.seen / 1e6)
+            FROM unnest(\(entries.map { Int($0.key.space) }), \(entries.map(\.key.name)), \(entries.map { $0.value.name.version }),
+                \(entries.map { $0.value.name.build }), \(entries.map { $0.value.name.sortKey ?? "" }), \(entries.map { $0.value.seen.microseconds })
+                ) AS q (space, name, version, build, sort_key, seen)
+            WHERE EXISTS (SELECT FROM analytics.releases AS o WHERE o.space = q.space AND o.name = q.name)
+                OR (SELECT count(*) FROM analytics.releases AS o WHERE o.space = q.space) < \(Self.maximumReleases)
+            ON CONFLICT (space, name) DO UPDATE SET
+                first_seen = least(r.first_seen, EXCLUDED.first_seen), last_seen = greatest(r.last_seen, EXCLUDED.last_seen)
+            RETURNING r.id, r.space, r.name, r.sort_key, r.first_seen
+            """)
+        var releases: [Key: Release] = [:]
+        for row in rows {
+            releases[Key(space: try row.decode(1), name: try row.decode(2))] = Release(id: try row.decode(0), sortKey: try row.decode(3), firstSeen: try row.decode(4))
+        }
+        return releases
+    }
+}
+
+extension Date {
+    /// Since 1970, as arrays carry times to PostgreSQL.
+    var microseconds: Int { Int(timeIntervalSince1970 * 1e6) }
+
+    /// Days since 1970, UTC.
+    var day: Int { Int((timeIntervalSince1970 / 86_400).rounded(.down)) }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import MartletCore
+import MartletPostgres
+import MartletSentry
+
+/// Looks at stored reports again, when debug symbols have come that they waited for.
+struct Reprocessing: Sendable {
+    static let maximumEvents = 100
+
+    let postgres: PostgresClient
+    let store: DigestStore
+    let helpers: CrashHelpers
+
+    /// Symbolicates and groups reports again; one that turns out to be of another issue moves there. Ids that are gone are left out.
+    ///
+    /// - Throws: `PostgresError`; reports before the one that failed are done.
+    func digestAgain(_ eventIDs: [UUID], in space: Space) async throws {
+        for id in eventIDs.prefix(Self.maximumEvents) {
+            let rows = try await postgres.query(
+                "SELECT content, received, at FROM analytics.crash_events WHERE space = \(space.id) AND event_id = \(id)")
+            guard let row = rows.first else { continue }
+            let content = try JSONValue(parsing: try row.decode(0, as: [UInt8].self))
+            let symbolicated = await helpers.symbolicate(content, space)
+            guard let event = Event(symbolicated.report, id: id) else { continue }
+            let report = DigestedReport(
+                event, Grouping(event), at: try row.decode(2), received: try row.decode(1), space: space, note: symbolicated.note)
+            try await replace(report)
+        }
+    }
+
+    private func replace(_ report: DigestedReport) async throws {
+        let known = try await postgres.withTransaction(serializationRetries: 3) { transaction in
+            try await IssueStore.lock([report.space.id], transaction)
+            let names = report.release.map { [(space: report.space.id, name: $0, seen: report.at)] } ?? []
+            let known = try await store.releases.releases(names, transaction)
+            let rows = try await transaction.query(
+                "SELECT issue FROM analytics.crash_events WHERE space = \(report.space.id) AND event_id = \(report.eventID) FOR UPDATE")
+            guard let old = try rows.first?.decode(0, as: Int64.self) else { return known }
+            let placed = try await place(report, known, old, transaction)
+            try await write(placed, transaction)
+            if placed.issue != old { try await move(placed, from: old, transaction) }
+            try await report.note?(report.eventID, report.space, transaction)
+            return known
+        }
+        store.releases.remember(known)
+    }
+
+    /// Where the issue has no other report than this one, it keeps it under the name it has now.
+    private func place(
+        _ report: DigestedReport, _ known: [ReleaseStore.Key: Release], _ old: Int64, _ transaction: PostgresTransaction
+    ) async throws -> DigestStore.Placed {
+        let keys: Set = [report.key(report.grouping.appHash), report.key(report.grouping.systemHash)]
+        let issues = try await IssueStore.issues(of: keys, transaction)
+        let isAlone = try await transaction.query("SELECT events <= 1 FROM analytics.issues WHERE id = \(old)").first?.decode(0, as: Bool.self) ?? false
+        guard issues.isEmpty, isAlone else { return try await store.place([report], known, transaction)[0] }
+        try await IssueStore.add(keys.map { (key: $0, issue: old) }, transaction)
+        try await transaction.execute(
+            "UPDATE analytics.issues SET title = \(report.grouping.title), culprit = \(report.grouping.culprit) WHERE id = \(old)")
+        return DigestStore.Placed(report: report, release: report.release.flatMap { known[ReleaseStore.Key(space: report.space.id, name: $0.text)] }, issue: old)
+    }
+
+    private func write(_ placed: DigestStore.Placed, _ transaction: PostgresTransaction) async throws {
+        let report = placed.report
+        try await transaction.execute(
+            """
+            UPDATE analytics.crash_events SET issue = \(placed.issue), app_hash = decode(\(report.grouping.appHash), 'hex'),
+                system_hash = decode(\(report.grouping.systemHash), 'hex'), algorithm = \(Int16(Grouping.version)), content = \(PostgresJSON(report.content))
+            WHERE space = \(report.space.id) AND event_id = \(report.eventID)
+            """)
+    }
+
+    private func move(_ placed: DigestStore.Placed, from old: Int64, _ transaction: PostgresTransaction) async throws {
+        let locked = try await IssueStore.locked([placed.issue, old], transaction)
+        try await IssueCounts(transaction: transaction).add([placed], to: locked)
+        try await IssueCounts(transaction: transaction).remove(placed, from: old)
+        // Reports of the same build without symbols go where this one went. What a person has worked on stays, without reports.
+        let emptied = try await transaction.execute(
+            """
+            UPDATE analytics.issue_hashes SET issue = \(placed.issue)
+            WHERE issue = \(old) AND NOT EXISTS (SELECT FROM analytics.crash_events WHERE issue = \(old))
+            """)
+        guard emptied > 0 else { return }
+        try await transaction.execute(
+            """
+            DELETE FROM analytics.issues WHERE id = \(old) AND events <= 0
+                AND NOT EXISTS (SELECT FROM analytics.issue_history WHERE issue = \(old) AND author <> 'service')
+            """)
+    }
+}
+
+extension IssueCounts {
+    /// Takes a report's part out of the counts of an issue that it has left.
+    func remove(_ placed: DigestStore.Placed, from issue: Int64) async throws {
+        let report = placed.report
+        try await transaction.execute(
+            "UPDATE analytics.issue_days SET events = events - 1 WHERE issue = \(issue) AND day = date '1970-01-01' + \(report.at.day)::integer")
+        if let release = placed.release {
+            try await transaction.execute("UPDATE analytics.issue_releases SET events = events - 1 WHERE issue = \(issue) AND release = \(release.id)")
+        }
+        try await transaction.execute(
+            """
+            UPDATE analytics.issue_tags AS t SET events = t.events - 1
+            FROM unnest(\(report.tags.map(\.key)), \(report.tags.map(\.value))) AS q (key, value)
+            WHERE t.issue = \(issue) AND t.key = q.key AND t.value = q.value
+            """)
+        for table in ["issue_days", "issue_releases", "issue_tags"] as [StaticString] {
+            try await transaction.execute("DELETE FROM analytics.\(unescaped: table) WHERE issue = \(issue) AND events <= 0")
+        }
+        let users = try await transaction.execute(
+            """
+            DELETE FROM analytics.issue_users WHERE issue = \(issue) AND person = \(report.person)
+                AND NOT EXISTS (SELECT FROM analytics.crash_events WHERE issue = \(issue) AND person = \(report.person))
+            """)
+        try await transaction.execute("UPDATE analytics.issues SET events = events - 1, users = users - \(users) WHERE id = \(issue)")
+    }
+}

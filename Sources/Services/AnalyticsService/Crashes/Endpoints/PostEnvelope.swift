@@ -1,0 +1,96 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletCompression
+import MartletCore
+import MartletHTTP
+import MartletSentry
+import NIOCore
+
+/// `POST /crash/api/{project}/envelope/`: what Sentry's clients send. 200 with `{"id":…}` when it is on the disk; ingest key.
+///
+/// 400 for what is no envelope, 413, 415 for another packing than gzip and deflate, 429 with `X-Sentry-Rate-Limits`; never a 5xx.
+struct PostEnvelope: Endpoint {
+    let intake: CrashIntake
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let principal = try context.ingestPrincipal
+        return await SentryAnswer.answering {
+            let (body, coding) = try await request.sentryBody()
+            return try await intake.take(body, coding, of: principal)
+        }
+    }
+}
+
+/// `POST /crash/api/{project}/store/`: one event as JSON, as older clients send it.
+struct PostStoredEvent: Endpoint {
+    let intake: CrashIntake
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let principal = try context.ingestPrincipal
+        return await SentryAnswer.answering {
+            let (body, coding) = try await request.sentryBody()
+            return try await intake.take(Self.envelope(Self.unpacked(body, coding)), of: principal)
+        }
+    }
+
+    /// Also base64 of zlib, without a word about it, as the first clients sent it.
+    private static func unpacked(_ body: ByteBuffer, _ coding: ContentCoding?) throws -> [UInt8] {
+        do {
+            if let coding { return Array(buffer: try Inflate.decode(body, coding, upTo: CrashIntake.Limits.event)) }
+            if body.readableBytesView.first != UInt8(ascii: "{"), let packed = Data(base64Encoded: Data(body.readableBytesView)) {
+                return Array(buffer: try Inflate.decode(ByteBuffer(bytes: packed), .deflate, upTo: CrashIntake.Limits.event))
+            }
+        } catch InflateError.tooLarge(let limit) {
+            throw EnvelopeRefusal.tooLarge("more than \(limit) bytes unpacked")
+        } catch {
+            throw EnvelopeRefusal.invalid("the body is not packed as Content-Encoding says")
+        }
+        return Array(buffer: body)
+    }
+
+    private static func envelope(_ event: [UInt8]) -> Envelope {
+        Envelope(header: .object([]), items: [Envelope.Item(header: .object([]), type: "event", payload: event[...])])
+    }
+}
+
+extension ServiceContext {
+    /// - Throws: `forbidden` for all but an ingest key.
+    fileprivate var ingestPrincipal: Principal {
+        get throws {
+            let principal = try principal
+            guard principal.kind == .ingest else { throw HTTPProblem(.forbidden, "This call needs an ingest key.") }
+            return principal
+        }
+    }
+}
+
+extension Request {
+    /// - Throws: `EnvelopeRefusal`.
+    fileprivate func sentryBody() async throws -> (ByteBuffer, ContentCoding?) {
+        let name = headers[.contentEncoding]?.trimmingCharacters(in: .whitespaces) ?? ""
+        let coding = ContentCoding(name: name)
+        guard coding != nil || name.isEmpty || name.lowercased() == "identity" else {
+            throw EnvelopeRefusal(status: .unsupportedMediaType, detail: "unsupported content encoding", causes: ["send gzip or deflate"])
+        }
+        do {
+            return (try await wholeBody(upTo: CrashIntake.Limits.body), coding)
+        } catch let problem as HTTPProblem where problem.code == .payloadTooLarge {
+            throw EnvelopeRefusal.tooLarge(problem.detail ?? "the body is too large")
+        }
+    }
+}
+
+extension SentryAnswer {
+    fileprivate static func answering(_ body: () async throws -> (id: UUID?, rateLimits: [RateLimit])) async -> Response {
+        do {
+            let (id, rateLimits) = try await body()
+            return accepted(id, rateLimits)
+        } catch let refusal as EnvelopeRefusal {
+            return refused(refusal)
+        } catch {
+            return refused(.invalid("the body did not arrive"))
+        }
+    }
+}

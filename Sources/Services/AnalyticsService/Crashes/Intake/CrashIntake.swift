@@ -1,0 +1,170 @@
+import CoreMetrics
+import Foundation
+import HTTPTypes
+import Logging
+import MartletAPI
+import MartletCompression
+import MartletCore
+import MartletHTTP
+import MartletSentry
+import NIOCore
+
+/// Takes envelopes: checks them, drops what is nobody's or too much, and answers when the rest is on the disk.
+struct CrashIntake: Sendable {
+    /// As Sentry's Relay has them.
+    enum Limits {
+        static let body = 20 << 20
+        static let envelope = 100 << 20
+        static let event = 1 << 20
+        static let sessions = 1 << 20
+        static let clientReport = 64 << 10
+        static let attachments = 100 << 20
+        /// What is larger when unpacked has to wait for its turn.
+        static let ordinary = 2 << 20
+    }
+
+    /// The type of the item that tells the digest what was dropped before the spool.
+    static let dropReport = "martlet_dropped"
+    private static let kept: Set<String> = ["event", "session", "sessions", "attachment", "user_report", "feedback", "client_report"]
+
+    private let spool: SpoolWriter
+    private let quota: CrashQuota
+    private let logger: Logger
+    /// So that a few large envelopes do not take all memory.
+    private let large = Gate(limit: 2, maximumWaiting: 20, refusal: EnvelopeRefusal.busy("too_many_large_envelopes"))
+    private let accepted = Counter(label: "martlet_analytics_crash_envelopes_total", dimensions: [("outcome", "accepted")])
+    private let limited = Counter(label: "martlet_analytics_crash_envelopes_total", dimensions: [("outcome", "limited")])
+    private let refused = Counter(label: "martlet_analytics_crash_envelopes_total", dimensions: [("outcome", "refused")])
+
+    init(spool: SpoolWriter, quota: CrashQuota, logger: Logger) {
+        self.spool = spool
+        self.quota = quota
+        self.logger = logger
+    }
+
+    /// An envelope as it came. When it returns, what is kept of it outlives a loss of power.
+    ///
+    /// - Throws: `EnvelopeRefusal`.
+    func take(_ body: ByteBuffer, _ coding: ContentCoding?, of principal: Principal) async throws -> (id: UUID?, rateLimits: [RateLimit]) {
+        try await counted {
+            guard let coding else { return try await takeUnpacked(body, body, nil, principal) }
+            do {
+                return try await takeUnpacked(Inflate.decode(body, coding, upTo: Limits.ordinary), body, coding, principal)
+            } catch InflateError.tooLarge {
+                return try await large.withPlace { try await takeUnpacked(Inflate.decode(body, coding, upTo: Limits.envelope), body, coding, principal) }
+            }
+        }
+    }
+
+    /// An envelope of our own making.
+    func take(_ envelope: Envelope, of principal: Principal) async throws -> (id: UUID?, rateLimits: [RateLimit]) {
+        try await counted { try await keep(envelope, nil, nil, principal) }
+    }
+
+    private func counted(_ body: () async throws -> (id: UUID?, rateLimits: [RateLimit])) async throws -> (id: UUID?, rateLimits: [RateLimit]) {
+        do {
+            let result = try await body()
+            accepted.increment()
+            return result
+        } catch let refusal as EnvelopeRefusal {
+            (refusal.status == .tooManyRequests ? limited : refused).increment()
+            throw refusal
+        } catch let error as EnvelopeError {
+            refused.increment()
+            throw EnvelopeRefusal.invalid("\(error)")
+        } catch InflateError.damaged {
+            refused.increment()
+            throw EnvelopeRefusal.invalid("the body is not packed as Content-Encoding says")
+        } catch InflateError.tooLarge(let limit) {
+            refused.increment()
+            throw EnvelopeRefusal.tooLarge("more than \(limit) bytes unpacked")
+        } catch SpoolError.full, SpoolError.overloaded {
+            limited.increment()
+            throw EnvelopeRefusal.busy("spool_full")
+        } catch {
+            limited.increment()
+            logger.error("A crash envelope could not be kept.", metadata: ["error.cause": "\(error)"])
+            throw EnvelopeRefusal.busy("spool_unavailable")
+        }
+    }
+
+    private func takeUnpacked(
+        _ bytes: ByteBuffer, _ body: ByteBuffer, _ coding: ContentCoding?, _ principal: Principal
+    ) async throws -> (id: UUID?, rateLimits: [RateLimit]) {
+        try await keep(Envelope(parsing: Array(buffer: bytes)), body, coding, principal)
+    }
+
+    private func keep(
+        _ envelope: Envelope, _ body: ByteBuffer?, _ coding: ContentCoding?, _ principal: Principal
+    ) async throws -> (id: UUID?, rateLimits: [RateLimit]) {
+        try Self.check(envelope)
+        let (items, dropped, rateLimits) = sorted(envelope.items, principal)
+        let isAllLimited = items.isEmpty && !rateLimits.isEmpty && dropped.keys.allSatisfy { $0.reason == "rate_limit" }
+        let id = eventID(envelope)
+        let isWhole = items.count == envelope.items.count && body != nil
+        let rest = isWhole ? envelope : Envelope(header: envelope.header, items: items + Self.report(dropped))
+        if !rest.items.isEmpty {
+            let record = ReceivedEnvelope(
+                appID: principal.appID, environment: principal.environment, received: Date(), eventID: id, coding: isWhole ? coding : nil,
+                body: isWhole ? Array(buffer: body ?? ByteBuffer()) : rest.bytes)
+            try await spool.append(record.record)
+        }
+        if isAllLimited { throw EnvelopeRefusal.limited(rateLimits) }
+        return (id, rateLimits)
+    }
+
+    private static func check(_ envelope: Envelope) throws {
+        var attachments = 0
+        for item in envelope.items {
+            let size = item.payload.count
+            switch item.type {
+            case "event", "feedback", "user_report": if size > Limits.event { throw EnvelopeRefusal.tooLarge("an item of type '\(item.type)' has more than \(Limits.event) bytes") }
+            case "session", "sessions": if size > Limits.sessions { throw EnvelopeRefusal.tooLarge("an item of type '\(item.type)' has more than \(Limits.sessions) bytes") }
+            case "client_report": if size > Limits.clientReport { throw EnvelopeRefusal.tooLarge("a client report has more than \(Limits.clientReport) bytes") }
+            case "attachment": attachments += size
+            default: break
+            }
+        }
+        if attachments > Limits.attachments { throw EnvelopeRefusal.tooLarge("attachments have more than \(Limits.attachments) bytes") }
+        if envelope.items.filter({ $0.type == "event" }).count > 1 { throw EnvelopeRefusal.invalid("more than one event") }
+    }
+
+    private struct Dropped: Hashable {
+        var category: DataCategory
+        var reason: String
+    }
+
+    private func sorted(_ items: [Envelope.Item], _ principal: Principal) -> (kept: [Envelope.Item], dropped: [Dropped: Int], rateLimits: [RateLimit]) {
+        var (kept, dropped, rateLimits) = ([Envelope.Item](), [Dropped: Int](), [RateLimit]())
+        for item in items {
+            let category = DataCategory(itemType: item.type)
+            let count = max(1, min(10_000, item.header["item_count"]?.looseNumber.flatMap { Int(exactly: $0) } ?? 1))
+            if !Self.kept.contains(item.type) {
+                dropped[Dropped(category: category ?? .default, reason: "unsupported"), default: 0] += count
+            } else if let category, let limit = quota.take(category, principal.appID, principal.environment) {
+                dropped[Dropped(category: category, reason: "rate_limit"), default: 0] += 1
+                if !rateLimits.contains(where: { $0.categories == limit.categories }) { rateLimits.append(limit) }
+            } else {
+                kept.append(item)
+            }
+        }
+        return (kept, dropped, rateLimits)
+    }
+
+    private static func report(_ dropped: [Dropped: Int]) -> [Envelope.Item] {
+        guard !dropped.isEmpty else { return [] }
+        let counts = dropped.map { entry in
+            JSONValue.object([
+                .init("category", .string(entry.key.category.rawValue)), .init("reason", .string(entry.key.reason)), .init("quantity", .number("\(entry.value)")),
+            ])
+        }
+        return [Envelope.Item(header: .object([]), type: dropReport, payload: Array(JSONValue.array(counts).text.utf8)[...])]
+    }
+
+    /// The envelope's, else its event's own, else a new one. Nil: it is about no event.
+    private func eventID(_ envelope: Envelope) -> UUID? {
+        if let id = envelope.eventID { return id }
+        guard let item = envelope.items.first(where: { $0.type == "event" || $0.type == "feedback" }) else { return nil }
+        return (try? LooseJSON.value(item.payload))?["event_id"]?.looseText.flatMap(UUID.init(eventID:)) ?? UUID()
+    }
+}

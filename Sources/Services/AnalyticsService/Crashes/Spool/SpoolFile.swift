@@ -1,0 +1,72 @@
+import Foundation
+import Glibc
+import MartletCompression
+
+/// How records stand in a segment: a mark, the length (4 bytes) and CRC-32 (4) of the record, and the record.
+enum SpoolRecord {
+    static let mark: [UInt8] = Array("MCR1".utf8)
+    static let headerLength = 12
+    static let maximumLength = 128 << 20
+
+    static func append(_ record: [UInt8], to bytes: inout [UInt8]) {
+        bytes += mark
+        withUnsafeBytes(of: UInt32(record.count).bigEndian) { bytes.append(contentsOf: $0) }
+        withUnsafeBytes(of: Checksum.crc32(record).bigEndian) { bytes.append(contentsOf: $0) }
+        bytes += record
+    }
+
+    /// The length and checksum that a header says; nil: it is none.
+    static func header(_ bytes: [UInt8]) -> (length: Int, checksum: UInt32)? {
+        guard bytes.count == headerLength, bytes.starts(with: mark) else { return nil }
+        func number(_ range: Range<Int>) -> UInt32 { bytes[range].reduce(0) { $0 << 8 | UInt32($1) } }
+        let length = Int(number(4..<8))
+        return length <= maximumLength ? (length, number(8..<12)) : nil
+    }
+}
+
+/// A segment that is written to. Used by one thread at a time, on whichever.
+final class SpoolFile: @unchecked Sendable {
+    let number: Int
+    private(set) var length = 0
+    private let descriptor: Int32
+
+    init(_ number: Int, in folder: SpoolFolder) throws {
+        self.number = number
+        descriptor = open(folder.path(of: number), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw SpoolError.system("open") }
+        try Self.synchronize(directory: folder.path)
+    }
+
+    deinit { close(descriptor) }
+
+    /// When it returns, the bytes outlive a loss of power. After an error there is nothing of them, as far as the disk obeys.
+    func append(_ bytes: [UInt8]) throws {
+        do {
+            try write(bytes)
+            guard fdatasync(descriptor) == 0 else { throw SpoolError.system("fdatasync") }
+            length += bytes.count
+        } catch {
+            _ = ftruncate(descriptor, off_t(length))
+            throw error
+        }
+    }
+
+    private func write(_ bytes: [UInt8]) throws {
+        try bytes.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let written = pwrite(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count, off_t(length + bytes.count - rest.count))
+                if written < 0 && errno == EINTR { continue }
+                guard written > 0 else { throw SpoolError.system("write") }
+                rest = rest.dropFirst(written)
+            }
+        }
+    }
+
+    static func synchronize(directory: String) throws {
+        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SpoolError.system("open") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw SpoolError.system("fsync") }
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import Glibc
+
+/// A folder of segments that one process holds the lock of, as long as it lives: `<directory>/<uuid>/`, with `lock` and `<number>.segment`.
+///
+/// `@unchecked Sendable`: the descriptor is closed once, by whoever holds the last reference.
+final class SpoolFolder: @unchecked Sendable {
+    let id: UUID
+    let path: String
+    private let lock: Int32
+
+    private init(id: UUID, path: String, lock: Int32) {
+        self.id = id
+        self.path = path
+        self.lock = lock
+    }
+
+    deinit { close(lock) }
+
+    /// A new one. It gets its name when it is locked already, so that nobody takes it for one that was left.
+    static func make(in directory: String) throws -> SpoolFolder {
+        let id = UUID()
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let (new, path) = ("\(directory)/new-\(id.uuidString.lowercased())", "\(directory)/\(id.uuidString.lowercased())")
+        guard mkdir(new, 0o700) == 0 else { throw SpoolError.system("mkdir") }
+        guard let lock = try locked(new, O_CREAT) else { throw SpoolError.system("flock") }
+        guard rename(new, path) == 0 else {
+            close(lock)
+            throw SpoolError.system("rename")
+        }
+        try SpoolFile.synchronize(directory: directory)
+        return SpoolFolder(id: id, path: path, lock: lock)
+    }
+
+    /// Those that processes which are gone have left, now locked by this one.
+    static func abandoned(in directory: String) -> [SpoolFolder] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        return names.sorted().compactMap { name in
+            let path = directory + "/" + name
+            guard let id = UUID(uuidString: name), let lock = try? locked(path, 0) else { return nil }
+            return SpoolFolder(id: id, path: path, lock: lock)
+        }
+    }
+
+    /// The descriptor of its lock; nil: another process has it, or has just removed the folder.
+    private static func locked(_ path: String, _ flags: Int32) throws -> Int32? {
+        let descriptor = open(path + "/lock", O_RDWR | O_CLOEXEC | flags, 0o600)
+        guard descriptor >= 0 else { throw SpoolError.system("open") }
+        var (held, named) = (stat(), stat())
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &held) == 0, stat(path + "/lock", &named) == 0, held.st_ino == named.st_ino else {
+            close(descriptor)
+            return nil
+        }
+        return descriptor
+    }
+
+    func path(of segment: Int) -> String { path + "/" + String(repeating: "0", count: max(0, 16 - "\(segment)".count)) + "\(segment).segment" }
+
+    /// The numbers of its segments, in order.
+    func segments() -> [Int] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [])
+            .compactMap { name in name.hasSuffix(".segment") ? Int(name.dropLast(8)) : nil }.sorted()
+    }
+
+    /// Removes segments that are not needed any more; returns how many bytes they had.
+    @discardableResult
+    func remove(before segment: Int) -> Int {
+        var size = 0
+        for number in segments() where number < segment {
+            var status = stat()
+            if stat(path(of: number), &status) == 0, unlink(path(of: number)) == 0 { size += Int(status.st_size) }
+        }
+        return size
+    }
+
+    /// Removes the folder with what is in it.
+    func discard() {
+        remove(before: .max)
+        unlink(path + "/lock")
+        rmdir(path)
+    }
+}
+
+/// Why the spool did not do what it was asked.
+enum SpoolError: Error, CustomStringConvertible {
+    case full
+    case overloaded
+    case unavailable(cause: String)
+
+    /// What `errno` says. Names no path.
+    static func system(_ call: String) -> SpoolError { .unavailable(cause: "\(call): \(String(cString: strerror(errno)))") }
+
+    var description: String {
+        switch self {
+        case .full: "the spool is full"
+        case .overloaded: "too much waits to be written"
+        case .unavailable(let cause): "the spool is not available: \(cause)"
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import MartletHTTP
+import NIOPosix
+import Synchronization
+
+/// Where in a spool: the number of a segment and an offset in bytes.
+struct SpoolPosition: Sendable, Hashable, Comparable {
+    var segment: Int
+    var offset: Int
+
+    static let start = SpoolPosition(segment: 0, offset: 0)
+
+    static func < (left: SpoolPosition, right: SpoolPosition) -> Bool { (left.segment, left.offset) < (right.segment, right.offset) }
+}
+
+/// Appends records to this copy's own spool: those that come while the disk is busy are brought to it together.
+final class SpoolWriter: Sendable {
+    static let segmentSizeInBytes = 16 << 20
+    static let maximumWaitingInBytes = 256 << 20
+    private static let maximumBatchInBytes = 8 << 20
+
+    private struct Waiting {
+        var record: [UInt8]
+        var continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct State {
+        var waiting: [Waiting] = []
+        var waitingBytes = 0
+        var isWriting = false
+        /// What is on the disk and not yet digested, and what of the current segment is.
+        var storedBytes = 0
+        var folder: SpoolFolder?
+        var end = SpoolPosition.start
+    }
+
+    private let directory: String
+    private let sizeInBytes: Int
+    private let thread = NIOThreadPool(numberOfThreads: 1)
+    private let state = Mutex(State())
+    /// Of the writing thread alone.
+    private let current = CurrentSegment()
+    /// Woken whenever there is something new.
+    let readers = Waiters()
+
+    private final class CurrentSegment: @unchecked Sendable {
+        var file: SpoolFile?
+        var lastNumber = 0
+    }
+
+    init(directory: String, sizeInBytes: Int) {
+        self.directory = directory
+        self.sizeInBytes = sizeInBytes
+        thread.start()
+    }
+
+    deinit { thread.shutdownGracefully { _ in } }
+
+    /// The spool's folder, and up to where it can be read; nil: nothing was written yet.
+    var written: (folder: SpoolFolder, end: SpoolPosition)? {
+        state.withLock { state in state.folder.map { ($0, state.end) } }
+    }
+
+    /// When it returns, the record outlives a loss of power.
+    ///
+    /// - Throws: `SpoolError`; then nothing is kept.
+    func append(_ record: [UInt8]) async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            let (refusal, isFirst) = state.withLock { state -> (SpoolError?, Bool) in
+                if state.storedBytes + state.waitingBytes + record.count > sizeInBytes { return (.full, false) }
+                if state.waitingBytes + record.count > Self.maximumWaitingInBytes { return (.overloaded, false) }
+                state.waiting.append(Waiting(record: record, continuation: continuation))
+                state.waitingBytes += record.count
+                defer { state.isWriting = true }
+                return (nil, !state.isWriting)
+            }
+            if let refusal { return continuation.resume(throwing: refusal) }
+            if isFirst { thread.submit { _ in self.drain() } }
+        }
+    }
+
+    /// Accounts for segments that were removed, or left by others.
+    func release(_ sizeInBytes: Int) {
+        state.withLock { $0.storedBytes = max(0, $0.storedBytes - sizeInBytes) }
+    }
+
+    /// Removes the folder; whoever appends later gets another. False: something came meanwhile.
+    func discardIfDigested(upTo position: SpoolPosition) -> Bool {
+        state.withLock { state in
+            guard !state.isWriting, state.waiting.isEmpty, state.end <= position else { return false }
+            state.folder?.discard()
+            state.folder = nil
+            state.end = .start
+            state.storedBytes = 0
+            current.file = nil
+            current.lastNumber = 0
+            return true
+        }
+    }
+
+    /// Writes until nothing waits.
+    private func drain() {
+        while let batch = takeBatch() {
+            do {
+                try write(batch.map(\.record))
+                for waiting in batch { waiting.continuation.resume() }
+                readers.wake()
+            } catch {
+                // The next goes to another segment, whatever this one has now.
+                current.file = nil
+                for waiting in batch { waiting.continuation.resume(throwing: error) }
+            }
+        }
+    }
+
+    private func takeBatch() -> [Waiting]? {
+        state.withLock { state in
+            var (count, size) = (0, 0)
+            for waiting in state.waiting {
+                if count > 0, size + waiting.record.count > Self.maximumBatchInBytes { break }
+                count += 1
+                size += waiting.record.count
+            }
+            guard count > 0 else {
+                state.isWriting = false
+                return nil
+            }
+            let batch = Array(state.waiting.prefix(count))
+            state.waiting.removeFirst(count)
+            state.waitingBytes -= size
+            return batch
+        }
+    }
+
+    private func write(_ records: [[UInt8]]) throws {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(records.reduce(0) { $0 + $1.count + SpoolRecord.headerLength })
+        for record in records { SpoolRecord.append(record, to: &bytes) }
+        let folder = try state.withLock { state in
+            if let folder = state.folder { return folder }
+            let folder = try SpoolFolder.make(in: directory)
+            state.folder = folder
+            return folder
+        }
+        let file = try segment(in: folder)
+        try file.append(bytes)
+        state.withLock { state in
+            state.end = SpoolPosition(segment: file.number, offset: file.length)
+            state.storedBytes += bytes.count
+        }
+    }
+
+    private func segment(in folder: SpoolFolder) throws -> SpoolFile {
+        if let file = current.file, file.length < Self.segmentSizeInBytes { return file }
+        current.lastNumber += 1
+        let file = try SpoolFile(current.lastNumber, in: folder)
+        current.file = file
+        return file
+    }
+}

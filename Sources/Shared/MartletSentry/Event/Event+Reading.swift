@@ -1,0 +1,131 @@
+public import Foundation
+public import MartletCore
+
+extension Event {
+    /// A report in Sentry's form, also of one that KSCrash wrote on Apple's systems; others as they are.
+    public static func form(of value: JSONValue) -> JSONValue { KSCrashReport(value)?.event ?? value }
+
+    /// - Parameters:
+    ///   - value: in Sentry's form. Nil: no object.
+    ///   - id: as the envelope says; the event's own where it says none.
+    public init?(_ value: JSONValue, id: UUID?) {
+        guard value.isObject else { return nil }
+        var fields = EventFields(value)
+        self.id = id ?? fields.text("event_id").flatMap(UUID.init(eventID:)) ?? UUID()
+        readHead(&fields)
+        readMessage(&fields)
+        exceptions = fields.list("exception", of: EventFields.exception).map { value in
+            Exception(
+                type: value["type"]?.looseText ?? "", value: value["value"]?.looseText ?? "", module: value["module"]?.looseText ?? "",
+                isSynthetic: value["mechanism"]?["synthetic"]?.looseFlag ?? false, isHandled: value["mechanism"]?["handled"]?.looseFlag,
+                thread: value["thread_id"]?.looseText, frames: Self.frames(value))
+        }
+        threads = fields.list("threads", of: EventFields.thread).map { value in
+            Thread(
+                id: value["id"]?.looseText ?? "", hasCrashed: value["crashed"]?.looseFlag ?? false, isCurrent: value["current"]?.looseFlag ?? false,
+                frames: Self.frames(value))
+        }
+        frames = fields.object("stacktrace").map { ($0["frames"]?.looseList ?? []).map(Frame.init) } ?? []
+        images = (fields.object("debug_meta")?["images"]?.looseList ?? []).compactMap { image in
+            guard let address = Frame.address(image["image_addr"]), let size = Frame.address(image["image_size"]) else { return nil }
+            return Image(name: image["code_file"]?.looseText ?? image["name"]?.looseText ?? "", address: address, size: size)
+        }
+        readContexts(&fields)
+        let cleaning = EventCleaning(value, wrong: fields.wrong)
+        content = cleaning.content(id: self.id, tags: tags)
+        problems = Array(fields.problems.prefix(20))
+    }
+
+    private mutating func readHead(_ fields: inout EventFields) {
+        timestamp = Date(loose: fields.value("timestamp"))
+        if timestamp == nil, fields.value("timestamp") != nil { fields.complain("timestamp", "is no time") }
+        platform = (fields.text("platform") ?? "other").cut(toBytes: 64)
+        level = fields.text("level").flatMap(Level.init(name:))
+        if level == nil, fields.text("level") != nil { fields.complain("level", "is none of debug, info, warning, error and fatal") }
+        release = fields.text("release").flatMap { $0.isEmpty ? nil : $0.cut(toBytes: 250) }
+        stage = (fields.text("environment") ?? "").cut(toBytes: 64)
+        transaction = (fields.text("transaction") ?? fields.text("culprit") ?? "").cut(to: 200)
+        logger = (fields.text("logger") ?? "").cut(to: 200)
+        fingerprint = fields.texts("fingerprint")
+    }
+
+    /// `logentry` or its older name `message`, each an object or text.
+    private mutating func readMessage(_ fields: inout EventFields) {
+        let entry = fields.value("logentry") ?? fields.value("message")
+        if let text = entry?.looseText {
+            message = text
+        } else if let entry, entry.isObject {
+            template = entry["message"]?.looseText ?? ""
+            message = entry["formatted"]?.looseText ?? Self.filledIn(template, entry["params"])
+            if message.isEmpty { message = fields.text("message") ?? "" }
+        } else if entry != nil {
+            fields.complain("logentry", "is neither text nor an object")
+        }
+        message = message.cut(to: 8_000)
+        template = template.cut(to: 8_000)
+    }
+
+    /// `%s`, `%d` and `{}` by the parameters in their order.
+    private static func filledIn(_ template: String, _ parameters: JSONValue?) -> String {
+        guard case .array(let values) = parameters else { return template }
+        return values.reduce(template) { text, value in
+            guard let place = text.firstRange(of: #/%[-#0-9.]*[a-zA-Z@]|\{\}/#) else { return text }
+            return text.replacingCharacters(in: place, with: value.looseText ?? value.text)
+        }
+    }
+
+    private mutating func readContexts(_ fields: inout EventFields) {
+        let contexts = fields.object("contexts")
+        os = Self.name(contexts?["os"]?["name"], contexts?["os"]?["version"])
+        let device = contexts?["device"]
+        self.device = (device?["model"]?.looseText ?? device?["family"]?.looseText ?? device?["name"]?.looseText ?? "").cut(toBytes: 200)
+        if let user = fields.object("user") {
+            person = ["id", "email", "username"].lazy.compactMap { user[$0]?.looseText }.first { !$0.isEmpty }?.cut(to: 250)
+        }
+        tags = Self.tags(fields.value("tags") ?? .null)
+        if case .array = fields.value("tags") {} else if let value = fields.value("tags"), value != .null, !value.isObject {
+            fields.complain("tags", "is neither an object nor a list of pairs")
+        }
+        let martlet = contexts?["martlet"]
+        configuration = (martlet?["configuration"]?.looseText ?? tag("martlet.config")).cut(toBytes: 200)
+        variants = (Self.variants(martlet?["variants"]) ?? tag("martlet.variants")).cut(toBytes: 800)
+    }
+
+    private func tag(_ key: String) -> String { tags.first { $0.key == key }?.value ?? "" }
+
+    /// `{"checkout":"dark"}` as `checkout=dark`, by name.
+    private static func variants(_ value: JSONValue?) -> String? {
+        if let text = value?.looseText { return text }
+        guard case .object(let members) = value else { return nil }
+        return members.compactMap { member in member.value.looseText.map { "\(member.name)=\($0)" } }.sorted().joined(separator: ", ")
+    }
+
+    private static func name(_ name: JSONValue?, _ version: JSONValue?) -> String {
+        [name, version].compactMap { $0?.looseText }.filter { !$0.isEmpty }.joined(separator: " ").cut(toBytes: 200)
+    }
+
+    private static func tags(_ value: JSONValue) -> [Tag] {
+        var seen: Set<String> = []
+        return value.looseMembers.prefix(200).compactMap { member in
+            guard let text = member.value.looseText, !text.isEmpty else { return nil }
+            let key = member.name.cut(toBytes: 200)
+            return !key.isEmpty && seen.insert(key).inserted ? Tag(key: key, value: text.cut(toBytes: 800)) : nil
+        }
+    }
+
+    /// Of an exception or a thread.
+    private static func frames(_ value: JSONValue) -> [Frame] { (value["stacktrace"]?["frames"]?.looseList ?? []).map(Frame.init) }
+}
+
+extension Event {
+    /// Whose stack it is: the exceptions' own, with their threads' where they have none; else the one of the thread that crashed.
+    public var stacks: [(exception: Exception?, frames: [Frame])] {
+        let owned = exceptions.map { exception in
+            (exception: Optional(exception), frames: exception.frames.isEmpty ? threads.first { $0.id == exception.thread }?.frames ?? [] : exception.frames)
+        }
+        if owned.contains(where: { !$0.frames.isEmpty }) { return owned }
+        let other = frames.isEmpty ? (threads.first(where: \.hasCrashed) ?? threads.first(where: \.isCurrent))?.frames ?? [] : frames
+        guard let last = owned.last else { return other.isEmpty ? [] : [(nil, other)] }
+        return owned.dropLast() + [(last.exception, other)]
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import MartletCore
+
+/// Makes of a report what is kept of it: bounded, in one form, and without passwords and addresses.
+struct EventCleaning {
+    private static let maximumDepth = 12
+    private static let maximumFrames = 250
+    private static let maximumTextLength = 8_192
+    private static let maximumMembers = 1_000
+    private static let maximumImages = 1_000
+    private static let maximumBreadcrumbs = 100
+    private static let filtered = JSONValue.string("[Filtered]")
+    /// Parts of names behind which nobody keeps what others may read.
+    private static let secrets = [
+        "password", "passwd", "secret", "api_key", "apikey", "authorization", "credential", "private_key", "privatekey", "token", "bearer", "cookie", "x-forwarded-for",
+        "session_id", "sessionid",
+    ]
+    private static let lists: Set<String> = ["exception", "threads", "breadcrumbs"]
+    /// Taken over by others, or nothing that is kept.
+    private static let dropped: Set<String> = ["event_id", "tags", "_meta", "_metrics", "interfaces", "martlet"]
+
+    private let members: [JSONValue.Member]
+
+    init(_ value: JSONValue, wrong: Set<String>) {
+        members = value.looseMembers.filter { !Self.dropped.contains($0.name) && !wrong.contains($0.name) && $0.value != .null }
+    }
+
+    func content(id: UUID, tags: [Event.Tag]) -> JSONValue {
+        var content: [JSONValue.Member] = [.init("event_id", .string(id.eventID))]
+        for member in members.prefix(100) { content.append(.init(Self.name(member.name), kept(member))) }
+        if !tags.isEmpty { content.append(.init("tags", .object(tags.map { .init($0.key, .string($0.value)) }))) }
+        return .object(content)
+    }
+
+    private func kept(_ member: JSONValue.Member) -> JSONValue {
+        switch member.name {
+        case "exception", "threads": list(member.value, limit: 50)
+        case "breadcrumbs": .object([.init("values", .array(member.value.looseList.suffix(Self.maximumBreadcrumbs).map { bounded($0, depth: 2) }))])
+        case "stacktrace": stack(member.value)
+        case "user": user(member.value)
+        case "request": request(member.value)
+        case "debug_meta": images(member.value)
+        case "modules", "sdk", "fingerprint": bounded(member.value, depth: 1, isFiltered: false)
+        default: bounded(member.value, depth: 1)
+        }
+    }
+
+    private func list(_ value: JSONValue, limit: Int) -> JSONValue {
+        let elements = value.looseList.prefix(limit).map { element -> JSONValue in
+            guard case .object(let members) = element else { return bounded(element, depth: 2) }
+            return .object(
+                members.prefix(Self.maximumMembers).map { member in
+                    let isStack = member.name == "stacktrace" || member.name == "raw_stacktrace"
+                    return .init(Self.name(member.name), isStack ? stack(member.value) : bounded(member.value, depth: 3, isFiltered: false))
+                })
+        }
+        return .object([.init("values", .array(elements))])
+    }
+
+    /// Of a stack that is too deep the two ends: where it began and where it broke.
+    private func stack(_ value: JSONValue) -> JSONValue {
+        guard case .object(let members) = value else { return .null }
+        return .object(
+            members.map { member in
+                guard member.name == "frames" else { return .init(Self.name(member.name), bounded(member.value, depth: 5, isFiltered: false)) }
+                let frames = member.value.looseList
+                let half = Self.maximumFrames / 2
+                let kept = frames.count <= Self.maximumFrames ? frames : Array(frames.prefix(half) + frames.suffix(half))
+                return .init("frames", .array(kept.map { bounded($0, depth: 5) }))
+            })
+    }
+
+    /// Without the address: privacy needs no setting.
+    private func user(_ value: JSONValue) -> JSONValue {
+        guard case .object(let members) = value else { return .null }
+        return bounded(.object(members.filter { $0.name != "ip_address" && $0.name != "geo" }), depth: 1)
+    }
+
+    private func request(_ value: JSONValue) -> JSONValue {
+        guard case .object(let members) = value else { return .null }
+        return .object(
+            members.filter { !["cookies", "env"].contains($0.name) }.map { member in
+                guard member.name == "headers" else { return .init(Self.name(member.name), bounded(member.value, depth: 2)) }
+                let headers = member.value.looseMembers.filter { !["x-real-ip", "forwarded"].contains($0.name.lowercased()) }
+                return .init("headers", bounded(.object(headers), depth: 2))
+            })
+    }
+
+    private func images(_ value: JSONValue) -> JSONValue {
+        let images = (value["images"]?.looseList ?? []).prefix(Self.maximumImages).map { bounded($0, depth: 3, isFiltered: false) }
+        return .object([.init("images", .array(images))])
+    }
+
+    private func bounded(_ value: JSONValue, depth: Int, isFiltered: Bool = true) -> JSONValue {
+        switch value {
+        case .string(let text): return .string(text.cut(to: Self.maximumTextLength))
+        case .array(let elements):
+            guard depth < Self.maximumDepth else { return .string("…") }
+            return .array(elements.prefix(Self.maximumMembers).map { bounded($0, depth: depth + 1, isFiltered: isFiltered) })
+        case .object(let members):
+            guard depth < Self.maximumDepth else { return .string("…") }
+            return .object(
+                members.prefix(Self.maximumMembers).map { member in
+                    if isFiltered, Self.isSecret(member.name), Self.mayHide(member.value) { return .init(Self.name(member.name), Self.filtered) }
+                    return .init(Self.name(member.name), bounded(member.value, depth: depth + 1, isFiltered: isFiltered))
+                })
+        default: return value
+        }
+    }
+
+    private static func name(_ name: String) -> String { name.cut(to: 200) }
+
+    private static func isSecret(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return secrets.contains { name.contains($0) }
+    }
+
+    /// Numbers and truth values give nothing away.
+    private static func mayHide(_ value: JSONValue) -> Bool {
+        switch value {
+        case .string, .array, .object: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import MartletCore
+
+/// A call on a stack.
+public struct Frame: Sendable, Equatable {
+    public var function: String
+    public var module: String
+    public var filename: String
+    /// The image it lies in: a path.
+    public var package: String
+    public var line: Int?
+    /// The line itself, as the client saw it.
+    public var source: String
+    public var instruction: UInt64?
+    public var image: UInt64?
+    /// What the client says, else what its place says; nil: nobody knows.
+    public var isInApp: Bool?
+
+    init(_ value: JSONValue) {
+        func text(_ name: String) -> String { value[name]?.looseText ?? "" }
+        function = text("function")
+        module = text("module")
+        filename = text("filename").isEmpty ? text("abs_path") : text("filename")
+        package = text("package")
+        line = value["lineno"]?.looseNumber.flatMap { Int(exactly: $0) }
+        source = text("context_line")
+        instruction = Self.address(value["instruction_addr"])
+        image = Self.address(value["image_addr"])
+        isInApp = value["in_app"]?.looseFlag ?? Self.isInApp(package: package)
+    }
+
+    /// Whether its code is from a compiled image rather than from source that the client can see.
+    public var isNative: Bool { instruction != nil || !package.isEmpty && source.isEmpty && line == nil }
+
+    /// `0x…`, or a number.
+    static func address(_ value: JSONValue?) -> UInt64? {
+        guard let text = value?.looseText else { return nil }
+        return text.hasPrefix("0x") || text.hasPrefix("0X") ? UInt64(text.dropFirst(2), radix: 16) : UInt64(text)
+    }
+
+    /// Of an image's path on Apple's systems; nil for others.
+    static func isInApp(package: String) -> Bool? {
+        if ["/System/", "/usr/lib/", "/Library/"].contains(where: { package.hasPrefix($0) || package.hasPrefix("/private/preboot" + $0) }) { return false }
+        if package.contains(".simruntime/") || package.contains("/Xcode.app/") { return false }
+        return package.contains(".app/") || package.contains("/Bundle/Application/") ? true : nil
+    }
+
+    /// Whether the function's name is one that a person would know.
+    var hasName: Bool {
+        switch function {
+        case "", "<redacted>", "<unknown>", "<deduplicated_symbol>", "?", "??", "unknown", "null": false
+        default: !(function.hasPrefix("0x") && function.dropFirst(2).allSatisfy(\.isHexDigit))
+        }
+    }
+}
+
+/// A place in a file's path.
+extension String {
+    /// The part behind the last slash of either kind.
+    var lastComponent: Substring { self[(lastIndex { $0 == "/" || $0 == "\\" }.map(index(after:)) ?? startIndex)...] }
+}

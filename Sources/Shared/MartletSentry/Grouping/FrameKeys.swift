@@ -1,0 +1,41 @@
+/// What calls are known by.
+struct FrameKeys {
+    private static let longestSourceLine = 120
+
+    private let event: Event
+
+    init(_ event: Event) {
+        self.event = event
+    }
+
+    /// One for each call.
+    func of(_ frames: [Frame]) -> [String] { frames.map(key) }
+
+    private func key(_ frame: Frame) -> String {
+        if frame.isNative { return frame.hasName ? FunctionName.normalized(frame.function) : place(frame) }
+        var key = [file(frame)]
+        if frame.hasName { key.append(FunctionName.normalized(frame.function)) }
+        let source = frame.source.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        if !source.isEmpty, source.utf8.count <= Self.longestSourceLine {
+            key.append(source)
+        } else if !frame.hasName, let line = frame.line {
+            key.append("\(line)")
+        }
+        return key.joined(separator: "|")
+    }
+
+    /// Where in its image: the same wherever that was loaded. Other builds have other places, until symbols give it its name.
+    private func place(_ frame: Frame) -> String {
+        let image = frame.instruction.flatMap { address in event.images.first { $0.contains(address) } }
+        let name = frame.package.isEmpty ? image?.name ?? "" : frame.package
+        guard let address = frame.instruction, let start = frame.image ?? image?.address, address >= start else { return "\(name.lastComponent)" }
+        return "\(name.lastComponent)+\(String(address - start, radix: 16))"
+    }
+
+    /// The module, else the file without its folder and without the hash of a build: `main.3f2a91bc.js`.
+    private func file(_ frame: Frame) -> String {
+        if !frame.module.isEmpty { return frame.module.contains("$") ? frame.module.replacing(#/\$+\d+/#, with: "$") : frame.module }
+        let name = frame.filename.prefix { $0 != "?" && $0 != "#" }
+        return String(name).lastComponent.lowercased().replacing(#/[.-][0-9a-f]{8,}(?=\.)/#, with: "")
+    }
+}

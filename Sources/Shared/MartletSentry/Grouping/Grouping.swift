@@ -1,0 +1,132 @@
+import Foundation
+import MartletCore
+
+/// Which fault a report is of: equal for reports of the same, also from other builds, and different for others.
+///
+/// By the client's fingerprint if it sends one; else by the exceptions' types and the calls on their stacks; else by type and message. Of
+/// calls only the name counts, or source line and file where code has them; of those without a name the place in their image.
+public struct Grouping: Sendable, Equatable {
+    /// Stored beside the hashes. With another version reports begin new issues.
+    public static let version = 1
+    private static let maximumFrames = 100
+    private static let longestCycle = 8
+
+    /// What is hashed: of the app's own calls, and of all.
+    public let appParts: [String]
+    public let systemParts: [String]
+    /// 32 hexadecimal digits.
+    public let appHash: String
+    public let systemHash: String
+    /// A line that says what went wrong, and one that says where.
+    public let title: String
+    public let culprit: String
+
+    public init(_ event: Event) {
+        let own = DefaultParts(event)
+        (appParts, systemParts) = Self.expanded(event.fingerprint, own)
+        appHash = Self.hash(appParts)
+        systemHash = Self.hash(systemParts)
+        title = Self.title(event)
+        culprit = Self.culprit(event)
+    }
+
+    /// A report that could not be read, grouped by why.
+    public init(broken reason: String) {
+        appParts = ["broken", MessagePattern.of(reason)]
+        systemParts = appParts
+        appHash = Self.hash(appParts)
+        systemHash = appHash
+        title = "Unreadable report: \(reason)".cut(to: 200)
+        culprit = ""
+    }
+
+    /// Stands for all reports that no issue is made for any more.
+    public static let overflowHash = String(repeating: "f", count: 32)
+
+    public var overflowing: Grouping { Grouping(self, hash: Self.overflowHash) }
+
+    private init(_ other: Grouping, hash: String) {
+        (appParts, systemParts, title, culprit) = (other.appParts, other.systemParts, other.title, other.culprit)
+        (appHash, systemHash) = (hash, hash)
+    }
+
+    private static func expanded(_ fingerprint: [String], _ own: DefaultParts) -> (app: [String], system: [String]) {
+        let isDefault = fingerprint.isEmpty || fingerprint.allSatisfy(isPlaceholder) && fingerprint.count == 1
+        if isDefault { return (own.app, own.system) }
+        func parts(_ own: [String]) -> [String] { ["fingerprint"] + fingerprint.flatMap { isPlaceholder($0) ? own : [$0] } }
+        return (parts(own.app), parts(own.system))
+    }
+
+    /// `{{ default }}`
+    private static func isPlaceholder(_ text: String) -> Bool { text.filter { !$0.isWhitespace } == "{{default}}" }
+
+    private static func hash(_ parts: [String]) -> String {
+        String(Credential.hexDigest(of: "\(version)" + parts.map { "\u{1f}" + $0 }.joined()).prefix(32))
+    }
+
+    private static func title(_ event: Event) -> String {
+        let exception = event.exceptions.last
+        let value = (exception?.value).flatMap { $0.isEmpty ? nil : $0 } ?? (exception == nil ? event.message : "")
+        let line = String(value.split(separator: "\n").first ?? "")
+        let type = exception?.type ?? ""
+        let title = [type, line].filter { !$0.isEmpty }.joined(separator: ": ")
+        return (title.isEmpty ? "Report without a message" : title).cut(to: 200)
+    }
+
+    /// The call that broke, of the app's own if there is one.
+    private static func culprit(_ event: Event) -> String {
+        let frames = event.stacks.last?.frames ?? []
+        let frame = frames.last { $0.isInApp == true && $0.hasName } ?? (event.transaction.isEmpty ? frames.last(where: \.hasName) : nil)
+        guard let frame else { return event.transaction }
+        let place = frame.module.isEmpty || frame.function.contains(frame.module) ? String(frame.filename.lastComponent) : frame.module
+        let name = frame.isNative ? FunctionName.normalized(frame.function) : frame.function
+        return (place.isEmpty ? name : "\(name) in \(place)").cut(to: 200)
+    }
+
+    /// Calls with repetitions folded: `a b b c b c d` is `a b c d`, however deep a recursion went.
+    static func folded(_ keys: [String]) -> [String] {
+        var kept: [String] = []
+        for key in keys {
+            kept.append(key)
+            for length in 1...longestCycle where kept.count >= 2 * length {
+                let (first, second) = (kept.count - 2 * length, kept.count - length)
+                if kept[first..<second] == kept[second...] {
+                    kept.removeLast(length)
+                    break
+                }
+            }
+        }
+        return Array(kept.suffix(maximumFrames))
+    }
+}
+
+/// What a report is grouped by where the client says nothing.
+private struct DefaultParts {
+    let app: [String]
+    let system: [String]
+
+    init(_ event: Event) {
+        let stacks = event.stacks.filter { !$0.frames.isEmpty || $0.exception != nil }
+        let keys = FrameKeys(event)
+        if stacks.contains(where: { !$0.frames.isEmpty }) {
+            let hasOwn = stacks.contains { $0.frames.contains { $0.isInApp == true } }
+            let named = stacks.map { stack in (stack.exception, zip(stack.frames, keys.of(stack.frames)).map { (isOwn: $0.isInApp == true, key: $1) }) }
+            let all = named.flatMap { Self.parts($0.0, Grouping.folded($0.1.map(\.key))) }
+            system = all
+            app = hasOwn ? named.flatMap { Self.parts($0.0, Grouping.folded($0.1.filter(\.isOwn).map(\.key))) } : all
+            return
+        }
+        if !event.exceptions.isEmpty {
+            app = event.exceptions.flatMap { ["exception", $0.type, MessagePattern.of($0.value)] }
+        } else if !event.message.isEmpty || !event.template.isEmpty {
+            app = ["message", MessagePattern.of(event.template.isEmpty ? event.message : event.template)]
+        } else {
+            app = ["nothing", event.platform, event.logger, event.transaction]
+        }
+        system = app
+    }
+
+    private static func parts(_ exception: Event.Exception?, _ keys: [String]) -> [String] {
+        ["stack", exception.map { $0.isSynthetic ? "" : $0.type } ?? ""] + keys
+    }
+}

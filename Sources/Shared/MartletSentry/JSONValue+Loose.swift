@@ -1,0 +1,121 @@
+public import Foundation
+public import MartletCore
+
+/// Values as clients write them, each way that is seen.
+extension JSONValue {
+    /// Text, also of what was written as a number or truth value.
+    public var looseText: String? {
+        switch self {
+        case .string(let text): text
+        case .number(let literal): literal
+        case .bool(let value): value ? "true" : "false"
+        default: nil
+        }
+    }
+
+    /// Also of text that is a number.
+    public var looseNumber: Double? {
+        switch self {
+        case .number(let literal): Double(literal)
+        case .string(let text): Double(text)
+        default: nil
+        }
+    }
+
+    /// Also of text and of 0 and 1.
+    public var looseFlag: Bool? {
+        switch self {
+        case .bool(let value): value
+        case .string("true"), .string("True"), .number("1"): true
+        case .string("false"), .string("False"), .number("0"): false
+        default: nil
+        }
+    }
+
+    /// The elements of a list, of `{"values":[…]}`, or the one object that stands alone; without nulls.
+    public var looseList: [JSONValue] {
+        switch self {
+        case .array(let elements): elements.filter { $0 != .null }
+        case .object(let members):
+            if let values = members.first(where: { $0.name == "values" })?.value { values.looseList } else { [self] }
+        default: []
+        }
+    }
+
+    /// The members of an object, or the pairs of `[["name","value"],…]` and `[{"key":…,"value":…},…]`.
+    public var looseMembers: [Member] {
+        switch self {
+        case .object(let members): members
+        case .array(let elements):
+            elements.compactMap { element in
+                switch element {
+                case .array(let pair) where pair.count == 2: pair[0].looseText.map { Member($0, pair[1]) }
+                case .object: element["key"]?.looseText.map { Member($0, element["value"] ?? .null) }
+                default: nil
+                }
+            }
+        default: []
+        }
+    }
+
+    var isObject: Bool { if case .object = self { true } else { false } }
+}
+
+extension Date {
+    /// A time as RFC 3339, with blanks or without a zone (then UTC), or as seconds since 1970.
+    public init?(loose value: JSONValue?) {
+        if let seconds = value?.looseNumber {
+            // No year has more than 11 digits of seconds for long: those are milliseconds.
+            let seconds = abs(seconds) > 1e11 ? seconds / 1000 : seconds
+            guard seconds.isFinite, (0...253_402_300_799).contains(seconds) else { return nil }
+            self = Date(timeIntervalSince1970: seconds)
+            return
+        }
+        guard case .string(let text) = value, let date = Self.lenient(text) else { return nil }
+        self = date
+    }
+
+    private static func lenient(_ text: String) -> Date? {
+        guard (19...40).contains(text.utf8.count) else { return nil }
+        var text = text.replacing(" ", with: "T", maxReplacements: 1)
+        // Fractions as Python and Rust write them are longer than is understood.
+        if let point = text.firstIndex(of: ".") {
+            let behind = text[text.index(after: point)...]
+            let digits = behind.prefix { $0.isNumber }
+            text = String(text[...point]) + String((String(digits) + "000").prefix(3)) + String(behind.dropFirst(digits.count))
+        }
+        let time = text.dropFirst(11)
+        if !time.hasSuffix("Z"), !time.contains("+"), !time.contains("-") { text += "Z" }
+        return Date(rfc3339: text)
+    }
+}
+
+extension UUID {
+    /// An event's id: 32 hexadecimal digits, with or without hyphens.
+    public init?(eventID text: String) {
+        let digits = text.filter { $0 != "-" }
+        guard digits.utf8.count == 32, digits.allSatisfy(\.isHexDigit) else { return nil }
+        var grouped = ""
+        for (index, digit) in digits.enumerated() {
+            if [8, 12, 16, 20].contains(index) { grouped.append("-") }
+            grouped.append(digit)
+        }
+        self.init(uuidString: grouped)
+    }
+
+    /// As Sentry's clients write it: 32 lower-case digits.
+    public var eventID: String { uuidString.lowercased().filter { $0 != "-" } }
+}
+
+extension String {
+    /// The beginning, of so many characters at most.
+    func cut(to limit: Int) -> String { utf8.count <= limit ? self : String(prefix(limit)) }
+
+    /// The beginning, of so many bytes of UTF-8 at most.
+    public func cut(toBytes limit: Int) -> String {
+        guard utf8.count > limit else { return self }
+        var end = utf8.index(startIndex, offsetBy: limit)
+        while end > startIndex, end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
+        return String(self[..<end])
+    }
+}

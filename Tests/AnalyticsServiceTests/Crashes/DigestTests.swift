@@ -1,0 +1,211 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletFiles
+import MartletPostgres
+import MartletSentry
+import MartletTesting
+import Synchronization
+import Testing
+
+@testable import AnalyticsService
+
+@Suite struct DigestTests {
+    @Test func `Reports of one fault are one issue, of different faults several`() async throws {
+        try await AnalyticsApp.run { app in
+            for index in 0..<5 { try await app.report(TestEnvelope.crash(in: "Cart.add", release: "a@1.\(index)", user: "u\(index % 2)")) }
+            try await app.report(TestEnvelope.crash(in: "Cart.remove"))
+            #expect(try await app.rows("SELECT number, culprit, events, users FROM analytics.issues WHERE space = % ORDER BY number") == ["1|Cart.add|5|2", "2|Cart.remove|1|0"])
+            #expect(
+                try await app.rows("SELECT r.name, l.name FROM analytics.issues i JOIN analytics.releases r ON r.id = i.first_release JOIN analytics.releases l ON l.id = i.last_release WHERE i.space = %")
+                    == ["a@1.0|a@1.4"])
+            #expect(try await app.rows("SELECT sum(d.events) FROM analytics.issue_days d JOIN analytics.issues i ON i.id = d.issue WHERE i.space = %") == ["6"])
+        }
+    }
+
+    @Test func `A report that comes twice counts once, in one envelope's batch and later`() async throws {
+        try await AnalyticsApp.run { app in
+            let event = TestEnvelope.crash(in: "f", user: "u", id: "9ec79c33ec9942ab8353589fcb2e04dc")
+            for _ in 0..<3 { try await app.report(event) }
+            #expect(try await app.rows("SELECT events, users FROM analytics.issues WHERE space = %") == ["1|1"])
+            try await app.report(event)
+            #expect(try await app.rows("SELECT events, users FROM analytics.issues WHERE space = %") == ["1|1"])
+            #expect(try await app.rows("SELECT count(*) FROM analytics.crash_events WHERE space = %") == ["1"])
+        }
+    }
+
+    @Test func `Live and test know nothing of each other`() async throws {
+        try await AnalyticsApp.run { app in
+            var test = app
+            test.environment = .test
+            try await app.report(TestEnvelope.crash(in: "f"))
+            try await test.report(TestEnvelope.crash(in: "f"))
+            for app in [app, test] { #expect(try await app.rows("SELECT number, events FROM analytics.issues WHERE space = %") == ["1|1"]) }
+        }
+    }
+
+    @Test(arguments: [
+        ("a@1.1", "a@1.0", "resolved"), ("a@1.1", "a@1.1", "resolved"), ("a@1.1", "a@1.2", "unresolved"), ("a@1.9", "a@1.10", "unresolved"), ("a@1.1+5", "a@1.1+6", "unresolved"),
+    ])
+    func `An issue that was resolved comes back in a newer release only`(_ resolvedIn: String, _ next: String, _ status: String) async throws {
+        try await AnalyticsApp.run { app in
+            try await app.report(TestEnvelope.crash(in: "f", release: resolvedIn))
+            try await app.digested()
+            try await app.postgres.execute(
+                "UPDATE analytics.issues SET status = 'resolved', changed = now(), resolved_in = (SELECT id FROM analytics.releases WHERE name = \(resolvedIn))")
+            try await app.report(TestEnvelope.crash(in: "f", release: next))
+            let isBack = status == "unresolved"
+            #expect(try await app.rows("SELECT status, regressed IS NOT NULL, resolved_in IS NULL, events FROM analytics.issues WHERE space = %") == ["\(status)|\(isBack)|\(isBack)|2"])
+            #expect(
+                try await app.rows("SELECT kind, is_announced, details ->> 'release' FROM analytics.issue_history WHERE space = % AND kind <> 'created'")
+                    == (isBack ? ["regressed|false|\(next)"] : []))
+        }
+    }
+
+    @Test func `An issue that was resolved for good comes back with what happens later`() async throws {
+        try await AnalyticsApp.run { app in
+            try await app.report(TestEnvelope.crash(in: "f"))
+            try await app.digested()
+            try await app.postgres.execute("UPDATE analytics.issues SET status = 'resolved', changed = now()")
+            let before = Date().addingTimeInterval(-3_600).ISO8601Format()
+            try await app.report(TestEnvelope.crash(in: "f", timestamp: before))
+            #expect(try await app.rows("SELECT status FROM analytics.issues WHERE space = %") == ["resolved"])
+            try await Task.sleep(for: .milliseconds(20))
+            try await app.report(TestEnvelope.crash(in: "f"))
+            #expect(try await app.rows("SELECT status FROM analytics.issues WHERE space = %") == ["unresolved"])
+        }
+    }
+
+    @Test func `An ignored issue comes back after so many reports`() async throws {
+        try await AnalyticsApp.run { app in
+            try await app.report(TestEnvelope.crash(in: "f"))
+            try await app.digested()
+            try await app.postgres.execute("UPDATE analytics.issues SET status = 'ignored', changed = now(), ignored_until_events = 3")
+            try await app.report(TestEnvelope.crash(in: "f"))
+            #expect(try await app.rows("SELECT status, events FROM analytics.issues WHERE space = %") == ["ignored|2"])
+            try await app.report(TestEnvelope.crash(in: "f"))
+            #expect(try await app.rows("SELECT status, ignored_until_events IS NULL FROM analytics.issues WHERE space = %") == ["unresolved|true"])
+            #expect(try await app.rows("SELECT kind, is_announced FROM analytics.issue_history WHERE space = % ORDER BY id DESC LIMIT 1") == ["unignored|true"])
+        }
+    }
+
+    @Test func `Tags are counted, and of too many values the rest together`() async throws {
+        try await AnalyticsApp.run { app in
+            for index in 0..<120 { try await app.report(TestEnvelope.crash(in: "f", tags: #"{"level":"mine","n":"\#(index)"}"#)) }
+            try await app.report(TestEnvelope.crash(in: "f", tags: #"{"n":"0","martlet.config":"12"}"#))
+            #expect(try await app.rows("SELECT count(*), sum(events) FROM analytics.issue_tags WHERE key = 'n'") == ["101|121"])
+            #expect(try await app.rows("SELECT events FROM analytics.issue_tags WHERE key = 'n' AND value = ''") == ["20"])
+            #expect(try await app.rows("SELECT value, events FROM analytics.issue_tags WHERE key = 'level' ORDER BY value") == ["fatal|1", "mine|120"])
+            #expect(try await app.rows("SELECT configuration FROM analytics.crash_events WHERE space = % AND configuration <> ''") == ["12"])
+        }
+    }
+
+    private static func update(_ number: Int, _ status: String, user: String) -> (type: String, payload: String) {
+        ("session", #"{"sid":"c3f1c2a0-0000-4000-8000-00000000000\#(number)","did":"\#(user)","status":"\#(status)","attrs":{"release":"a@1.0","environment":"prod"}}"#)
+    }
+
+    @Test func `Sessions are counted once however often they are told of, and only become worse`() async throws {
+        try await AnalyticsApp.run { app in
+            for statuses in [["ok", "ok", "ok"], ["exited", "errored", "crashed"], ["exited", "crashed", "ok"]] {
+                for (number, status) in statuses.enumerated() {
+                    let answer = try await app.envelope([Self.update(number, status, user: "u\(number % 2)")])
+                    #expect(answer.status == 200)
+                }
+            }
+            let counted = #"{"aggregates":[{"exited":5,"crashed":2,"errored":1,"did":"u9"}],"attrs":{"release":"a@1.0","environment":"prod"}}"#
+            #expect(try await app.envelope([("sessions", counted)]).status == 200)
+            #expect(try await app.rows("SELECT stage, sessions, errored, crashed, abnormal FROM analytics.crash_sessions WHERE space = %") == ["prod|11|1|4|0"])
+            #expect(try await app.rows("SELECT count(*), count(*) FILTER (WHERE crashed) FROM analytics.crash_session_users WHERE space = %") == ["3|3"])
+        }
+    }
+
+    @Test func `While PostgreSQL is away everything is accepted, and stored when it is back`() async throws {
+        try await AnalyticsApp.run { app in
+            try await app.report(TestEnvelope.crash(in: "f"))
+            try await app.digested()
+            try await app.database.withSuperuser { _ = try await $0.execute("REVOKE UPDATE ON analytics.crash_spools FROM martlet_analytics") }
+            for _ in 0..<10 { try await app.report(TestEnvelope.crash(in: "f")) }
+            try await Task.sleep(for: .milliseconds(100))
+            #expect(try await app.postgres.query("SELECT events FROM analytics.issues")[0].decode(0, as: Int.self) == 1)
+            try await app.database.withSuperuser { _ = try await $0.execute("GRANT UPDATE ON analytics.crash_spools TO martlet_analytics") }
+            #expect(try await app.rows("SELECT events FROM analytics.issues WHERE space = %") == ["11"])
+        }
+    }
+
+    @Test func `Beyond so many issues the rest is one`() async throws {
+        try await AnalyticsApp.run { app in
+            try await app.report(TestEnvelope.crash(in: "f"))
+            try await app.digested()
+            try await app.postgres.execute("UPDATE analytics.issue_numbers SET next = \(Int32(IssueStore.maximumIssues + 1))")
+            for name in ["f", "g", "h"] { try await app.report(TestEnvelope.crash(in: name)) }
+            #expect(
+                try await app.rows("SELECT title, events FROM analytics.issues WHERE space = % ORDER BY id")
+                    == ["EXC_BAD_ACCESS: at 0x10|2", "Reports of more kinds than are told apart|2"])
+        }
+    }
+
+    @Test func `Symbols that come later sort stored reports anew`() async throws {
+        let symbols = Mutex<[String: String]>([:])
+        struct Names: Sendable { var known: @Sendable (String) -> String? }
+        let helpers = CrashHelpers(
+            symbolicate: { report, _ in
+                let known = symbols.withLock { $0 }
+                return CrashHelpers.Symbolicated(report: known.reduce(report) { Self.renamed($0, $1.key, $1.value) })
+            })
+        try await AnalyticsApp.run { app in
+            let settings = CrashSettings()
+            let crashes = Crashes(
+                postgres: app.postgres, spaces: app.service.spaces, files: app.service.crashes.digester.digestion.files, settings: settings, helpers: helpers, logger: .silent)
+            try await app.report(TestEnvelope.crash(in: "first_address", user: "u", id: "9ec79c33ec9942ab8353589fcb2e04d1", tags: #"{"k":"v"}"#))
+            try await app.report(TestEnvelope.crash(in: "second_address", user: "u", id: "9ec79c33ec9942ab8353589fcb2e04d2", tags: #"{"k":"v"}"#))
+            #expect(try await app.rows("SELECT events FROM analytics.issues WHERE space = %") == ["1", "1"])
+            symbols.withLock { $0 = ["first_address": "Cart.add", "second_address": "Cart.add"] }
+            let space = try await app.service.spaces.space(of: app.appID, .live)
+            let ids = try ["9ec79c33ec9942ab8353589fcb2e04d1", "9ec79c33ec9942ab8353589fcb2e04d2"].map { try #require(UUID(eventID: $0)) }
+            try await crashes.digestAgain(ids + [UUID()], in: space)
+            #expect(try await app.rows("SELECT culprit, events, users FROM analytics.issues WHERE space = %") == ["Cart.add|2|1"])
+            #expect(try await app.rows("SELECT key, value, events FROM analytics.issue_tags WHERE key = 'k'") == ["k|v|2"])
+            #expect(try await app.rows("SELECT sum(events) FROM analytics.issue_days") == ["2"])
+            // What is still without symbols goes where the others went.
+            try await app.report(TestEnvelope.crash(in: "second_address"))
+            #expect(try await app.rows("SELECT events FROM analytics.issues WHERE space = %") == ["3"])
+        }
+    }
+
+    private static func renamed(_ value: JSONValue, _ old: String, _ new: String) -> JSONValue {
+        switch value {
+        case .object(let members): .object(members.map { .init($0.name, renamed($0.value, old, new)) })
+        case .array(let elements): .array(elements.map { renamed($0, old, new) })
+        case .string(old): .string(new)
+        default: value
+        }
+    }
+
+    @Test func `What is older than reports are kept goes, with its attachments, and counts by day stay`() async throws {
+        try await AnalyticsApp.run { app in
+            let id = "9ec79c33ec9942ab8353589fcb2e04dc"
+            _ = try await app.envelope([("event", TestEnvelope.crash(in: "f", user: "u")), ("attachment", "hello")], header: #"{"event_id":"\#(id)"}"#)
+            try await app.digested()
+            try await app.service.crashes.retention.prune()
+            #expect(try await app.rows("SELECT count(*) FROM analytics.crash_events") == ["1"])
+            for table in ["crash_events", "crash_attachments"] { _ = try await app.postgres.execute(PostgresQuery(unescaped: "UPDATE analytics.\(table) SET received = now() - interval '91 days'")) }
+            try await app.service.crashes.retention.prune()
+            #expect(try await app.rows("SELECT count(*) FROM analytics.crash_events") == ["0"])
+            #expect(try await app.rows("SELECT count(*) FROM analytics.crash_attachments") == ["0"])
+            let space = try await app.service.spaces.space(of: app.appID, .live)
+            #expect(try await app.service.crashes.digester.digestion.files.list("crash_\(space.id)", after: nil, limit: 10).blobs.isEmpty)
+            #expect(try await app.rows("SELECT events FROM analytics.issue_days") == ["1"])
+        }
+    }
+
+    @Test(arguments: [
+        (0, nil, 0), (-100, nil, -100), (50, nil, 0), (-100, -3_600, 3_500 - 3_600 + 0), (-400 * 86_400, nil, 0),
+    ] as [(Double, Double?, Double)])
+    func `Times are by our clock`(_ timestamp: Double, _ sentAt: Double?, _ expected: Double) {
+        let received = Date(timeIntervalSince1970: 1_795_338_000)
+        // A device whose clock is an hour behind sent what happened 100 seconds before by that clock: it happened 100 seconds before… its own now.
+        let time = EnvelopeDigestion.time(
+            received.addingTimeInterval(timestamp + (sentAt ?? 0)), sentAt: sentAt.map { received.addingTimeInterval($0) }, received)
+        #expect(time == received.addingTimeInterval(sentAt == nil ? expected : timestamp))
+    }
+}

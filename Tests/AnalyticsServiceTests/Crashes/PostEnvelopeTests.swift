@@ -1,0 +1,145 @@
+import Foundation
+import MartletCompression
+import MartletCore
+import MartletSentry
+import MartletTesting
+import NIOCore
+import Testing
+
+@testable import AnalyticsService
+
+@Suite struct PostEnvelopeTests {
+    private static let id = "9ec79c33ec9942ab8353589fcb2e04dc"
+
+    @Test func `An event is answered with its id, and becomes a report of an issue`() async throws {
+        try await AnalyticsApp.run { app in
+            let answer = try await app.envelope([("event", TestEnvelope.crash(in: "Cart.add", release: "app@1.0+1", user: "7"))], header: #"{"event_id":"\#(Self.id)"}"#)
+            #expect(answer.status == 200 && answer.text == #"{"id":"\#(Self.id)"}"#)
+            #expect(
+                try await app.rows("SELECT number, title, culprit, kind, platform, level, status, events, users FROM analytics.issues WHERE space = %")
+                    == ["1|EXC_BAD_ACCESS: at 0x10|Cart.add|crash|cocoa|5|unresolved|1|1"])
+            #expect(
+                try await app.rows("SELECT replace(event_id::text, '-', ''), level, handled, content #>> '{user,ip_address}' IS NULL, content #>> '{martlet,grouping,version}' FROM analytics.crash_events WHERE space = %")
+                    == ["\(Self.id)|5|false|true|1"])
+            #expect(try await app.rows("SELECT kind, author, is_announced, details ->> 'event' FROM analytics.issue_history WHERE space = %") == ["created|service|false|\(Self.id)"])
+        }
+    }
+
+    @Test(arguments: ["gzip", "deflate", "identity"])
+    func `Bodies come packed`(_ coding: String) async throws {
+        try await AnalyticsApp.run { app in
+            let plain = TestEnvelope.bytes([("event", TestEnvelope.crash(in: "Cart.add", id: Self.id))])
+            // Zlib: a header in front of DEFLATE, which gzip has inside.
+            let gzip = try #require(Gzip.compress(plain))
+            let bytes = coding == "gzip" ? gzip : coding == "deflate" ? Array(gzip[10..<(gzip.count - 8)]) : plain
+            let answer = try await app.post(bytes, headers: ["Content-Encoding": coding])
+            #expect(answer.status == 200 && answer["id"] == "\"\(Self.id)\"", "\(answer)")
+            #expect(try await app.rows("SELECT events FROM analytics.issues WHERE space = %") == ["1"])
+        }
+    }
+
+    @Test(arguments: [
+        ("", "", 400, "missing envelope header"), ("nonsense", "", 400, "invalid header: not a JSON object"), ("{}\n{}\n", "", 400, "missing type of item 1"),
+        ("x", "gzip", 400, "the body is not packed as Content-Encoding says"), ("{}", "br", 415, "send gzip or deflate"),
+        ("{}\n{\"type\":\"event\",\"length\":2}\n{}\n{\"type\":\"event\",\"length\":2}\n{}", "", 400, "more than one event"),
+        ("{}\n{\"type\":\"event\",\"length\":1048577}\n" + String(repeating: "x", count: 1_048_577), "", 413, "an item of type 'event' has more than 1048576 bytes"),
+    ])
+    func `What cannot be taken is refused with the reason, and leaves nothing`(_ body: String, _ coding: String, _ status: Int, _ cause: String) async throws {
+        try await AnalyticsApp.run { app in
+            let answer = try await app.post(Array(body.utf8), headers: coding.isEmpty ? [:] : ["Content-Encoding": coding])
+            #expect(answer.status == status && answer.header("X-Sentry-Error") == cause && answer["causes.0"] == JSONValue.quote(cause) && answer["detail"] != nil, "\(answer)")
+            #expect(app.isSpoolEmpty)
+        }
+    }
+
+    @Test func `Only an ingest key opens it`() async throws {
+        try await AnalyticsApp.run { app in
+            let answers = [try await app.client("POST", "/crash/api/1/envelope/", "{}"), try await app.master("POST", "/crash/api/1/store/", "{}")]
+            #expect(answers.map(\.status) == [403, 403])
+        }
+    }
+
+    @Test func `An empty envelope, and one of things that are nobody's, are taken`() async throws {
+        try await AnalyticsApp.run { app in
+            let empty = try await app.post(Array("{}".utf8))
+            #expect(empty.status == 200 && empty.text == "{}")
+            #expect(app.isSpoolEmpty)
+            #expect(try await app.envelope([("transaction", "{}"), ("never_heard_of", "x"), ("check_in", "{}"), ("log", "{}")]).status == 200)
+            #expect(
+                try await app.rows("SELECT source, category, reason, quantity FROM analytics.crash_outcomes WHERE space = % ORDER BY category")
+                    == ["server|default|unsupported|1", "server|log_item|unsupported|1", "server|monitor|unsupported|1", "server|transaction|unsupported|1"])
+        }
+    }
+
+    @Test(arguments: [
+        ("{\"exception\":", "Unreadable report: not valid JSON at byte 13"), ("[1]", "Unreadable report: the event is no object"), ("", "Unreadable report: not valid JSON at byte 0"),
+    ])
+    func `A report that cannot be read is kept as an issue of its own`(_ event: String, _ title: String) async throws {
+        try await AnalyticsApp.run { app in
+            let id = try await app.report(event)
+            #expect(try await app.rows("SELECT kind, title, events FROM analytics.issues WHERE space = %") == ["broken|\(title)|1"])
+            #expect(try await app.rows("SELECT replace(event_id::text, '-', ''), content ->> 'raw' FROM analytics.crash_events WHERE space = %") == ["\(id)|\(event)"])
+        }
+    }
+
+    @Test func `Over the quota clients are told which categories to keep for how long`() async throws {
+        var options = AnalyticsOptions()
+        options.crashes.quota.errors = 2
+        try await AnalyticsApp.run(options) { app in
+            for _ in 0..<2 { #expect(try await app.envelope([("event", "{}")]).status == 200) }
+            let refused = try await app.envelope([("event", "{}")])
+            // The minute may end in between.
+            guard refused.status == 429 else { return }
+            #expect(refused.header("X-Sentry-Rate-Limits")?.wholeMatch(of: #/\d+:error;default;security:key:quota/#) != nil, "\(refused)")
+            #expect(refused.header("Retry-After") != nil)
+            let mixed = try await app.envelope([("event", "{}"), ("session", #"{"sid":"c3f1c2a0-0000-4000-8000-000000000001","attrs":{"release":"1"}}"#)])
+            #expect(mixed.status == 200 && mixed.header("X-Sentry-Rate-Limits") != nil && mixed.header("Retry-After") == nil)
+            #expect(try await app.rows("SELECT sum(events) FROM analytics.issues WHERE space = %") == ["2"])
+            #expect(try await app.rows("SELECT sessions FROM analytics.crash_sessions WHERE space = %") == ["1"])
+            #expect(try await app.rows("SELECT quantity FROM analytics.crash_outcomes WHERE space = % AND reason = 'rate_limit'") == ["2"])
+        }
+    }
+
+    @Test func `A spool that is full refuses with a rate limit, never as the server's fault`() async throws {
+        var options = AnalyticsOptions()
+        options.crashes.spoolSizeInBytes = 100
+        try await AnalyticsApp.run(options) { app in
+            let answer = try await app.envelope([("event", TestEnvelope.crash(in: "f"))])
+            #expect(answer.status == 429 && answer.header("X-Sentry-Rate-Limits") == "60::key:spool_full")
+        }
+    }
+
+    @Test func `A spool that cannot be written refuses with a rate limit, too`() async throws {
+        var options = AnalyticsOptions()
+        options.crashes.spoolDirectory = "/proc/nowhere"
+        try await AnalyticsApp.run(options) { app in
+            let answer = try await app.envelope([("event", "{}")])
+            #expect(answer.status == 429)
+        }
+    }
+
+    @Test(arguments: ["plain", "base64"])
+    func `Older clients store one event`(_ form: String) async throws {
+        try await AnalyticsApp.run { app in
+            let event = Array(TestEnvelope.crash(in: "old", id: Self.id).utf8)
+            let packed = try #require(Gzip.compress(event))
+            let body = form == "plain" ? event : Array(Data(packed[10..<(packed.count - 8)]).base64EncodedString().utf8)
+            let answer = try await app.gateway.asking(as: app.principal(.ingest)).send("POST", "/crash/api/1/store/", bytes: body)
+            #expect(answer.text == #"{"id":"\#(Self.id)"}"#)
+            #expect(try await app.rows("SELECT culprit FROM analytics.issues WHERE space = %") == ["old"])
+        }
+    }
+
+    @Test func `Attachments are kept with the report, what people write too, and clients' own counts`() async throws {
+        try await AnalyticsApp.run { app in
+            let words = #"{"event_id":"\#(Self.id)","name":"Ann","email":"a@b.c","comments":"It broke."}"#
+            let counts = #"{"discarded_events":[{"category":"error","reason":"queue_overflow","quantity":4}]}"#
+            let answer = try await app.envelope(
+                [("event", TestEnvelope.crash(in: "f")), ("attachment", "hello"), ("user_report", words), ("client_report", counts)], header: #"{"event_id":"\#(Self.id)"}"#)
+            #expect(answer.status == 200)
+            #expect(try await app.rows("SELECT name, content_type, kind, size FROM analytics.crash_attachments WHERE space = %") == ["attachment|application/octet-stream|event.attachment|5"])
+            #expect(try await app.rows("SELECT replace(event_id::text, '-', ''), name, email, message FROM analytics.crash_feedback WHERE space = %") == ["\(Self.id)|Ann|a@b.c|It broke."])
+            #expect(try await app.rows("SELECT source, category, reason, quantity FROM analytics.crash_outcomes WHERE space = %") == ["client|error|queue_overflow|4"])
+        }
+    }
+}
