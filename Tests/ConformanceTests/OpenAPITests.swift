@@ -10,7 +10,7 @@ import Yams
     func routesAreDocumented() throws {
         let documented = Set(try OpenAPIDocument.read().operations.map(\.call))
         let coded = Set(try CodedRoutes.read().map {
-            "\($0.method) \($0.path.hasPrefix("/admin/") || $0.path.hasPrefix("/oidc/") || $0.path.hasPrefix("/ofrep/") ? "" : "/api/{}")\($0.path)"
+            "\($0.method) \(CodedRoutes.isOfNoApp($0.path) ? "" : "/api/{}")\($0.path)"
         })
         #expect(!coded.isEmpty)
         #expect(coded.subtracting(documented).sorted() == [], "in the code only")
@@ -33,7 +33,7 @@ import Yams
         let gateway = try GatewayRoutes.read()
         let schemes = [
             "client": Set(["secret", "masterKey"]), "master": Set(["masterKey"]), "link": Set<String>(), "none": Set<String>(),
-            "staff": Set(["staffToken"]),
+            "staff": Set(["staffToken"]), "masterBearer": Set(["masterBearer"]),
             "evaluation": Set(["evaluationKey", "evaluationAPIKey"]),
             // To sign in.
             "staff without token": Set<String>(),
@@ -105,9 +105,14 @@ private struct OpenAPIDocument {
 }
 
 private enum CodedRoutes {
+    /// Whether a service's path is one that no app key stands before.
+    static func isOfNoApp(_ path: String) -> Bool {
+        ["/admin/", "/oidc/", "/ofrep/", "/crash/", "/segment/"].contains(where: path.hasPrefix)
+    }
+
     /// The `router.on(.method, "path", …)` lines but those between our own processes; `:name` becomes `{}`.
     static func read() throws -> [(upstream: String, method: String, path: String)] {
-        try [("storage", "StorageService"), ("auth", "AuthService"), ("config", "ConfigService")].flatMap { upstream, folder in
+        try [("storage", "StorageService"), ("auth", "AuthService"), ("config", "ConfigService"), ("analytics", "AnalyticsService")].flatMap { upstream, folder in
             let text = try Repository.texts("Sources/Services/\(folder)") { $0.hasPrefix("Routes") }
             return text.matches(of: /router\.on\(\.([a-z]+), "([^"]+)"/).filter { !$0.2.hasPrefix("internal/") }.map { match in
                 (upstream, String(match.1).uppercased(), "/" + String(match.2).replacing(/:[A-Za-z0-9]+|\*\*/, with: "{}"))

@@ -8,5 +8,6 @@ extension AnalyticsService {
     public static let migrations: [Migration] = [
         Migration(number: 1, name: "events", sql: PackageResources._01_events_sql),
         JobQueue.migration(number: 2, schema: name),
+        Migration(number: 5, name: "symbols", sql: PackageResources._05_symbols_sql),
     ]
 }
