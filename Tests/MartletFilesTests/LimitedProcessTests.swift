@@ -15,8 +15,18 @@ import Testing
     @Test func `what a process died of is told apart`() async throws {
         #expect(try await end("exit 3") == .exited(3))
         #expect(try await end("kill -9 $$") == .killed(signal: SIGKILL))
-        #expect(try await end("while :; do :; done") { $0.cpuTimeInSeconds = 1 } == .killed(signal: SIGXCPU))
+        #expect(try await end("while :; do :; done") { $0.limits.cpuTimeInSeconds = 1 } == .killed(signal: SIGXCPU))
         #expect(try await end("sleep 30") { $0.time = .milliseconds(200) } == .outOfTime)
-        #expect(try await end("exec head -c 100000 /dev/zero >x") { $0.outputSizeInBytes = 8_192 } == .killed(signal: SIGXFSZ))
+        #expect(try await end("exec head -c 100000 /dev/zero >x") { $0.limits.outputSizeInBytes = 8_192 } == .killed(signal: SIGXFSZ))
+    }
+
+    @Test func `a process reads the file it is given, and what it writes is kept up to a limit`() async throws {
+        var process = LimitedProcess()
+        process.keptOutputInBytes = 5
+        let text = try await withFolder { folder in
+            try "one two three".write(toFile: folder + "/words", atomically: false, encoding: .utf8)
+            return try await process.run("cat", [], input: folder + "/words", in: folder).text
+        }
+        #expect(text == "one t")
     }
 }

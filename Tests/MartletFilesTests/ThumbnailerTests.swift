@@ -119,7 +119,7 @@ struct ThumbnailerTests {
             _ = try await files.write(Portions([1, 2, 3]), to: blob, limitInBytes: 3)
             var thumbnailer = Thumbnailer(directory: folder + "/work", maximumAtOnce: 1)
             thumbnailer.process.environment["PATH"] = folder + ":/usr/bin:/bin"
-            thumbnailer.process.cpuTimeInSeconds = 1
+            thumbnailer.process.limits.cpuTimeInSeconds = 1
             thumbnailer.process.time = fault.time
             do {
                 _ = try await thumbnailer.thumbnail(of: blob, sizeInBytes: 3, in: files, try #require(ThumbnailSize("s=10x10")))

@@ -47,7 +47,7 @@ public struct AnalyticsService: ServiceDefinition {
         crashes = Crashes(postgres: postgres, spaces: spaces, files: files, settings: options.crashes, logger: logger)
         symbols = Symbols(postgres: postgres, spaces: spaces, files: files, settings: options.symbols, logger: logger)
         tickets = Tickets(postgres: postgres, spaces: spaces, files: files, logger: logger)
-        worker = JobWorker(queue: JobQueue(postgres: postgres, schema: Self.name), handlers: [], logger: logger)
+        worker = JobWorker(queue: JobQueue(postgres: postgres, schema: Self.name), handlers: symbols.handlers(rerun: options.rerun), logger: logger)
     }
 
     public var background: [any Service] {
@@ -65,4 +65,6 @@ struct AnalyticsOptions: Sendable {
     var events = EventSettings()
     var crashes = CrashSettings()
     var symbols = SymbolSettings()
+    /// Reads crash reports again whose symbols have come.
+    var rerun: SymbolicateAgain.Rerun?
 }

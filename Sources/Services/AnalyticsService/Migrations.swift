@@ -9,5 +9,6 @@ extension AnalyticsService {
         Migration(number: 1, name: "events", sql: PackageResources._01_events_sql),
         JobQueue.migration(number: 2, schema: name),
         Migration(number: 4, name: "crashes", sql: PackageResources._04_crashes_sql),
+        Migration(number: 5, name: "symbols", sql: PackageResources._05_symbols_sql),
     ]
 }

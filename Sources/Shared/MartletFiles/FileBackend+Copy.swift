@@ -1,4 +1,4 @@
-import NIOCore
+public import NIOCore
 
 extension FileBackend {
     /// Stores the bytes of one blob under another name.
@@ -6,37 +6,62 @@ extension FileBackend {
     /// - Parameter sizeInBytes: of the blob, as `write` answered it.
     /// - Throws: `FileError.missing`, and what `write` throws.
     public func copy(_ blob: BlobName, to target: BlobName, sizeInBytes: Int) async throws {
-        _ = try await write(BlobPortions(backend: self, blob: blob, sizeInBytes: sizeInBytes), to: target, limitInBytes: sizeInBytes)
+        let piece = StoredPiece(blob: blob, sizeInBytes: sizeInBytes)
+        _ = try await write(JoinedBlobs([piece], in: self), to: target, limitInBytes: sizeInBytes)
     }
 }
 
-/// A blob's bytes, read portion by portion as they are asked for.
-struct BlobPortions: AsyncSequence, Sendable {
-    typealias Element = ByteBuffer
+/// A blob and how large it is, as `FileBackend.write` answered it.
+public struct StoredPiece: Sendable {
+    public var blob: BlobName
+    public var sizeInBytes: Int
+
+    public init(blob: BlobName, sizeInBytes: Int) {
+        self.blob = blob
+        self.sizeInBytes = sizeInBytes
+    }
+}
+
+/// The bytes of blobs, one after another, read portion by portion as they are asked for.
+public struct JoinedBlobs: AsyncSequence, Sendable {
+    public typealias Element = ByteBuffer
 
     private static let portionLength = 4 << 20
 
-    let backend: any FileBackend
-    let blob: BlobName
-    let sizeInBytes: Int
+    private let pieces: [StoredPiece]
+    private let backend: any FileBackend
 
-    func makeAsyncIterator() -> Iterator { Iterator(portions: self) }
+    public init(_ pieces: [StoredPiece], in backend: any FileBackend) {
+        self.pieces = pieces
+        self.backend = backend
+    }
 
-    struct Iterator: AsyncIteratorProtocol {
-        let portions: BlobPortions
+    public func makeAsyncIterator() -> Iterator { Iterator(pieces: pieces[...], backend: backend) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var pieces: ArraySlice<StoredPiece>
+        fileprivate let backend: any FileBackend
         private var position = 0
 
-        init(portions: BlobPortions) {
-            self.portions = portions
+        fileprivate init(pieces: ArraySlice<StoredPiece>, backend: any FileBackend) {
+            self.pieces = pieces
+            self.backend = backend
         }
 
-        mutating func next() async throws -> ByteBuffer? {
-            guard position < portions.sizeInBytes else { return nil }
-            var buffer = ByteBuffer()
-            let range = position..<Swift.min(position + BlobPortions.portionLength, portions.sizeInBytes)
-            try await portions.backend.read(portions.blob, in: range) { buffer.writeImmutableBuffer($0) }
-            position = range.upperBound
-            return buffer
+        public mutating func next() async throws -> ByteBuffer? {
+            while let piece = pieces.first {
+                let range = position..<Swift.min(position + JoinedBlobs.portionLength, piece.sizeInBytes)
+                if range.isEmpty {
+                    pieces.removeFirst()
+                    position = 0
+                    continue
+                }
+                var portion = ByteBuffer()
+                try await backend.read(piece.blob, in: range) { portion.writeImmutableBuffer($0) }
+                position = range.upperBound
+                return portion
+            }
+            return nil
         }
     }
 }

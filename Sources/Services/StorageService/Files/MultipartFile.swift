@@ -24,7 +24,11 @@ final class MultipartFile: AsyncSequence, @unchecked Sendable {
     ///
     /// - Throws: `invalid-body`.
     init(_ request: Request, _ body: CompleteBody) async throws {
-        parser = MultipartParser(boundary: try Self.boundary(request.headers[.contentType] ?? ""))
+        do {
+            parser = try MultipartParser(contentType: request.headers[.contentType] ?? "")
+        } catch {
+            throw Self.problem(error.reason)
+        }
         self.body = body.makeAsyncIterator()
         var skipped = 0
         while let event = try await Self.next(&parser, &self.body) {
@@ -77,16 +81,6 @@ final class MultipartFile: AsyncSequence, @unchecked Sendable {
         } catch let error as MultipartParser.Malformed {
             throw problem(error.reason)
         }
-    }
-
-    private static func boundary(_ type: String) throws -> String {
-        guard let start = type.range(of: "; *boundary=", options: [.regularExpression, .caseInsensitive]) else {
-            throw problem("its Content-Type has no boundary")
-        }
-        let value = type[start.upperBound...]
-        let boundary = value.first == "\"" ? value.dropFirst().prefix { $0 != "\"" } : value.prefix { $0 != ";" && $0 != " " }
-        guard (1...70).contains(boundary.utf8.count) else { throw problem("its boundary does not have 1 to 70 characters") }
-        return String(boundary)
     }
 
     private static func problem(_ reason: String) -> HTTPProblem {

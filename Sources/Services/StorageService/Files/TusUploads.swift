@@ -41,8 +41,8 @@ struct TusUploads: Sendable {
         try await store.files.checkWritable(transfer.path, in: scope)
         let blob = BlobName.random(in: scope.space.schema)
         let backend = intake.settings.backend
-        let written = try await backend.write(
-            Joined(parts: transfer.parts, backend: backend), to: blob, limitInBytes: transfer.sizeInBytes)
+        let parts = JoinedBlobs(transfer.parts.map { StoredPiece(blob: $0.blob, sizeInBytes: $0.sizeInBytes) }, in: backend)
+        let written = try await backend.write(parts, to: blob, limitInBytes: transfer.sizeInBytes)
         let content = FileStore.Content(written, blob, declaredType: transfer.contentType)
         guard try await store.finish(transfer, as: content, in: scope) else {
             try? await backend.remove(blob)
@@ -78,37 +78,5 @@ private struct Arriving: AsyncSequence, Sendable {
         var iterator: CompleteBody.Iterator
 
         mutating func next() async -> ByteBuffer? { try? await iterator.next() }
-    }
-}
-
-/// Blobs one after another, in pieces of a size that is held.
-private struct Joined: AsyncSequence, Sendable {
-    private static let pieceLength = 1 << 20
-
-    let parts: [TusUploadStore.Part]
-    let backend: any FileBackend
-
-    func makeAsyncIterator() -> Iterator { Iterator(parts: parts[...], backend: backend) }
-
-    struct Iterator: AsyncIteratorProtocol {
-        var parts: ArraySlice<TusUploadStore.Part>
-        let backend: any FileBackend
-        var position = 0
-
-        mutating func next() async throws -> ByteBuffer? {
-            while let part = parts.first {
-                let range = position..<Swift.min(position + Joined.pieceLength, part.sizeInBytes)
-                if range.isEmpty {
-                    parts.removeFirst()
-                    position = 0
-                    continue
-                }
-                var piece = ByteBuffer()
-                try await backend.read(part.blob, in: range) { piece.writeImmutableBuffer($0) }
-                position = range.upperBound
-                return piece
-            }
-            return nil
-        }
     }
 }

@@ -1,11 +1,11 @@
 import Foundation
-import NIOCore
+public import NIOCore
 
 /// Takes a `multipart/form-data` body (RFC 7578) apart as it comes: a value that is fed portions and gives out events.
 ///
 /// Holds no more than a part's headers or a boundary's length.
-struct MultipartParser {
-    enum Event: Equatable {
+public struct MultipartParser {
+    public enum Event: Equatable {
         /// A part begins. `fileName` is nil for a field of a form.
         case part(fileName: String?, contentType: String?)
         case data(ByteBuffer)
@@ -13,8 +13,13 @@ struct MultipartParser {
         case end
     }
 
-    struct Malformed: Error {
-        var reason: String
+    public struct Malformed: Error {
+        /// Ends a sentence.
+        public var reason: String
+
+        public init(reason: String) {
+            self.reason = reason
+        }
     }
 
     private static let maximumHeaderLength = 8_192
@@ -28,23 +33,35 @@ struct MultipartParser {
     private var state = State.preamble
     private var buffer: ByteBuffer
 
-    /// - Parameter boundary: 1 to 70 characters (RFC 2046 §5.1.1).
-    init(boundary: String) {
+    /// - Parameter contentType: of the body, which names the boundary: 1 to 70 characters (RFC 2046 §5.1.1).
+    /// - Throws: `Malformed`.
+    public init(contentType: String) throws(Malformed) {
+        guard let start = contentType.range(of: "; *boundary=", options: [.regularExpression, .caseInsensitive]) else {
+            throw Malformed(reason: "its Content-Type has no boundary")
+        }
+        let value = contentType[start.upperBound...]
+        let boundary = value.first == "\"" ? value.dropFirst().prefix { $0 != "\"" } : value.prefix { $0 != ";" && $0 != " " }
+        guard (1...70).contains(boundary.utf8.count) else { throw Malformed(reason: "its boundary does not have 1 to 70 characters") }
+        self.init(boundary: String(boundary))
+    }
+
+    /// - Parameter boundary: 1 to 70 characters.
+    public init(boundary: String) {
         delimiter = Array(("\r\n--" + boundary).utf8)
         // The first boundary has no line before it.
         buffer = ByteBuffer(string: "\r\n")
     }
 
     /// Whether the last boundary has come.
-    var isAtEnd: Bool { state == .epilogue }
+    public var isAtEnd: Bool { state == .epilogue }
 
-    mutating func feed(_ portion: ByteBuffer) {
+    public mutating func feed(_ portion: ByteBuffer) {
         buffer.discardReadBytes()
         buffer.writeImmutableBuffer(portion)
     }
 
     /// The next event; nil when more bytes are needed.
-    mutating func next() throws -> Event? {
+    public mutating func next() throws -> Event? {
         switch state {
         case .preamble:
             guard let (before, isLast) = try delimiterLine(limit: Self.maximumHeaderLength) else { return nil }

@@ -1,0 +1,80 @@
+import Foundation
+import Logging
+import MartletCore
+import MartletFiles
+import Synchronization
+
+/// `swift-demangle`, a process for each batch of names: it reads all before it writes anything. What it found is remembered.
+final class Demangler: Sendable {
+    private static let maximumNameLength = 4_096
+    private static let maximumBatch = 2_000
+    private static let maximumRemembered = 50_000
+    /// A name may end the program: halves of a batch are tried, so often.
+    private static let maximumRuns = 16
+
+    private let program: String?
+    private let cache: DebugFileCache
+    private let logger: Logger
+    private let gate: Gate
+    private let process: LimitedProcess
+    private let remembered = Mutex<[String: String]>([:])
+
+    init(program: String?, cache: DebugFileCache, logger: Logger) {
+        self.program = program
+        self.cache = cache
+        self.logger = logger
+        gate = Gate(limit: 2, maximumWaiting: 64, refusal: FileError.unavailable(cause: "too many names are waiting"))
+        var process = LimitedProcess()
+        process.time = .seconds(10)
+        process.limits.cpuTimeInSeconds = 5
+        process.keptOutputInBytes = process.limits.outputSizeInBytes
+        process.environment = ["HOME": "/nonexistent"]
+        self.process = process
+    }
+
+    /// Names as people write them: `Bar.baz(qux:)`. Those that are not Swift's, or cannot be read, stay as they are.
+    func readable(_ names: [String]) async -> [String] {
+        guard let program else { return names }
+        let wanted = Set(names.filter(Self.isMangled))
+        let unknown = remembered.withLock { remembered in wanted.filter { remembered[$0] == nil } }.prefix(Self.maximumBatch)
+        if !unknown.isEmpty {
+            do {
+                var runs = Self.maximumRuns
+                let found = try await gate.withPlace { try await self.run(program, Array(unknown), &runs) }
+                remembered.withLock { remembered in
+                    if remembered.count + found.count > Self.maximumRemembered { remembered.removeAll() }
+                    remembered.merge(found) { $1 }
+                }
+            } catch {
+                logger.debug("names stay as they are", metadata: ["error.cause": "\(error)"])
+            }
+        }
+        return remembered.withLock { remembered in names.map { remembered[$0] ?? $0 } }
+    }
+
+    /// Whether it begins as the names do that Swift's compilers make (docs/ABI/Mangling.rst), and is nothing but a name.
+    static func isMangled(_ name: String) -> Bool {
+        name.utf8.count <= maximumNameLength && prefixes.contains(where: name.hasPrefix) && name.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7f }
+    }
+
+    private static let prefixes = ["$s", "$S", "$e", "_$s", "_$S", "_$e", "_T0", "__T0"]
+
+    private func run(_ program: String, _ names: [String], _ runs: inout Int) async throws -> [String: String] {
+        guard runs > 0 else { return [:] }
+        runs -= 1
+        let folder = try await cache.prepared() + "/names-\(UInt64.random(in: 0 ... .max))"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let input = folder + "/names"
+        try Data((names.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: input))
+        let outcome = try await process.run(program, ["--compact", "--simplified"], input: input, in: folder)
+        let lines = outcome.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        if outcome.end == .exited(0), lines.count == names.count {
+            return Dictionary(zip(names, lines.map { String($0.prefix(Self.maximumNameLength)) })) { $1 }
+        }
+        // The one that cannot be read is remembered as it is.
+        guard names.count > 1 else { return [names[0]: names[0]] }
+        let (first, second) = (names.prefix(names.count / 2), names.dropFirst(names.count / 2))
+        return try await run(program, Array(first), &runs).merging(try await run(program, Array(second), &runs)) { $1 }
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import MartletPostgres
+
+/// Which debug files reports wait for.
+struct AwaitedSymbols: Sendable {
+    /// More images of one report are not waited for.
+    private static let maximumImages = 32
+    private static let lifetimeInDays = 90
+
+    let postgres: PostgresClient
+
+    /// Notes what a report waits for, in the transaction that stores it. What was noted already stays.
+    func note(_ missing: [MissingImage], of event: UUID, in space: Space, _ transaction: PostgresTransaction) async throws {
+        guard !missing.isEmpty else { return }
+        try await transaction.execute(
+            """
+            INSERT INTO analytics.awaited_symbols (space, debug_id, event)
+            SELECT \(space.id), id, \(event) FROM unnest(\(missing.prefix(Self.maximumImages).map(\.debugID))) AS id ON CONFLICT DO NOTHING
+            """)
+    }
+
+    /// As JSON, those with the most reports first.
+    func list(in space: Space, limit: Int) async throws -> [String] {
+        try await postgres.query(
+            """
+            SELECT jsonb_build_object('debugId', debug_id, 'reports', count(*))::text FROM analytics.awaited_symbols
+            WHERE space = \(space.id) GROUP BY debug_id ORDER BY count(*) DESC, debug_id LIMIT \(limit)
+            """
+        ).map { try $0.decode(0) }
+    }
+
+    /// Forgets what was waited for too long, 10,000 at most: the report is gone, or nobody has the symbols.
+    func forgetOld() async throws {
+        try await postgres.execute(
+            """
+            DELETE FROM analytics.awaited_symbols WHERE (space, debug_id, event) IN (
+                SELECT space, debug_id, event FROM analytics.awaited_symbols
+                WHERE noted < now() - make_interval(days => \(Int32(Self.lifetimeInDays))) LIMIT 10000)
+            """)
+    }
+}

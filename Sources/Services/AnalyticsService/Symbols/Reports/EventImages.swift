@@ -1,0 +1,89 @@
+import MartletCore
+
+/// The programs and libraries of a report: `debug_meta.images`.
+struct EventImages {
+    private static let maximumCount = 5_000
+    /// Where systems keep their own libraries, of which nobody has the symbols.
+    private static let systemPaths = [
+        "/System/", "/usr/lib/", "/private/preboot/", "/private/var/containers/Bundle/System/", "/Library/Apple/", "/apex/", "/system/",
+        "/system_ext/", "/vendor/", "/lib/", "/lib64/",
+    ]
+
+    struct Image {
+        var debugID: DebugID
+        var address: UInt64
+        /// 0: not said.
+        var size: UInt64
+        var name: String
+        var architecture: String?
+        var isSystem: Bool
+    }
+
+    /// By address.
+    private let images: [Image]
+
+    init(_ event: JSONValue) {
+        guard case .array(let values) = event["debug_meta"]?["images"] else {
+            images = []
+            return
+        }
+        images = values.prefix(Self.maximumCount).compactMap(Self.image).sorted { $0.address < $1.address }
+    }
+
+    /// Where an address lies; nil: in none that has a debug id.
+    func image(of address: UInt64, imageAddress: UInt64?) -> Image? {
+        if let imageAddress, imageAddress <= address, let image = images.first(where: { $0.address == imageAddress }) { return image }
+        // The last one that begins at or before the address.
+        var (low, high) = (0, images.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if images[middle].address <= address { low = middle + 1 } else { high = middle }
+        }
+        guard low > 0 else { return nil }
+        let image = images[low - 1]
+        return image.size == 0 || address - image.address < image.size ? image : nil
+    }
+
+    private static func image(_ value: JSONValue) -> Image? {
+        guard let text = (value["debug_id"] ?? value["uuid"])?.plainText, let debugID = DebugID(text),
+            let address = value["image_addr"]?.machineAddress
+        else { return nil }
+        let path = (value["code_file"] ?? value["name"])?.plainText ?? ""
+        let isSystem = systemPaths.contains(where: path.hasPrefix) || path.contains("/CoreSimulator/") || path.contains(".simruntime/")
+        return Image(
+            debugID: debugID, address: address, size: value["image_size"]?.machineAddress ?? 0,
+            name: String(path.split(separator: "/").last?.prefix(256) ?? ""), architecture: value["arch"]?.plainText.map { String($0.prefix(32)) },
+            isSystem: isSystem)
+    }
+}
+
+extension JSONValue {
+    var plainText: String? {
+        if case .string(let text) = self { text } else { nil }
+    }
+
+    /// An address as Sentry's clients write it: `"0x1a"`, `"26"` or `26`.
+    var machineAddress: UInt64? {
+        switch self {
+        case .string(let text):
+            text.hasPrefix("0x") || text.hasPrefix("0X") ? UInt64(text.dropFirst(2), radix: 16) : UInt64(text)
+        case .number(let literal): UInt64(literal)
+        default: nil
+        }
+    }
+
+    /// An object with other values for some of its members, each in its place or at the end; nil removes one.
+    func withMembers(_ changes: KeyValuePairs<String, JSONValue?>) -> JSONValue {
+        guard case .object(var members) = self else { return self }
+        for (name, value) in changes {
+            let place = members.firstIndex { $0.name == name }
+            switch (place, value) {
+            case (let place?, let value?): members[place] = Member(name, value)
+            case (nil, let value?): members.append(Member(name, value))
+            case (_?, nil): members.removeAll { $0.name == name }
+            case (nil, nil): break
+            }
+        }
+        return .object(members)
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import MartletAPI
+import MartletJobs
+import MartletPostgres
+
+/// Has the reports read again that wait for a debug id which has come.
+struct SymbolicateAgain: JobHandler {
+    /// Reads reports again, given by their ids, 100 at most. Ids that are gone are none of its business.
+    typealias Rerun = @Sendable (_ reports: [UUID], _ space: Space) async throws -> Void
+
+    struct Parameters: Codable {
+        var app: String
+        var debugID: String
+    }
+
+    static let kind = "symbols.rerun"
+    static let timeLimit: Duration = .seconds(3_600)
+    private static let batchLength = 100
+
+    let postgres: PostgresClient
+    let rerun: Rerun
+
+    static func enqueue(_ debugID: DebugID, of appID: String, _ queue: JobQueue, _ transaction: PostgresTransaction) async throws {
+        let (parameters, options) = job(debugID.description, of: appID)
+        try await queue.enqueue(Self.self, parameters, options, in: transaction)
+    }
+
+    /// One job for what was noted while a file arrived: after the look for it, and before the file was there.
+    static func enqueueForgotten(_ postgres: PostgresClient, _ queue: JobQueue) async throws {
+        let rows = try await postgres.query(
+            """
+            SELECT DISTINCT f.app_id, d.debug_id FROM analytics.symbol_files AS f
+            JOIN analytics.debug_files AS d ON d.file = f.id JOIN analytics.spaces AS s ON s.app_id = f.app_id
+            WHERE f.state = 'ok' AND f.changed > now() - interval '1 day' AND d.failures < \(Int16(StoredPart.maximumFailures))
+                AND EXISTS (SELECT FROM analytics.awaited_symbols AS a WHERE a.space = s.id AND a.debug_id = d.debug_id)
+            LIMIT 100
+            """)
+        for row in rows {
+            let (parameters, options) = job(try row.decode(1), of: try row.decode(0))
+            try await queue.enqueue(Self.self, parameters, options)
+        }
+    }
+
+    private static func job(_ debugID: String, of appID: String) -> (Parameters, JobOptions) {
+        (Parameters(app: appID, debugID: debugID), JobOptions(scope: appID, uniqueKey: appID + " " + debugID))
+    }
+
+    func run(_ parameters: Parameters, _ job: RunningJob) async throws -> JobNoResult {
+        let rows = try await postgres.query("SELECT id, environment FROM analytics.spaces WHERE app_id = \(parameters.app)")
+        for row in rows {
+            guard let environment = AppEnvironment(rawValue: try row.decode(1)) else { continue }
+            let space = Space(id: try row.decode(0), appID: parameters.app, environment: environment)
+            try await run(parameters.debugID, in: space, job)
+        }
+        return JobNoResult()
+    }
+
+    private func run(_ debugID: String, in space: Space, _ job: RunningJob) async throws {
+        while true {
+            try job.check()
+            let reports: [UUID] = try await postgres.query(
+                """
+                SELECT event FROM analytics.awaited_symbols WHERE space = \(space.id) AND debug_id = \(debugID)
+                ORDER BY event LIMIT \(Self.batchLength)
+                """
+            ).map { try $0.decode(0) }
+            guard !reports.isEmpty else { return }
+            try await rerun(reports, space)
+            // Once each, whatever became of them: what is still missing stands under another debug id.
+            try await postgres.execute(
+                """
+                DELETE FROM analytics.awaited_symbols WHERE space = \(space.id) AND debug_id = \(debugID) AND event = ANY (\(reports))
+                """)
+        }
+    }
+}

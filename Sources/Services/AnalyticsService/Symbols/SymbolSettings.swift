@@ -1,0 +1,68 @@
+import Foundation
+import MartletHTTP
+
+/// `symbols.…`: limits of uploads, and the programs that read debug files.
+struct SymbolSettings: Sendable {
+    /// Of one file.
+    var maximumFileSizeInBytes = 1 << 30
+    /// Of all files of an app.
+    var maximumAppSizeInBytes = 20 << 30
+    /// Of pieces of an app that are not put together yet.
+    var maximumPendingSizeInBytes = 4 << 30
+    /// How long pieces wait that nobody puts together.
+    var uploadLifetime: Duration = .seconds(6 * 3_600)
+    /// Absolute paths; nil: not there.
+    var symbolizer: String?
+    var demangler: String?
+    /// Processes of the symbolizer at once.
+    var maximumProcesses = 2
+    /// Of one such process, beside the files it maps.
+    var memoryInBytes = 1 << 30
+    /// How long one question to it may take.
+    var time: Duration = .seconds(20)
+    var cacheDirectory = NSTemporaryDirectory() + "martlet-symbols"
+    var cacheSizeInBytes = 4 << 30
+    /// How often is looked for reports whose symbols came while they were read, and for what is left over.
+    var sweepInterval: Duration = .seconds(60)
+
+    /// With the programs that are installed.
+    init() {
+        symbolizer = Self.find("llvm-symbolizer")
+        demangler = Self.find("swift-demangle")
+    }
+
+    /// - Throws: `SettingsError`.
+    init(_ settings: Settings) throws {
+        maximumFileSizeInBytes = try settings.integer("symbols.file.maximumbytes", default: maximumFileSizeInBytes, in: 1...(2 << 30))
+        maximumAppSizeInBytes = try settings.integer("symbols.app.maximumbytes", default: maximumAppSizeInBytes, in: 1...(1 << 50))
+        uploadLifetime = .seconds(3_600 * (try settings.integer("symbols.upload.hours", default: 6, in: 1...720)))
+        symbolizer = try Self.program("symbols.symbolizer", "llvm-symbolizer", settings)
+        demangler = try Self.program("symbols.demangler", "swift-demangle", settings)
+        maximumProcesses = try settings.integer("symbols.processes", default: maximumProcesses, in: 1...64)
+        memoryInBytes = try settings.integer("symbols.memory.bytes", default: memoryInBytes, in: (64 << 20)...(64 << 30))
+        let files = settings.string("files.directory", default: ".martlet/analytics-files")
+        let directory = settings.string("symbols.cache.directory", default: files + "/work/symbols")
+        // Its name is quoted in what the symbolizer reads.
+        guard !directory.contains(where: { $0 == "\"" || $0.isNewline }) else {
+            throw SettingsError(key: "symbols.cache.directory", problem: "must not contain quotation marks or line ends")
+        }
+        cacheDirectory = URL(filePath: directory, directoryHint: .isDirectory).path
+        cacheSizeInBytes = try settings.integer("symbols.cache.bytes", default: cacheSizeInBytes, in: (16 << 20)...(1 << 50))
+    }
+
+    /// An absolute path, the name of a program on `PATH`, or `off`.
+    private static func program(_ key: String, _ name: String, _ settings: Settings) throws -> String? {
+        guard let text = settings.optionalString(key) else { return find(name) }
+        if text == "off" { return nil }
+        guard let path = find(text) else { throw SettingsError(key: key, problem: "must name a program that can be run, or be off") }
+        return path
+    }
+
+    private static func find(_ name: String) -> String? {
+        guard !name.contains("/") else {
+            return name.hasPrefix("/") && FileManager.default.isExecutableFile(atPath: name) ? name : nil
+        }
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
+        return path.split(separator: ":").map { "\($0)/\(name)" }.first { $0.hasPrefix("/") && FileManager.default.isExecutableFile(atPath: $0) }
+    }
+}

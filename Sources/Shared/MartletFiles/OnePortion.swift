@@ -1,0 +1,21 @@
+public import NIOCore
+
+/// A stream of one portion.
+public struct OnePortion: AsyncSequence, Sendable {
+    let portion: ByteBuffer
+
+    public init(portion: ByteBuffer) {
+        self.portion = portion
+    }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(portion: portion) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        var portion: ByteBuffer?
+
+        public mutating func next() async -> ByteBuffer? {
+            defer { portion = nil }
+            return portion
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Glibc
+
+/// A program run on input that may be hostile: under `prlimit`, in a process group of its own, with a clean environment and nothing
+/// open but its output, and killed when its time is up.
+public struct LimitedProcess: Sendable {
+    public var limits = ProcessLimits()
+    public var time: Duration = .seconds(20)
+    /// How much of what it writes is handed over.
+    public var keptOutputInBytes = 4 << 10
+    public var environment: [String: String] = [:]
+
+    public init() {}
+
+    /// How it ended, and the beginning of what it wrote to either output.
+    public struct Outcome: Sendable {
+        public var end: End
+        public var text: String
+    }
+
+    public enum End: Sendable, Equatable {
+        case exited(Int32)
+        /// `SIGXCPU` and `SIGXFSZ`: by a limit.
+        case killed(signal: Int32)
+        /// Killed because time was up: perhaps its own fault, perhaps the machine was busy.
+        case outOfTime
+    }
+
+    /// - Parameters:
+    ///   - input: the file it reads from; nil: it has nothing to read.
+    ///   - directory: the working directory, and where its output is kept meanwhile.
+    public func run(_ program: String, _ arguments: [String], input: String? = nil, in directory: String) async throws -> Outcome {
+        let output = directory + "/output"
+        let command = limits.command + ["/usr/bin/env", "-C", directory, program] + arguments
+        let child = try Child.spawn(
+            command, environment: environment, input: .file(input ?? "/dev/null"), output: .file(output), errors: .output)
+        let end = await withTaskCancellationHandler {
+            await self.end(of: child)
+        } onCancel: {
+            kill(-child, SIGKILL)
+        }
+        defer { unlink(output) }
+        try Task.checkCancellation()
+        guard let written = FileHandle(forReadingAtPath: output) else { return Outcome(end: end, text: "") }
+        let kept = try written.read(upToCount: keptOutputInBytes) ?? Data()
+        return Outcome(end: end, text: String(decoding: kept, as: UTF8.self))
+    }
+
+    /// Looks every few milliseconds: no thread waits, and nobody else's children are touched.
+    private func end(of child: pid_t) async -> End {
+        let start = ContinuousClock.now
+        var status: Int32 = 0
+        var isOutOfTime = false
+        while waitpid(child, &status, WNOHANG) == 0 {
+            if ContinuousClock.now - start > time {
+                isOutOfTime = true
+                kill(-child, SIGKILL)
+            }
+            // Not `Task.sleep`, which returns at once in a cancelled task.
+            await withCheckedContinuation { continuation in
+                DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(4)) { continuation.resume() }
+            }
+        }
+        let signal = status & 0x7f
+        if signal == 0 { return .exited((status >> 8) & 0xff) }
+        return isOutOfTime ? .outOfTime : .killed(signal: signal)
+    }
+}

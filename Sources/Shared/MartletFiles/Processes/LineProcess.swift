@@ -1,0 +1,125 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A program that answers each line it reads with one line, kept running: under limits, in a process group of its own, with a clean
+/// environment and nothing open but its line to us.
+///
+/// After a failure it is good for nothing more. Ends with the last reference, and by itself when this process ends: its input does.
+public final class LineProcess: Sendable {
+    public enum Failure: Error, Sendable, Equatable {
+        /// It went away, perhaps by a limit.
+        case ended
+        case outOfTime
+        /// It wrote more than the limit.
+        case tooMuch
+        /// It wrote more lines than it was asked for.
+        case outOfStep
+    }
+
+    private let socket: Int32
+    /// Nil once it was ended, and its number may be another's.
+    private let child: Mutex<pid_t?>
+    private let queue = DispatchQueue(label: "martlet.line-process")
+
+    /// - Parameter directory: the working directory.
+    /// - Throws: `FileError.unavailable`.
+    public init(
+        _ program: String, _ arguments: [String], limits: ProcessLimits, environment: [String: String] = [:], in directory: String
+    ) throws {
+        // A socket and not a pipe: writing to one whose other end is gone can be told not to raise SIGPIPE.
+        var ends: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0, &ends) == 0 else {
+            throw FileError.system("socketpair")
+        }
+        defer { close(ends[1]) }
+        // Not ours to wait for: a program's input and output block.
+        _ = fcntl(ends[1], F_SETFL, 0)
+        do {
+            let command = limits.command + ["/usr/bin/env", "-C", directory, program] + arguments
+            child = Mutex(
+                try Child.spawn(
+                    command, environment: environment, input: .descriptor(ends[1]), output: .descriptor(ends[1]), errors: .nowhere))
+        } catch {
+            close(ends[0])
+            throw error
+        }
+        socket = ends[0]
+    }
+
+    deinit {
+        end()
+        close(socket)
+    }
+
+    /// Sends lines, which contain no line ends, and reads as many. One exchange at a time.
+    ///
+    /// - Parameter limitInBytes: of all that comes back.
+    /// - Throws: `Failure`, and the process is ended then.
+    public func exchange(_ lines: [String], within time: Duration, upTo limitInBytes: Int = 8 << 20) async throws -> [String] {
+        let input = Array((lines.joined(separator: "\n") + "\n").utf8)
+        let deadline = ContinuousClock.now + time
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                queue.async {
+                    continuation.resume(with: Result {
+                        do {
+                            return try self.talk(input, lines.count, until: deadline, limitInBytes)
+                        } catch {
+                            self.end()
+                            throw error
+                        }
+                    })
+                }
+            }
+        } onCancel: {
+            end()
+        }
+    }
+
+    /// Ends it now; does nothing when it has been.
+    public func end() {
+        child.withLock { child in
+            guard let number = child else { return }
+            kill(-number, SIGKILL)
+            var status: Int32 = 0
+            while waitpid(number, &status, 0) < 0, errno == EINTR {}
+            child = nil
+        }
+    }
+
+    private func talk(_ input: [UInt8], _ count: Int, until deadline: ContinuousClock.Instant, _ limit: Int) throws(Failure) -> [String] {
+        // What it had written may still be there.
+        guard child.withLock({ $0 != nil }) else { throw .ended }
+        var sent = 0
+        var output: [UInt8] = []
+        var lines = 0
+        var portion = [UInt8](repeating: 0, count: 64 << 10)
+        while lines < count {
+            let left = deadline - ContinuousClock.now
+            guard left > .zero else { throw .outOfTime }
+            let isWaiting = sent < input.count
+            var state = pollfd(fd: socket, events: Int16(isWaiting ? POLLIN | POLLOUT : POLLIN), revents: 0)
+            let milliseconds = left.components.seconds * 1_000 + left.components.attoseconds / 1_000_000_000_000_000 + 1
+            guard poll(&state, 1, Int32(clamping: milliseconds)) >= 0 || errno == EINTR else { throw .ended }
+            if isWaiting, state.revents & Int16(POLLOUT) != 0 { sent += try send(input[sent...]) }
+            guard state.revents & Int16(POLLIN | POLLHUP | POLLERR) != 0 else { continue }
+            let got = recv(socket, &portion, portion.count, 0)
+            if got < 0, errno == EAGAIN || errno == EINTR { continue }
+            guard got > 0 else { throw .ended }
+            guard output.count + got <= limit else { throw .tooMuch }
+            lines += portion[..<got].count { $0 == UInt8(ascii: "\n") }
+            output.append(contentsOf: portion[..<got])
+        }
+        guard lines == count, output.last == UInt8(ascii: "\n") else { throw .outOfStep }
+        return output.dropLast().split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func send(_ bytes: ArraySlice<UInt8>) throws(Failure) -> Int {
+        let count = bytes.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        if count < 0, errno == EAGAIN || errno == EINTR { return 0 }
+        guard count > 0 else { throw .ended }
+        return count
+    }
+}
