@@ -165,6 +165,8 @@ let package = Package(
             dependencies: [
                 "MartletCompression", "MartletFiles", "MartletJobs", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes,
                 nioCore, .product(name: "NIOPosix", package: "swift-nio"),
+                // Alerts
+                asyncHTTPClient,
             ],
             migrations: true),
         service("NotificationsService"),
@@ -303,5 +305,5 @@ if Context.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil {
     package.targets.append(
         .target(
             name: "MartletTesting", dependencies: ["MartletCore", "MartletPostgres", logging], path: "Sources/Shared/MartletTesting",
-            exclude: ["MigratedDatabase.swift", "ServiceClient.swift"], swiftSettings: settings))
+            exclude: ["HookReceiver.swift", "MigratedDatabase.swift", "ServiceClient.swift"], swiftSettings: settings))
 }

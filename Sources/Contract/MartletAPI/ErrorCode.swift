@@ -87,6 +87,11 @@ public struct ErrorCode: Sendable, Hashable {
     public static let documentRefused = ErrorCode("document-refused", 422, "The document has errors")
     public static let scheduleNotFound = ErrorCode("schedule-not-found", 404, "Nothing of this kind is scheduled")
 
+    // Crashes
+    public static let issueNotFound = ErrorCode("issue-not-found", 404, "The issue does not exist")
+    public static let reportNotFound = ErrorCode("report-not-found", 404, "The crash report does not exist")
+    public static let alertNotFound = ErrorCode("alert-not-found", 404, "The alert does not exist")
+
     // The server's side
     public static let internalError = ErrorCode("internal-error", 500, "Something went wrong on the server")
     public static let notImplemented = ErrorCode("not-implemented", 501, "The server does not do this")
@@ -111,5 +116,6 @@ public struct ErrorCode: Sendable, Hashable {
         cursorExpired,
         hookNotFound, deliveryNotFound, hookRefused, hookFailed,
         documentNotFound, documentRefused, scheduleNotFound,
+        issueNotFound, reportNotFound, alertNotFound,
     ]
 }

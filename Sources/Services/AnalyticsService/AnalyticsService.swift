@@ -8,7 +8,7 @@ public import ServiceLifecycle
 /// Events and questions about them, crash reports with their issues, tickets and board.
 ///
 /// Settings: `database.url` (secret; role `martlet_analytics`), `database.connections` (4), `files.…` (`FileBackends`; attachments and debug
-/// symbols), `internal.secret` (secret), and those of `EventSettings`, `CrashSettings` and `SymbolSettings`.
+/// symbols), `internal.secret` (secret), `hooks.private.allowed` (false), and those of `EventSettings`, `CrashSettings` and `SymbolSettings`.
 public struct AnalyticsService: ServiceDefinition {
     public static let name = "analytics"
     public static let defaultPort = 8204
@@ -47,15 +47,14 @@ public struct AnalyticsService: ServiceDefinition {
         crashes = Crashes(postgres: postgres, spaces: spaces, files: files, settings: options.crashes, logger: logger)
         symbols = Symbols(postgres: postgres, spaces: spaces, files: files, settings: options.symbols, logger: logger)
         tickets = Tickets(postgres: postgres, spaces: spaces, files: files, logger: logger)
-        worker = JobWorker(queue: JobQueue(postgres: postgres, schema: Self.name), handlers: [], logger: logger)
+        worker = JobWorker(queue: JobQueue(postgres: postgres, schema: Self.name), handlers: crashes.life.handlers, logger: logger)
     }
 
     public var background: [any Service] {
         [postgres, worker] + events.background + questions.background + crashes.background + symbols.background + tickets.background
     }
 
-    /// Nothing yet.
-    public var userData: any UserDataHolder { NoUserData() }
+    public var userData: any UserDataHolder { crashes.life.userData }
 
     public func isReady() async -> Bool { postgres.isReady }
 }

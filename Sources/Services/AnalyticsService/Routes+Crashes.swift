@@ -2,5 +2,7 @@ import Hummingbird
 import MartletHTTP
 
 extension AnalyticsService {
-    func addCrashesRoutes(to router: Router<ServiceContext>) {}
+    func addCrashesRoutes(to router: Router<ServiceContext>) {
+        addIssueRoutes(to: router)
+    }
 }

@@ -1,5 +1,7 @@
+public import Foundation
 public import Hummingbird
 import MartletAPI
+import MartletCore
 
 extension Request {
     /// Refuses parameters that would silently do nothing.
@@ -31,5 +33,16 @@ extension Request {
         case "true": return true
         default: throw HTTPProblem(.invalidParameter, "It must be true or false.", field: String(name))
         }
+    }
+
+    /// A time (RFC 3339).
+    ///
+    /// - Throws: `invalid-parameter`.
+    public func time(_ name: Substring) throws -> Date? {
+        guard let text = uri.queryParameters[name].map(String.init) else { return nil }
+        guard let time = Date(rfc3339: text) else {
+            throw HTTPProblem(.invalidParameter, "It must be a time such as 2026-11-21T08:48:59Z.", field: String(name))
+        }
+        return time
     }
 }

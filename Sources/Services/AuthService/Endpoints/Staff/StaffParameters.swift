@@ -15,17 +15,6 @@ extension Request {
         if high == 0, low >> 32 == 0xffff { return (0..<4).map { String(low >> UInt64(24 - 8 * $0) & 0xff) }.joined(separator: ".") }
         return (0..<4).map { String(high >> UInt64(48 - 16 * $0) & 0xffff, radix: 16) }.joined(separator: ":") + "::/64"
     }
-
-    /// A time of the query (RFC 3339).
-    ///
-    /// - Throws: `invalid-parameter`.
-    func time(_ name: Substring) throws -> Date? {
-        guard let text = uri.queryParameters[name].map(String.init) else { return nil }
-        guard let time = Date(rfc3339: text) else {
-            throw HTTPProblem(.invalidParameter, "It must be a time such as 2026-11-21T08:48:59Z.", field: String(name))
-        }
-        return time
-    }
 }
 
 extension ServiceContext {
