@@ -276,7 +276,7 @@ let package = Package(
         .testTarget(
             name: "AnalyticsServiceTests",
             dependencies: [
-                "AnalyticsService", "MartletAPI", "MartletCompression", "MartletCore", "MartletFiles", "MartletHTTP", "MartletPostgres",
+                "AnalyticsService", "MartletAPI", "MartletCompression", "MartletCore", "MartletFiles", "MartletHTTP", "MartletJobs", "MartletPostgres",
                 "MartletTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
             swiftSettings: settings),

@@ -2,6 +2,7 @@ public import AsyncHTTPClient
 public import Foundation
 public import MartletCore
 public import NIOCore
+import NIOHTTP1
 
 extension HTTPClientRequest {
     /// A `POST` of JSON as the Standard Webhooks scheme has it.

@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletPostgres
 import MartletTesting
 import Testing

@@ -1,7 +1,9 @@
 import Foundation
 import MartletAPI
+import MartletHTTP
 import MartletPostgres
 import MartletTesting
+import NIOCore
 import Testing
 
 @testable import AnalyticsService
@@ -27,7 +29,9 @@ import Testing
             #expect(try await app.master("DELETE", "/crashes/issues/1").isProblem(.issueNotFound))
             #expect(try await data.count("issue_hashes") == 0)
             try await Self.wait { try await data.count("issues", where: "id = \(gone)") == 0 }
-            #expect(try await data.count("issues") == 1 && data.count("crash_events") == 1 && data.count("crash_attachments") == 1)
+            #expect(try await data.count("issues") == 1)
+            #expect(try await data.count("crash_events") == 1)
+            #expect(try await data.count("crash_attachments") == 1)
             #expect(await !file.exists(in: app))
             #expect(await other.exists(in: app))
         }
@@ -49,7 +53,8 @@ import Testing
             _ = try await app.service.crashes.life.retention.prune()
             #expect(try await data.count("crash_events", where: "space = \(data.space)") == 2)
             #expect(try await data.count("crash_events", where: "space = \(other.space)") == 1)
-            #expect(try await app.master("GET", "/crashes/issues/1")["events"] == "3" && data.count("issue_days") >= 3)
+            #expect(try await app.master("GET", "/crashes/issues/1")["events"] == "3")
+            #expect(try await data.count("issue_days") >= 3)
             for body in ["{}", #"{"retentionDays":0}"#, #"{"retentionDays":3651}"#, #"{"retentionDays":"7"}"#] {
                 #expect(try await app.master("PUT", "/crashes/settings", body).isProblem(.invalidBody, field: "retentionDays"))
             }
@@ -91,7 +96,9 @@ import Testing
             request.after = nil
             let erasure = try await holder.erase(request)
             #expect(erasure.erased == ["crashReports": reports + 1] && erasure.next == nil)
-            #expect(try await data.count("crash_events") == 1 && data.count("crash_feedback") == 0 && data.count("crash_session_users") == 1)
+            #expect(try await data.count("crash_events") == 1)
+            #expect(try await data.count("crash_feedback") == 0)
+            #expect(try await data.count("crash_session_users") == 1)
             #expect(try await data.count("issue_users") == 1)
             #expect(await !file.exists(in: app))
             #expect(try await holder.erase(request).erased == [:])

@@ -6,7 +6,7 @@ CREATE TABLE analytics.releases (
     -- Between "@" and "+".
     version text NOT NULL,
     build text NOT NULL,
-    -- `VersionNumber.sortKey` of the version and the padded build behind it: what is greater is newer. NULL: only time tells.
+    -- As `ReleaseName.sortKey` has it: what is greater is newer. NULL: only time tells.
     sort_key text COLLATE "C",
     first_seen timestamptz NOT NULL,
     last_seen timestamptz NOT NULL,
@@ -97,7 +97,7 @@ CREATE TABLE analytics.crash_events (
     app_hash bytea NOT NULL CHECK (octet_length(app_hash) = 16),
     system_hash bytea NOT NULL CHECK (octet_length(system_hash) = 16),
     algorithm smallint NOT NULL,
-    -- The report without what may not be kept, normalised, symbolicated as far as symbols were there: `MartletSentry.Event`'s form.
+    -- What is kept of the report, in Sentry's form, with lines as far as there were symbols, and in "martlet" how it was grouped.
     content jsonb NOT NULL,
     UNIQUE (space, event_id)
 );

@@ -10,7 +10,7 @@ struct IssueLife: Sendable {
     let spaces: Spaces
     let reader: IssueReader
     let reports: IssueReports
-    let counts: IssueCounts
+    let line: IssueLine
     let facets: IssueFacets
     let releases: ReleaseHealth
     let changes: IssueChanges
@@ -30,7 +30,7 @@ struct IssueLife: Sendable {
         let queue = JobQueue(postgres: postgres, schema: AnalyticsService.name)
         reader = IssueReader(postgres: postgres)
         reports = IssueReports(postgres: postgres, files: files)
-        counts = IssueCounts(postgres: postgres)
+        line = IssueLine(postgres: postgres)
         facets = IssueFacets(postgres: postgres)
         releases = ReleaseHealth(postgres: postgres)
         changes = IssueChanges(postgres: postgres)

@@ -11,9 +11,9 @@ struct ReadCounts: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
         try request.allowParameters(["interval", "steps", "to"])
-        let (interval, steps, last) = try IssueCounts.Interval.line(of: request)
+        let (interval, steps, last) = try IssueLine.Interval.line(of: request)
         let issue = isOfIssue ? try await context.issue(life.reader, in: space) : nil
-        return .page(try await life.counts.line(interval, steps: steps, endingAt: last, of: issue, in: space))
+        return .page(try await life.line.read(interval, steps: steps, endingAt: last, of: issue, in: space))
     }
 }
 

@@ -5,7 +5,7 @@ import MartletHTTP
 import MartletPostgres
 
 /// How many reports there were, over time. All in UTC, the steps without any included.
-struct IssueCounts: Sendable {
+struct IssueLine: Sendable {
     /// What is counted together.
     enum Interval: String, Sendable, CaseIterable {
         case month, day, hour
@@ -36,7 +36,7 @@ struct IssueCounts: Sendable {
     /// By months and days from `issue_days`, by when it happened, whether the reports are kept or not; by hours from the reports, by when they were received.
     ///
     /// - Parameter issue: nil: all of the space together.
-    func line(_ interval: Interval, steps: Int, endingAt last: Date, of issue: Int64?, in space: Space) async throws -> [String] {
+    func read(_ interval: Interval, steps: Int, endingAt last: Date, of issue: Int64?, in space: Space) async throws -> [String] {
         let issues: PostgresQuery =
             if let issue { "= \(issue)" } else { "IN (SELECT id FROM analytics.issues WHERE space = \(space.id) AND deleted IS NULL)" }
         let (step, counted): (PostgresQuery, PostgresQuery) =
@@ -73,7 +73,7 @@ struct IssueCounts: Sendable {
     }
 }
 
-extension IssueCounts.Interval {
+extension IssueLine.Interval {
     /// `interval`, `steps` and `to` of a query.
     ///
     /// - Throws: `invalid-parameter`.
