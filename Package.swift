@@ -168,6 +168,8 @@ let package = Package(
             dependencies: [
                 "MartletCompression", "MartletFiles", "MartletJobs", "MartletSentry", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes,
                 nioCore, .product(name: "NIOPosix", package: "swift-nio"),
+                // Alerts
+                asyncHTTPClient,
             ],
             migrations: true),
         service("NotificationsService"),
@@ -278,7 +280,8 @@ let package = Package(
         .testTarget(
             name: "AnalyticsServiceTests",
             dependencies: [
-                "AnalyticsService", "MartletAPI", "MartletCompression", "MartletCore", "MartletFiles", "MartletHTTP", "MartletPostgres", "MartletSentry",
+                "AnalyticsService", "MartletAPI", "MartletCompression", "MartletCore", "MartletFiles", "MartletHTTP", "MartletJobs", "MartletPostgres",
+                "MartletSentry",
                 "MartletTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
             swiftSettings: settings),
@@ -307,7 +310,7 @@ if Context.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil {
     package.targets.append(
         .target(
             name: "MartletTesting", dependencies: ["MartletCore", "MartletPostgres", logging], path: "Sources/Shared/MartletTesting",
-            exclude: ["MigratedDatabase.swift", "ServiceClient.swift"], swiftSettings: settings))
+            exclude: ["HookReceiver.swift", "MigratedDatabase.swift", "ServiceClient.swift"], swiftSettings: settings))
 }
 
 // Some test targets alone, for quick turns: MARTLET_ONLY_TESTS=AnalyticsServiceTests,MartletCoreTests

@@ -89,6 +89,9 @@ public struct ErrorCode: Sendable, Hashable {
 
     // Crashes
     public static let debugFileNotFound = ErrorCode("debug-file-not-found", 404, "The debug file does not exist")
+    public static let issueNotFound = ErrorCode("issue-not-found", 404, "The issue does not exist")
+    public static let reportNotFound = ErrorCode("report-not-found", 404, "The crash report does not exist")
+    public static let alertNotFound = ErrorCode("alert-not-found", 404, "The alert does not exist")
 
     // The server's side
     public static let internalError = ErrorCode("internal-error", 500, "Something went wrong on the server")
@@ -115,5 +118,6 @@ public struct ErrorCode: Sendable, Hashable {
         hookNotFound, deliveryNotFound, hookRefused, hookFailed,
         documentNotFound, documentRefused, scheduleNotFound,
         debugFileNotFound,
+        issueNotFound, reportNotFound, alertNotFound,
     ]
 }

@@ -8,7 +8,7 @@ public import ServiceLifecycle
 /// Events and questions about them, crash reports with their issues, tickets and board.
 ///
 /// Settings: `database.url` (secret; role `martlet_analytics`), `database.connections` (4), `files.…` (`FileBackends`; attachments and debug
-/// symbols), `internal.secret` (secret), and those of `EventSettings`, `CrashSettings` and `SymbolSettings`.
+/// symbols), `internal.secret` (secret), `hooks.private.allowed` (false), and those of `EventSettings`, `CrashSettings` and `SymbolSettings`.
 public struct AnalyticsService: ServiceDefinition {
     public static let name = "analytics"
     public static let defaultPort = 8204
@@ -47,7 +47,8 @@ public struct AnalyticsService: ServiceDefinition {
         crashes = Crashes(postgres: postgres, spaces: spaces, files: files, settings: options.crashes, logger: logger)
         symbols = Symbols(postgres: postgres, spaces: spaces, files: files, settings: options.symbols, logger: logger)
         tickets = Tickets(postgres: postgres, spaces: spaces, files: files, logger: logger)
-        worker = JobWorker(queue: JobQueue(postgres: postgres, schema: Self.name), handlers: symbols.handlers(rerun: options.rerun), logger: logger)
+        worker = JobWorker(
+            queue: JobQueue(postgres: postgres, schema: Self.name), handlers: symbols.handlers(rerun: options.rerun) + crashes.life.handlers, logger: logger)
     }
 
     public var background: [any Service] {
@@ -55,7 +56,7 @@ public struct AnalyticsService: ServiceDefinition {
     }
 
     /// What was done and said by users; each part has its own.
-    public var userData: any UserDataHolder { UserDataParts(parts: [("events", events.userData)]) }
+    public var userData: any UserDataHolder { UserDataParts(parts: [("events", events.userData), ("crashes", crashes.life.userData)]) }
 
     public func isReady() async -> Bool { postgres.isReady }
 }

@@ -10,5 +10,6 @@ extension AnalyticsService {
         JobQueue.migration(number: 2, schema: name),
         Migration(number: 4, name: "crashes", sql: PackageResources._04_crashes_sql),
         Migration(number: 5, name: "symbols", sql: PackageResources._05_symbols_sql),
+        Migration(number: 7, name: "issues", sql: PackageResources._07_issues_sql),
     ]
 }

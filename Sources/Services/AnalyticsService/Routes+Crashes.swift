@@ -9,5 +9,7 @@ extension AnalyticsService {
 
         router.on(.post, "thesis/exceptions", PostThesisException(intake: crashes.intake))
         router.on(.get, "thesis/exceptions", ListThesisExceptions(spaces: spaces, thesis: crashes.thesis))
+
+        addIssueRoutes(to: router)
     }
 }

@@ -1,3 +1,4 @@
+public import Foundation
 public import Hummingbird
 import MartletAPI
 public import MartletCore
@@ -75,6 +76,15 @@ public struct BodyFields: Sendable {
     public func requiredString(_ name: String) throws -> String {
         guard let text = try string(name) else { throw HTTPProblem(.invalidBody, "This field is required.", field: name) }
         return text
+    }
+
+    /// A time (RFC 3339). Nil where there is none, or null.
+    public func time(_ name: String) throws -> Date? {
+        guard let text = try string(name) else { return nil }
+        guard let time = Date(rfc3339: text) else {
+            throw HTTPProblem(.invalidBody, "This must be a time such as 2026-11-22T08:48:59Z.", field: name)
+        }
+        return time
     }
 
     public func secret(_ name: String) throws -> Secret? { try string(name).map(Secret.init) }

@@ -72,7 +72,7 @@ import Testing
         #expect(second["original.n"] == "1.50" && second["object._version"] == "2")
         let gone = try #require(deleted.received.first { $0["original._id"] == "\"a\"" })
         #expect(gone["object"] == "null" && gone["original.n"] == "2")
-        let signature = HookSecret(secret)?.signature(
+        let signature = WebhookSecret(secret)?.signature(
             id: first.headers["webhook-id"] ?? "", timestamp: Int64(first.headers["webhook-timestamp"] ?? "") ?? 0, body: Data(first.body.utf8))
         #expect(first.headers["webhook-signature"] == signature)
         #expect(Set(saved.received.map { $0.headers["webhook-id"] }).count == 4)

@@ -25,17 +25,17 @@ import Testing
             ),
         ] as [(String, String, Int64, String, String)])
     func vectors(secret: String, id: String, timestamp: Int64, body: String, signature: String) throws {
-        let hook = try #require(HookSecret(secret))
+        let hook = try #require(WebhookSecret(secret))
         #expect(hook.text.withValue { $0 } == secret)
         #expect(hook.signature(id: id, timestamp: timestamp, body: Data(body.utf8)) == signature)
         #expect(hook.signature(id: id, timestamp: timestamp + 1, body: Data(body.utf8)) != signature)
-        #expect(HookSecret(String(secret.dropFirst())) == nil)
+        #expect(WebhookSecret(String(secret.dropFirst())) == nil)
     }
 
     @Test("no two hooks, spaces, salts or internal secrets share a secret")
     func derivation() async throws {
         let app = try await StorageApp()
-        let (salt, other) = (HookSecrets.makeSalt(), HookSecrets.makeSalt())
+        let (salt, other) = (WebhookSecrets.makeSalt(), WebhookSecrets.makeSalt())
         let secrets = HookSecrets(internalSecret: Secret("an-internal-secret-of-the-tests-0123456789"))
         let texts = [
             secrets.secret(salt: salt, hook: "a", space: try app.space()), secrets.secret(salt: other, hook: "a", space: try app.space()),
@@ -82,7 +82,7 @@ import Testing
         let signatures = (request.headers["webhook-signature"] ?? "").split(separator: " ").map(String.init)
         let (id, timestamp) = (request.headers["webhook-id"] ?? "", Int64(request.headers["webhook-timestamp"] ?? "") ?? 0)
         return secrets.map { secret in
-            HookSecret(secret).map { signatures.contains($0.signature(id: id, timestamp: timestamp, body: Data(request.body.utf8))) } ?? false
+            WebhookSecret(secret).map { signatures.contains($0.signature(id: id, timestamp: timestamp, body: Data(request.body.utf8))) } ?? false
         }
     }
 

@@ -8,6 +8,7 @@ struct CrashSettings: Sendable {
     /// Of an app's environment, by each copy of the service.
     var quota = CrashQuota.Limits()
     var retentionInDays = 90
+    var alerts = AlertSettings(secret: .random())
 
     init() {}
 
@@ -20,5 +21,6 @@ struct CrashSettings: Sendable {
         quota.attachments = try settings.integer("crashes.quota.attachments", default: quota.attachments, in: 1...100_000_000)
         quota.feedback = try settings.integer("crashes.quota.feedback", default: quota.feedback, in: 1...100_000_000)
         retentionInDays = try settings.integer("crashes.retention.days", default: 90, in: 1...3_650)
+        alerts = try AlertSettings(settings)
     }
 }

@@ -12,6 +12,7 @@ struct Crashes: Sendable {
     let thesis: ThesisExceptionStore
     let digester: CrashDigester
     let retention: CrashRetention
+    let life: IssueLife
     private let reprocessing: Reprocessing
 
     init(
@@ -28,9 +29,10 @@ struct Crashes: Sendable {
             digestion: EnvelopeDigestion(spaces: spaces, files: files, helpers: helpers, logger: logger), store: store, logger: logger)
         retention = CrashRetention(postgres: postgres, files: files, days: settings.retentionInDays, logger: logger)
         reprocessing = Reprocessing(postgres: postgres, store: store, helpers: helpers)
+        life = IssueLife(postgres: postgres, spaces: spaces, files: files, settings: settings, logger: logger)
     }
 
-    var background: [any Service] { [digester, retention] }
+    var background: [any Service] { [digester, retention] + life.background }
 
     /// Symbolicates and groups stored reports again; at most `Reprocessing.maximumEvents`. Ids that are gone are left out.
     func digestAgain(_ eventIDs: [UUID], in space: Space) async throws {

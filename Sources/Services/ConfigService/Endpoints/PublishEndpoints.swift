@@ -147,15 +147,6 @@ extension BodyFields {
         guard note.unicodeScalars.count <= 2_000 else { throw HTTPProblem(.invalidBody, "This may have at most 2,000 characters.", field: "note") }
         return note
     }
-
-    /// A time (RFC 3339).
-    func time(_ name: String) throws -> Date? {
-        guard let text = try string(name) else { return nil }
-        guard let time = Date(rfc3339: text) else {
-            throw HTTPProblem(.invalidBody, "This must be a time such as 2026-11-22T08:48:59Z.", field: name)
-        }
-        return time
-    }
 }
 
 extension ServiceContext {

@@ -38,8 +38,7 @@ final class HookClient: Sendable {
             // The settings may have been others when the hook was set.
             _ = try OutgoingClient.host(of: hook.url, isPlainHTTPAllowed: isPlainHTTPAllowed)
             let answer = try await client.send(request, within: min(hook.timeout, limit ?? hook.timeout), upTo: Self.maximumAnswerSizeInBytes)
-            let seconds = answer.headers.first(name: "retry-after").flatMap { Int($0) }.flatMap { $0 >= 0 ? $0 : nil }
-            return Answer(status: answer.status, body: answer.body, retryAfter: seconds.map { .seconds(min($0, 86_400)) })
+            return Answer(status: answer.status, body: answer.body, retryAfter: answer.retryAfter)
         } catch let failure as OutgoingFailure {
             throw HookFailure.call(failure)
         }
@@ -64,19 +63,7 @@ final class HookClient: Sendable {
     }
 
     private func request(_ body: ByteBuffer, id: String, to hook: Hook, in space: AppSpace) -> HTTPClientRequest {
-        let timestamp = Int64(settings.now().timeIntervalSince1970)
-        let signatures = settings.secrets.secrets(of: hook, in: space).map {
-            $0.signature(id: id, timestamp: timestamp, body: Data(body.readableBytesView))
-        }
-        var request = HTTPClientRequest(url: hook.url)
-        request.method = .POST
-        request.headers.add(name: "content-type", value: "application/json")
-        request.headers.add(name: "user-agent", value: "Martlet")
-        request.headers.add(name: "webhook-id", value: id)
-        request.headers.add(name: "webhook-timestamp", value: String(timestamp))
-        request.headers.add(name: "webhook-signature", value: signatures.joined(separator: " "))
-        request.body = .bytes(body)
-        return request
+        .webhook(hook.url, body, id: id, at: settings.now(), signedBy: settings.secrets.secrets(of: hook, in: space))
     }
 
     // MARK: Addresses

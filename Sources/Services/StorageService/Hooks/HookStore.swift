@@ -79,7 +79,7 @@ final class HookStore: Sendable {
                 INSERT INTO \(table) AS h (name, event, collection, url, timeout_milliseconds, enabled, callers, salt, log_epoch, log_from)
                 VALUES (\(name.text), \(body.event.rawValue), \(body.collection), \(body.url),
                     \(Int32(body.timeoutMilliseconds ?? Hook.defaultTimeoutInMilliseconds)), \(body.enabled ?? true), \(body.callers ?? []),
-                    \(HookSecrets.makeSalt()), \(epoch), pg_current_snapshot())
+                    \(WebhookSecrets.makeSalt()), \(epoch), pg_current_snapshot())
                 ON CONFLICT (name) DO UPDATE SET event = excluded.event, collection = excluded.collection, url = excluded.url,
                     timeout_milliseconds = excluded.timeout_milliseconds, enabled = excluded.enabled, callers = excluded.callers, updated = now(),
                     log_epoch = CASE WHEN \(isSame) THEN h.log_epoch ELSE excluded.log_epoch END,
@@ -128,7 +128,7 @@ final class HookStore: Sendable {
         let hook = try await postgres.withTransaction(role: space.role) { transaction in
             let rows = try await transaction.query(
                 """
-                UPDATE \(table) AS h SET former_salt = salt, salt = \(HookSecrets.makeSalt()), updated = now(),
+                UPDATE \(table) AS h SET former_salt = salt, salt = \(WebhookSecrets.makeSalt()), updated = now(),
                     former_until = now() + make_interval(secs => \(Double(Hook.formerSecretSeconds)))
                 WHERE name = \(name.text) RETURNING \(Hook.columns)
                 """)

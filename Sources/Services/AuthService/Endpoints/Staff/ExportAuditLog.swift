@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import NIOCore
 
@@ -56,12 +57,5 @@ extension AuditRow {
     /// RFC 4180.
     static let header = "number,time,staffId,staffName,action,area,app,target,before,after,address\r\n"
 
-    fileprivate var csv: String {
-        cells.map { cell in
-            guard let cell, !cell.isEmpty else { return "" }
-            // Spreadsheets would take it for a formula (OWASP "CSV injection").
-            let text = "=+-@\t\r".contains(cell.first ?? " ") ? "'" + cell : cell
-            return "\"" + text.replacing("\"", with: "\"\"") + "\""
-        }.joined(separator: ",") + "\r\n"
-    }
+    fileprivate var csv: String { CSVLine.text(cells) }
 }

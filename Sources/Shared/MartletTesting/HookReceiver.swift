@@ -2,33 +2,30 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import MartletCore
-import MartletTesting
 import NIOCore
 import Synchronization
 
-@testable import StorageService
+/// An app's own server, as webhooks see it: an address of its own on a server in this process, which keeps what it got and answers as told.
+public final class HookReceiver: Sendable {
+    public struct Received: Sendable {
+        public var headers: [String: String]
+        public var body: String
 
-/// An app's own server, as hooks see it: an address of its own on a server in this process, which keeps what it got and answers as told.
-final class HookReceiver: Sendable {
-    struct Received: Sendable {
-        var headers: [String: String]
-        var body: String
-
-        subscript(path: String) -> String? {
+        public subscript(path: String) -> String? {
             let json = try? JSONValue(parsing: body.utf8)
             return path.split(separator: ".").reduce(json) { $0?[$1] }?.text
         }
     }
 
-    typealias Reply = @Sendable (Received) async throws -> (status: Int, body: String)
+    public typealias Reply = @Sendable (Received) async throws -> (status: Int, body: String)
 
-    let url: String
+    public let url: String
     private let reply: Reply
     private let state = Mutex<[Received]>([])
 
-    var received: [Received] { state.withLock { $0 } }
+    public var received: [Received] { state.withLock { $0 } }
 
-    init(_ reply: @escaping Reply = { _ in (200, "{}") }) async throws {
+    public init(_ reply: @escaping Reply = { _ in (200, "{}") }) async throws {
         let key = UUID().uuidString
         url = "http://127.0.0.1:\(try await HookServer.shared.port())/\(key)"
         self.reply = reply
@@ -36,7 +33,7 @@ final class HookReceiver: Sendable {
     }
 
     /// Waits until there are `count` requests.
-    func wait(for count: Int, seconds: Int = 60) async throws {
+    public func wait(for count: Int, seconds: Int = 60) async throws {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while received.count < count, .now < deadline { try await Task.sleep(for: .milliseconds(5)) }
     }
@@ -79,33 +76,5 @@ private actor HookServer {
         }
         self.task = task
         return try await task.value
-    }
-}
-
-enum SharedHooks {
-    /// Hooks are in this process, and little is waited for.
-    static let settings: HookSettings = {
-        var settings = HookSettings(secret: Secret("an-internal-secret-of-the-tests-0123456789"))
-        settings.arePrivateAddressesAllowed = true
-        settings.firstPause = .milliseconds(20)
-        settings.maximumPause = .milliseconds(200)
-        settings.pollInterval = .milliseconds(50)
-        settings.maximumAttempts = 5
-        return settings
-    }()
-}
-
-extension StorageApp {
-    /// Makes a hook; returns its secret.
-    @discardableResult
-    func hook(_ name: String, _ event: String, _ collection: String? = nil, at receiver: HookReceiver, _ more: String = "") async throws -> String {
-        let collection = collection.map { #","collection":"\#($0)""# } ?? ""
-        let answer = try await master.put("/hooks/\(name)", #"{"event":"\#(event)","url":"\#(receiver.url)"\#(collection)\#(more)}"#)
-        guard answer.status == 201, case .string(let secret) = answer.json?["secret"] else { throw HookNotMade(answer: answer) }
-        return secret
-    }
-
-    struct HookNotMade: Error {
-        var answer: Answer
     }
 }

@@ -1,0 +1,146 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// What somebody wants to be told of, and how.
+struct Alert: Sendable, Equatable {
+    enum Kind: String, Sendable, CaseIterable {
+        /// An issue that was not there before.
+        case newIssue
+        /// One that came back after it had been resolved.
+        case regression
+        /// So many reports, or users with reports, within a time.
+        case rate
+        /// Too few sessions or users without a crash.
+        case crashFree
+    }
+
+    /// Whether each issue counts for itself, or all together.
+    enum Scope: String, Sendable, CaseIterable {
+        case issue, app
+    }
+
+    enum Measure: String, Sendable, CaseIterable {
+        case events, users, sessions
+    }
+
+    static let maximumPerSpace = 50
+    static let maximumReleases = 20
+    /// Of a rate: a minute to a week.
+    static let rateWindow = 60...604_800
+    /// Of a crash-free rate, in whole days (UTC), today included.
+    static let crashFreeWindow = 1...30
+    /// Between two firings: a minute to a day.
+    static let pause = 60...86_400
+    static let usualPauseInSeconds = 300
+    /// How long the former secret signs along after a new one was made.
+    static let formerSecretSeconds = 86_400
+
+    var name: String
+    var kind: Kind
+    var isEnabled: Bool
+    /// Empty: any.
+    var levels: [CrashLevel]
+    /// Names of releases, or versions. Empty: any.
+    var releases: [String]
+    var scope: Scope
+    /// Nil: nothing is counted.
+    var measure: Measure?
+    var threshold: Double
+    var windowInSeconds: Int
+    var minimum: Int
+    var pauseInSeconds: Int
+    var target: AlertAddress
+
+    static let fields: Set<String> = [
+        "name", "kind", "enabled", "levels", "releases", "scope", "measure", "threshold", "windowSeconds", "windowDays", "minimum", "pauseSeconds",
+        "target",
+    ]
+
+    /// All but whether the target can be spoken to.
+    ///
+    /// - Throws: `invalid-body` naming the field.
+    init(_ body: BodyFields) throws {
+        name = try body.requiredString("name")
+        guard (1...200).contains(name.utf8.count), !name.utf8.contains(0) else { throw HTTPProblem(.invalidBody, "It has 1 to 200 bytes.", field: "name") }
+        kind = try body.required("kind")
+        isEnabled = try body.flag("enabled") ?? true
+        levels = try (body.strings("levels", upTo: CrashLevel.allCases.count) ?? []).map {
+            guard let level = CrashLevel(name: $0) else { throw HTTPProblem(.invalidBody, "A level is one of \(CrashLevel.names).", field: "levels") }
+            return level
+        }
+        releases = try body.strings("releases", upTo: Self.maximumReleases) ?? []
+        guard releases.allSatisfy({ (1...250).contains($0.utf8.count) && !$0.utf8.contains(0) }) else {
+            throw HTTPProblem(.invalidBody, "A release has 1 to 250 bytes.", field: "releases")
+        }
+        pauseInSeconds = try body.integer("pauseSeconds", in: Self.pause) ?? Self.usualPauseInSeconds
+        target = try AlertAddress(body["target"])
+        try body.refuse(Self.counting.subtracting(Self.counting(kind)), with: kind)
+        if kind == .crashFree, !levels.isEmpty { throw HTTPProblem(.invalidBody, "Sessions have no level.", field: "levels") }
+        (scope, measure, threshold, windowInSeconds, minimum) = (.issue, nil, 0, 0, 0)
+        switch kind {
+        case .newIssue, .regression: break
+        case .rate: try readRate(body)
+        case .crashFree: try readCrashFree(body)
+        }
+    }
+
+    private static let counting: Set<String> = ["scope", "measure", "threshold", "windowSeconds", "windowDays", "minimum"]
+
+    private static func counting(_ kind: Kind) -> Set<String> {
+        switch kind {
+        case .newIssue, .regression: []
+        case .rate: ["scope", "measure", "threshold", "windowSeconds"]
+        case .crashFree: ["measure", "threshold", "windowDays", "minimum"]
+        }
+    }
+
+    private mutating func readRate(_ body: BodyFields) throws {
+        scope = try body.choice("scope") ?? .issue
+        let measure: Measure = try body.choice("measure") ?? .events
+        guard measure != .sessions else { throw HTTPProblem(.invalidBody, "A rate is one of events or users.", field: "measure") }
+        self.measure = measure
+        guard let count = try body.integer("threshold", in: 1...1_000_000_000) else { throw HTTPProblem(.invalidBody, "This field is required.", field: "threshold") }
+        guard let window = try body.integer("windowSeconds", in: Self.rateWindow) else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: "windowSeconds")
+        }
+        (threshold, windowInSeconds) = (Double(count), window)
+    }
+
+    private mutating func readCrashFree(_ body: BodyFields) throws {
+        scope = .app
+        let measure: Measure = try body.choice("measure") ?? .sessions
+        guard measure != .events else { throw HTTPProblem(.invalidBody, "What is free of crashes is sessions or users.", field: "measure") }
+        self.measure = measure
+        guard case .number(let literal) = body["threshold"], let percent = Double(literal), percent > 0, percent <= 100 else {
+            throw HTTPProblem(.invalidBody, "It is a number of per cent above 0, up to 100.", field: "threshold")
+        }
+        threshold = percent
+        windowInSeconds = (try body.integer("windowDays", in: Self.crashFreeWindow) ?? 1) * 86_400
+        minimum = try body.integer("minimum", in: 1...1_000_000_000) ?? 100
+    }
+}
+
+extension BodyFields {
+    /// A word that is one of a few. Nil where there is none, or null.
+    fileprivate func choice<Word: RawRepresentable & CaseIterable>(_ name: String) throws -> Word? where Word.RawValue == String {
+        guard let text = try string(name) else { return nil }
+        guard let word = Word(rawValue: text) else {
+            throw HTTPProblem(.invalidBody, "It is one of \(Word.allCases.map(\.rawValue).joined(separator: ", ")).", field: name)
+        }
+        return word
+    }
+
+    fileprivate func required<Word: RawRepresentable & CaseIterable>(_ name: String) throws -> Word where Word.RawValue == String {
+        guard let word: Word = try choice(name) else { throw HTTPProblem(.invalidBody, "This field is required.", field: name) }
+        return word
+    }
+
+    fileprivate func refuse(_ names: Set<String>, with kind: Alert.Kind) throws {
+        for name in names.sorted() where self[name] != nil {
+            throw HTTPProblem(.invalidBody, "This does not go with the kind \(kind.rawValue).", field: name)
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import MartletCore
+import MartletHTTP
+
+/// How alerts are told.
+struct AlertSettings: Sendable {
+    let secrets: WebhookSecrets
+    /// Whether webhooks may be at private, loopback and link-local addresses, and speak plain HTTP: for servers of one's own network.
+    var arePrivateAddressesAllowed = false
+    /// How often to look for what is to be told.
+    var interval: Duration = .seconds(5)
+    /// How often an alert about a rate is looked at.
+    var rateInterval: Duration = .seconds(30)
+
+    /// - Parameter secret: webhooks' secrets are derived from it.
+    init(secret: Secret) {
+        secrets = WebhookSecrets(internalSecret: secret)
+    }
+
+    /// Reads `internal.secret` and `hooks.private.allowed`.
+    ///
+    /// - Throws: `SettingsError`.
+    init(_ settings: Settings) throws {
+        self.init(secret: try settings.requiredSecret("internal.secret", minimumLength: 32))
+        arePrivateAddressesAllowed = try settings.flag("hooks.private.allowed", default: false)
+    }
+}

@@ -1,0 +1,25 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import Synchronization
+
+/// Calls that somebody waits for, to see whether a target can be reached: a limited number at a time, and none is repeated.
+final class AlertTestCalls: Sendable {
+    private static let maximum = 8
+
+    private let underWay = Mutex(0)
+
+    /// - Throws: `unavailable` when there are too many.
+    func send(to address: AlertAddress, signedBy secrets: [WebhookSecret], by target: any AlertTarget) async throws -> AlertOutcome {
+        let isBusy = underWay.withLock { count in
+            guard count < Self.maximum else { return true }
+            count += 1
+            return false
+        }
+        guard !isBusy else { throw HTTPProblem(.unavailable, "Too many tests are under way.") }
+        defer { underWay.withLock { $0 -= 1 } }
+        let body = #"{"type":"crash.alert.test","timestamp":"\#(Date().formatted(.iso8601))","data":{}}"#
+        return try await target.send(AlertMessage(id: UUIDv7.make(), body: body, secrets: secrets), to: address)
+    }
+}

@@ -1,0 +1,28 @@
+import Logging
+import MartletJobs
+import MartletPostgres
+import ServiceLifecycle
+
+/// Tells people about crashes: the alerts they set, when they fire, and how the word gets to them.
+struct Alerts: Sendable {
+    let store: AlertStore
+    let deliveries: AlertDeliveryStore
+    let firing: AlertFiring
+    let target: any AlertTarget
+    let testCalls = AlertTestCalls()
+    private let settings: AlertSettings
+    private let logger: Logger
+
+    init(postgres: PostgresClient, queue: JobQueue, settings: AlertSettings, logger: Logger) {
+        self.settings = settings
+        self.logger = logger
+        store = AlertStore(postgres: postgres, secrets: settings.secrets)
+        deliveries = AlertDeliveryStore(postgres: postgres, queue: queue)
+        firing = AlertFiring(postgres: postgres, deliveries: deliveries, rateInterval: settings.rateInterval)
+        target = WebhookTarget(settings)
+    }
+
+    var background: [any Service] { [AlertWatch(firing: firing, deliveries: deliveries, interval: settings.interval, logger: logger)] }
+
+    var handlers: [any JobHandler] { [DeliverAlert(store: store, deliveries: deliveries, target: target)] }
+}

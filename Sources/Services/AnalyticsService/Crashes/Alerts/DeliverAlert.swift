@@ -1,0 +1,40 @@
+import Foundation
+import MartletCore
+import MartletJobs
+
+/// The job that tells what an alert has to say, again and again with growing pauses, about four hours long, until it is accepted.
+///
+/// At least once, under the same id: a receiver that was told and could not say so is told again.
+struct DeliverAlert: JobHandler {
+    static let kind = "crashes.alert"
+    static let retries = JobRetries(maximumAttempts: 12, firstDelay: .seconds(10), maximumDelay: .seconds(3_600))
+    static let timeLimit: Duration = .seconds(60)
+    /// Also those that the receiver asked to wait for, which are no failures.
+    static let maximumAttempts = 50
+
+    struct Parameters: Codable, Sendable {
+        var delivery: UUID
+    }
+
+    let store: AlertStore
+    let deliveries: AlertDeliveryStore
+    let target: any AlertTarget
+
+    func run(_ parameters: Parameters, _ job: RunningJob) async throws -> JobNoResult {
+        let id = parameters.delivery
+        guard let attempt = try await deliveries.begin(id), let (address, secrets) = try await store.address(of: attempt.alert) else {
+            return JobNoResult()
+        }
+        let message = AlertMessage(id: id.uuidString.lowercased(), body: attempt.body, secrets: secrets)
+        let outcome = try await target.send(message, to: address)
+        guard let failure = outcome.failure else {
+            try await deliveries.note(outcome, of: id, .done)
+            return JobNoResult()
+        }
+        let isEnd = outcome.isGone || job.isLastAttempt || attempt.number >= Self.maximumAttempts
+        try await deliveries.note(outcome, of: id, isEnd ? .dead : .waiting)
+        if outcome.isGone { try await store.disable(attempt.alert) }
+        if let pause = outcome.retryAfter, !isEnd { throw JobPostponement(by: max(pause, .seconds(1))) }
+        throw JobFailure(code: "alert-not-delivered", detail: failure, isFinal: isEnd, cause: outcome.cause)
+    }
+}

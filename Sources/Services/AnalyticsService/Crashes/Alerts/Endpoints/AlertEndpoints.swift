@@ -1,0 +1,118 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `GET /crashes/alerts`: by name, without their secrets.
+struct ListAlerts: Endpoint {
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.crashes(may: .read, life.spaces)
+        try request.allowParameters()
+        return .page(try await life.alerts.store.list(in: space))
+    }
+}
+
+/// `GET /crashes/alerts/{alert}`
+struct ReadAlert: Endpoint {
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.crashes(may: .read, life.spaces)
+        try request.allowParameters()
+        guard let json = try await life.alerts.store.read(try context.alert, in: space) else { throw HTTPProblem(.alertNotFound) }
+        return .json(json)
+    }
+}
+
+/// `POST /crashes/alerts` with the alert: 201 with `{"alert","secret"}`; the secret is not shown again. It tells of what happens from now on.
+struct CreateAlert: Endpoint {
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, author) = try await context.crashes(may: .create, life.spaces)
+        try request.allowParameters()
+        let alert = try Alert(try await BodyFields(request, Alert.fields))
+        try await life.alerts.target.check(alert.target)
+        let (json, secret) = try await life.alerts.store.create(alert, by: author, in: space)
+        var response = Response.json(#"{"alert":\#(json),"secret":\#(secret.withValue(JSONValue.quote))}"#)
+        response.status = .created
+        return response
+    }
+}
+
+/// `PUT /crashes/alerts/{alert}` with the alert as it shall be.
+struct ReplaceAlert: Endpoint {
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, author) = try await context.crashes(may: .update, life.spaces)
+        try request.allowParameters()
+        let id = try context.alert
+        let alert = try Alert(try await BodyFields(request, Alert.fields))
+        try await life.alerts.target.check(alert.target)
+        return .json(try await life.alerts.store.replace(id, with: alert, by: author, in: space))
+    }
+}
+
+/// `DELETE /crashes/alerts/{alert}`: 204; what was not told yet is given up.
+struct DeleteAlert: Endpoint {
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.crashes(may: .delete, life.spaces)
+        try request.allowParameters()
+        guard try await life.alerts.store.delete(try context.alert, in: space) else { throw HTTPProblem(.alertNotFound) }
+        return Response(status: .noContent)
+    }
+}
+
+/// `POST /crashes/alerts/{alert}/secret`: `{"secret"}`, shown this once; for a day messages bear the signatures of both.
+struct RotateAlertSecret: Endpoint {
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.crashes(may: .update, life.spaces)
+        try request.allowParameters()
+        let secret = try await life.alerts.store.rotateSecret(of: try context.alert, in: space)
+        return .json(#"{"secret":\#(secret.withValue(JSONValue.quote))}"#)
+    }
+}
+
+/// `POST /crashes/alerts/{alert}/test`: sends a message of type `crash.alert.test` once and answers what came of it:
+/// `{"delivered":true|false,"status"?,"error"?}`.
+struct TestAlert: Endpoint {
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.crashes(may: .update, life.spaces)
+        try request.allowParameters()
+        let (alerts, id) = (life.alerts, try context.alert)
+        guard try await alerts.store.read(id, in: space) != nil, let (address, secrets) = try await alerts.store.address(of: id) else {
+            throw HTTPProblem(.alertNotFound)
+        }
+        return try .encoding(Result(try await alerts.testCalls.send(to: address, signedBy: secrets, by: alerts.target)))
+    }
+
+    private struct Result: Encodable {
+        var delivered: Bool
+        var status: Int?
+        var error: String?
+
+        init(_ outcome: AlertOutcome) {
+            (delivered, status, error) = (outcome.failure == nil, outcome.status, outcome.failure)
+        }
+    }
+}
+
+extension ServiceContext {
+    /// - Throws: `alert-not-found` for what can be no alert's id.
+    var alert: UUID {
+        get throws {
+            guard let id = parameters.get("alert").flatMap({ UUID(uuidString: $0) }) else { throw HTTPProblem(.alertNotFound) }
+            return id
+        }
+    }
+}

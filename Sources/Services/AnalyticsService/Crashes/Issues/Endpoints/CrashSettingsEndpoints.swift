@@ -1,0 +1,30 @@
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+
+/// `GET /crashes/settings`: `{"retentionDays":n}`, null: as long as the server keeps reports.
+struct ReadCrashSettings: Endpoint {
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.crashes(may: .read, life.spaces)
+        try request.allowParameters()
+        return .json(#"{"retentionDays":\#(try await life.retention.read(in: space).map { String($0) } ?? "null")}"#)
+    }
+}
+
+/// `PUT /crashes/settings` with `{"retentionDays":n}`: reports that are older go; what was counted stays. Null: as long as the server keeps them, which
+/// no app goes beyond.
+struct SetCrashSettings: Endpoint {
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, author) = try await context.crashes(may: .update, life.spaces)
+        try request.allowParameters()
+        let body = try await BodyFields(request, ["retentionDays"])
+        guard body["retentionDays"] != nil else { throw HTTPProblem(.invalidBody, "This field is required.", field: "retentionDays") }
+        let days = try body.integer("retentionDays", in: SpaceRetention.days)
+        try await life.retention.set(days, by: author, in: space)
+        return .json(#"{"retentionDays":\#(days.map { String($0) } ?? "null")}"#)
+    }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `GET /crashes/issues/{issue}`: the issue, with the newest of its reports as `newestReport`; null when none is kept.
+struct ReadIssue: Endpoint {
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.crashes(may: .read, life.spaces)
+        try request.allowParameters()
+        let id = try await context.issue(life.reader, in: space)
+        let json = try await life.reader.read(id, in: space)
+        let report = try await life.reports.read(.newest, of: id)
+        return .json(String(json.dropLast()) + ",\"newestReport\":" + (report ?? "null") + "}")
+    }
+}
+
+/// `PATCH /crashes/issues/{issue}` with `{"state"?,"release"?,"until"?,"events"?,"users"?,"assignee"?}`: the issue as it is then.
+struct ChangeIssue: Endpoint {
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, author) = try await context.crashes(may: .update, life.spaces)
+        try request.allowParameters()
+        let number = try context.issueNumber
+        let changes = try IssueChange.list(try await BodyFields(request, IssueChange.fields))
+        let ids = try await life.changes.make(changes, to: [number], by: author, in: space)
+        guard let json = try await life.reader.read(ids, in: space).first else { throw HTTPProblem(.issueNotFound) }
+        return .json(json)
+    }
+}
+
+/// `POST /crashes/issues/update` with `{"issues":[…],…}`, the rest as `ChangeIssue` has it: changes all of them or, when there is one that does not
+/// exist, none. Answers the issues as they are then.
+struct ChangeIssues: Endpoint {
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, author) = try await context.crashes(may: .update, life.spaces)
+        try request.allowParameters()
+        let body = try await BodyFields(request, IssueChange.fields.union(["issues"]))
+        let issues = try body.issues("issues")
+        let ids = try await life.changes.make(try IssueChange.list(body), to: issues, by: author, in: space)
+        return .page(try await life.reader.read(ids, in: space))
+    }
+}
+
+/// `DELETE /crashes/issues/{issue}`: 204. Its reports go, too; what comes for it from now on makes a new issue.
+struct DeleteIssue: Endpoint {
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.crashes(may: .delete, life.spaces)
+        try request.allowParameters()
+        try await life.removal.remove(try await context.issue(life.reader, in: space), in: space)
+        return Response(status: .noContent)
+    }
+}
+
+/// `GET /crashes/issues/{issue}/history?before=&limit=`: what happened to it and who did it, the newest first.
+struct ListIssueHistory: Endpoint {
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.crashes(may: .read, life.spaces)
+        try request.allowParameters(["before", "limit"])
+        let limit = try request.number("limit", default: 50, in: 1...200)
+        let before = try request.number("before", default: .max, in: 1...Int.max)
+        let id = try await context.issue(life.reader, in: space)
+        let list = try await life.reader.history(of: id, before: Int64(before), limit: limit + 1)
+        let page = list.prefix(limit)
+        return .page(page.map(\.json), next: list.count > limit ? page.last.map { String($0.id) } : nil)
+    }
+}
+
+/// `POST /crashes/issues/{issue}/merge` with `{"issues":[…]}`: these become part of it. Answers the issue.
+struct MergeIssues: Endpoint {
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, author) = try await context.crashes(may: .update, life.spaces)
+        try request.allowParameters()
+        let id = try await context.issue(life.reader, in: space)
+        let others = try await BodyFields(request, ["issues"]).issues("issues")
+        guard !others.contains(try context.issueNumber) else {
+            throw HTTPProblem(.invalidBody, "An issue cannot become part of itself.", field: "issues")
+        }
+        try await life.merging.merge(others, into: id, by: author, in: space)
+        return .json(try await life.reader.read(id, in: space))
+    }
+}
+
+/// `POST /crashes/issues/{issue}/part` with `{"hashes":[…]}`: the reports with these hashes become an issue of their own, which is answered.
+struct PartIssue: Endpoint {
+    private static let maximumHashes = 100
+
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, author) = try await context.crashes(may: .update, life.spaces)
+        try request.allowParameters()
+        let id = try await context.issue(life.reader, in: space)
+        let hashes = try await BodyFields(request, ["hashes"]).strings("hashes", upTo: Self.maximumHashes) ?? []
+        guard !hashes.isEmpty, hashes.allSatisfy({ $0.wholeMatch(of: /[0-9a-f]{32}/) != nil }) else {
+            throw HTTPProblem(.invalidBody, "It is a list of 1 to \(Self.maximumHashes) hashes: 32 of 0-9 a-f.", field: "hashes")
+        }
+        let new = try await life.merging.part(hashes, from: id, by: author, in: space)
+        var response = Response.json(try await life.reader.read(new, in: space))
+        response.status = .created
+        return response
+    }
+}
+
+/// `GET /crashes/issues/{issue}/hashes`: what the issue is known by, each with how many of its reports are kept.
+struct ListIssueHashes: Endpoint {
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.crashes(may: .read, life.spaces)
+        try request.allowParameters()
+        return .page(try await life.merging.hashes(of: try await context.issue(life.reader, in: space)))
+    }
+}
+
+extension BodyFields {
+    /// The numbers of 1 to `IssueChanges.maximumPerCall` issues.
+    ///
+    /// - Throws: `invalid-body`.
+    fileprivate func issues(_ name: String) throws -> [Int32] {
+        guard case .array(let elements) = self[name], (1...IssueChanges.maximumPerCall).contains(elements.count) else {
+            throw HTTPProblem(.invalidBody, "It is a list of 1 to \(IssueChanges.maximumPerCall) issues' numbers.", field: name)
+        }
+        return try elements.map { element in
+            guard case .number(let literal) = element, let number = Int32(literal), number > 0 else {
+                throw HTTPProblem(.invalidBody, "An issue's number is a whole number.", field: name)
+            }
+            return number
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletFiles
+import MartletHTTP
+
+/// `GET /crashes/issues/{issue}/reports?cursor=&limit=`: the reports that are kept, the newest first, without their contents.
+struct ListReports: Endpoint {
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.crashes(may: .read, life.spaces)
+        try request.allowParameters(["cursor", "limit"])
+        let cursor = try ListCursor(request.uri.queryParameters["cursor"], order: "received")
+        let limit = try request.number("limit", default: 50, in: 1...200)
+        let list = try await life.reports.list(of: try await context.issue(life.reader, in: space), after: cursor, limit: limit + 1)
+        let page = list.prefix(limit)
+        return .page(page.map(\.json), next: list.count > limit ? page.last?.place.text : nil)
+    }
+}
+
+/// `GET /crashes/issues/{issue}/reports/{report}`: one with its `content` (stack, threads, breadcrumbs, contexts, as Sentry has them), and the ids of the
+/// `previous` and the `next` one in the order they were received. `newest` and `oldest` stand for an id.
+struct ReadReport: Endpoint {
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.crashes(may: .read, life.spaces)
+        try request.allowParameters()
+        guard let json = try await life.reports.read(try context.report, of: try await context.issue(life.reader, in: space)) else {
+            throw HTTPProblem(.reportNotFound)
+        }
+        return .json(json)
+    }
+}
+
+/// `GET /crashes/issues/{issue}/reports/{report}/attachments/{attachment}`: what was sent along, as a file to be saved.
+struct ReadReportAttachment: Endpoint {
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.crashes(may: .read, life.spaces)
+        try request.allowParameters()
+        let issue = try await context.issue(life.reader, in: space)
+        guard let id = context.parameters.get("attachment").flatMap({ Int64($0) }),
+            let attachment = try await life.reports.attachment(id, of: try context.report, of: issue)
+        else { throw HTTPProblem(.fileNotFound) }
+        let body = ResponseBody(contentLength: attachment.sizeInBytes) { [files = life.reports.files] writer in
+            try await files.read(attachment.blob, in: 0..<attachment.sizeInBytes) { try await writer.write($0) }
+            try await writer.finish(nil)
+        }
+        // Whatever the client called it: nothing a browser would show or run.
+        let headers: HTTPFields = [
+            .contentType: "application/octet-stream", .contentDisposition: "attachment; filename=\"attachment-\(id)\"", .xContentTypeOptions: "nosniff",
+            .cacheControl: "no-store",
+        ]
+        return Response(status: .ok, headers: headers, body: body)
+    }
+}

@@ -1,0 +1,40 @@
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+
+extension ServiceContext {
+    /// Whose crashes are asked for, and who does it, when they may.
+    ///
+    /// - Throws: `forbidden`, `app-not-found`.
+    func crashes(may action: StaffAction, _ spaces: Spaces) async throws -> (space: Space, author: Author) {
+        let author = try author(may: action, .crashes)
+        return (try await spaces.space(of: try principal), author)
+    }
+
+    /// The number of the issue in the path.
+    ///
+    /// - Throws: `issue-not-found` for what can be none.
+    var issueNumber: Int32 {
+        get throws {
+            guard let number = parameters.get("issue").flatMap({ Int32($0) }), number > 0 else { throw HTTPProblem(.issueNotFound) }
+            return number
+        }
+    }
+
+    /// The id of the issue in the path.
+    ///
+    /// - Throws: `issue-not-found`.
+    func issue(_ reader: IssueReader, in space: Space) async throws -> Int64 {
+        try await reader.find(try issueNumber, in: space)
+    }
+
+    /// The report in the path.
+    ///
+    /// - Throws: `report-not-found` for what can be none.
+    var report: IssueReports.Choice {
+        get throws {
+            guard let choice = parameters.get("report").flatMap({ IssueReports.Choice($0) }) else { throw HTTPProblem(.reportNotFound) }
+            return choice
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// Changes what becomes of issues, and notes who did it.
+struct IssueChanges: Sendable {
+    /// Issues in one call.
+    static let maximumPerCall = 100
+    /// After a deadlock with the digest, which locks issues as reports come.
+    static let retries = 3
+
+    let postgres: PostgresClient
+
+    /// Makes the changes to all issues, or, when there is one that does not exist, to none. An issue that is as wanted already stays as it is.
+    ///
+    /// - Throws: `issue-not-found`, `invalid-body` for a release that is not known.
+    /// - Returns: the issues' ids.
+    func make(_ changes: [IssueChange], to numbers: [Int32], by author: Author, in space: Space) async throws -> [Int64] {
+        try await postgres.withTransaction(serializationRetries: Self.retries) { transaction in
+            let issues = try await Self.lock(numbers, in: space, transaction)
+            for change in changes { try await Self.make(change, to: issues, by: author, in: space, transaction) }
+            return issues
+        }
+    }
+
+    /// Resolves issues together with something else: for tickets that are complete. Those that are gone or resolved already are left alone.
+    ///
+    /// - Parameter version: in which it is mended; nil, or one that no report came from yet: in the next release.
+    func resolve(_ issues: [Int64], in version: String?, by author: Author, in space: Space, _ transaction: PostgresTransaction) async throws {
+        let open = try await transaction.query(
+            """
+            SELECT id FROM analytics.issues WHERE space = \(space.id) AND deleted IS NULL AND id = ANY (\(issues.map { Int($0) })) AND status <> 'resolved'
+            ORDER BY id FOR NO KEY UPDATE
+            """)
+        var fix = IssueChange.Fix.nextRelease
+        if let version, let release = try await Self.newestRelease(version, in: space, transaction) { fix = .release(release.name) }
+        try await Self.make(.resolve(in: fix), to: try open.map { try $0.decode(0) }, by: author, in: space, transaction)
+    }
+
+    /// The issues that are known by these numbers now, locked until the end of the transaction in the order of their ids.
+    ///
+    /// - Throws: `issue-not-found` when there is one that does not exist.
+    static func lock(_ numbers: [Int32], in space: Space, _ transaction: PostgresTransaction) async throws -> [Int64] {
+        let numbers = Set(numbers).map { Int($0) }
+        let known = try await transaction.query(
+            """
+            SELECT w.number, coalesce(m.issue, i.id) FROM unnest(\(numbers)) AS w (number)
+            LEFT JOIN analytics.merged_issues AS m ON m.space = \(space.id) AND m.number = w.number
+            LEFT JOIN analytics.issues AS i ON i.space = \(space.id) AND i.number = w.number
+            """
+        ).compactMap { try $0.decode(1, as: Int64?.self) }
+        let issues = try await transaction.query(
+            "SELECT id FROM analytics.issues WHERE id = ANY (\(known.map { Int($0) })) AND deleted IS NULL ORDER BY id FOR NO KEY UPDATE"
+        ).map { try $0.decode(0, as: Int64.self) }
+        guard known.count == numbers.count, issues.count == Set(known).count else { throw HTTPProblem(.issueNotFound) }
+        return issues
+    }
+
+    /// Keeps the digest away from the issues of a space until the end of the transaction: as it does before it changes any.
+    static func lockDigest(of space: Space, _ transaction: PostgresTransaction) async throws {
+        try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\("martlet.analytics.crashes:\(space.id)"), 0))")
+    }
+
+    private static func make(
+        _ change: IssueChange, to issues: [Int64], by author: Author, in space: Space, _ transaction: PostgresTransaction
+    ) async throws {
+        let (assignments, condition, kind, details) = try await Self.update(change, in: space, transaction)
+        try await transaction.execute(
+            """
+            WITH changed AS (
+                UPDATE analytics.issues SET \(assignments) WHERE id = ANY (\(issues.map { Int($0) })) AND \(condition) RETURNING id)
+            INSERT INTO analytics.issue_history (space, issue, kind, author, details)
+            SELECT \(space.id), id, \(kind), \(author.text), \(details) FROM changed
+            """)
+    }
+
+    /// What is set, of which issues, and what is noted of it.
+    private static func update(
+        _ change: IssueChange, in space: Space, _ transaction: PostgresTransaction
+    ) async throws -> (PostgresQuery, PostgresQuery, String, PostgresJSON) {
+        switch change {
+        case .resolve(let fix):
+            let release = try await self.release(fix, in: space, transaction)
+            let details: [JSONValue.Member] = [.init("how", .string(fix.word))] + (release.map { [.init("release", .string($0.name))] } ?? [])
+            return (
+                """
+                status = 'resolved', changed = now(), resolved_in = \(release?.id), regressed = NULL, ignored_until = NULL, ignored_until_events = NULL,
+                ignored_until_users = NULL
+                """,
+                "(status <> 'resolved' OR resolved_in IS DISTINCT FROM \(release?.id))", "resolved", PostgresJSON(JSONValue.object(details).text)
+            )
+        case .ignore(let until, let events, let users):
+            let details: [JSONValue.Member] = [
+                until.map { .init("until", .string($0.formatted(.iso8601))) }, events.map { .init("events", .number(String($0))) },
+                users.map { .init("users", .number(String($0))) },
+            ].compactMap(\.self)
+            return (
+                """
+                status = 'ignored', changed = now(), resolved_in = NULL, regressed = NULL, ignored_until = \(until),
+                ignored_until_events = events + \(events), ignored_until_users = users + \(users)
+                """,
+                "TRUE", "ignored", PostgresJSON(JSONValue.object(details).text)
+            )
+        case .reopen:
+            return (
+                """
+                status = 'unresolved', changed = now(), resolved_in = NULL, ignored_until = NULL, ignored_until_events = NULL, ignored_until_users = NULL
+                """,
+                "status <> 'unresolved'", "reopened", PostgresJSON("{}")
+            )
+        case .assign(let name):
+            let details = JSONValue.object([.init("to", name.map { .string($0) } ?? .null)])
+            return ("assignee = \(name)", "assignee IS DISTINCT FROM \(name)", "assigned", PostgresJSON(details.text))
+        }
+    }
+
+    private static func release(
+        _ fix: IssueChange.Fix, in space: Space, _ transaction: PostgresTransaction
+    ) async throws -> (id: Int32, name: String)? {
+        switch fix {
+        case .now: return nil
+        case .nextRelease: return try await newestRelease(nil, in: space, transaction)
+        case .release(let name):
+            guard let release = try await newestRelease(name, in: space, transaction) else {
+                throw HTTPProblem(.invalidBody, "No report or session came from this release.", field: "release")
+            }
+            return release
+        }
+    }
+
+    /// The newest release that is called so or has this version; nil: there is none.
+    private static func newestRelease(_ name: String?, in space: Space, _ transaction: PostgresTransaction) async throws -> (id: Int32, name: String)? {
+        let names: PostgresQuery = name.map { "AND (name = \($0) OR version = \($0))" } ?? ""
+        return try await transaction.query(
+            """
+            SELECT id, name FROM analytics.releases WHERE space = \(space.id) \(names) ORDER BY sort_key DESC NULLS LAST, first_seen DESC, id DESC LIMIT 1
+            """
+        ).first.map { (try $0.decode(0), try $0.decode(1)) }
+    }
+
+    /// Ends the ignoring of issues whose time is over or that enough users have, `maximumPerCall` at the most; returns how many.
+    func endIgnoring() async throws -> Int {
+        try await postgres.execute(
+            """
+            WITH due AS (
+                SELECT id FROM analytics.issues WHERE status = 'ignored' AND deleted IS NULL
+                    AND (ignored_until <= now() OR users >= ignored_until_users OR events >= ignored_until_events)
+                LIMIT \(Self.maximumPerCall) FOR NO KEY UPDATE SKIP LOCKED),
+            changed AS (
+                UPDATE analytics.issues AS i SET status = 'unresolved', changed = now(), ignored_until = NULL, ignored_until_events = NULL,
+                    ignored_until_users = NULL
+                FROM due WHERE i.id = due.id RETURNING i.id, i.space)
+            INSERT INTO analytics.issue_history (space, issue, kind, author) SELECT space, id, 'unignored', \(Author.service.text) FROM changed
+            """)
+    }
+}
+
+extension IssueChange.Fix {
+    fileprivate var word: String {
+        switch self {
+        case .now: "now"
+        case .release: "release"
+        case .nextRelease: "nextRelease"
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+import MartletPostgres
+
+/// Which issues are wanted; empty and nil: all.
+struct IssueFilter: Sendable {
+    static let parameters: Set<Substring> = [
+        "state", "level", "kind", "release", "text", "tag", "assignee", "firstSeenFrom", "firstSeenTo", "lastSeenFrom", "lastSeenTo",
+    ]
+    private static let maximumTags = 5
+    private static let maximumTextLength = 200
+
+    var states: [IssueState] = []
+    var levels: [CrashLevel] = []
+    var kinds: [IssueKind] = []
+    /// A release's name, or the version that several builds have.
+    var release: String?
+    /// In the title or the culprit, whatever the case.
+    var text: String?
+    var tags: [(key: String, value: String)] = []
+    var assignee: String?
+    /// The first moment that counts, and the first that does not any more.
+    var firstSeen: (from: Date?, to: Date?) = (nil, nil)
+    var lastSeen: (from: Date?, to: Date?) = (nil, nil)
+
+    init() {}
+
+    /// - Throws: `invalid-parameter`.
+    init(_ request: Request) throws {
+        states = try request.words("state") { IssueState(rawValue: $0) }
+        levels = try request.words("level") { CrashLevel(name: $0) }
+        kinds = try request.words("kind") { IssueKind(rawValue: $0) }
+        release = try request.shortText("release", upTo: 250)
+        text = try request.shortText("text", upTo: Self.maximumTextLength)
+        assignee = try request.shortText("assignee", upTo: 64)
+        firstSeen = (try request.time("firstSeenFrom"), try request.time("firstSeenTo"))
+        lastSeen = (try request.time("lastSeenFrom"), try request.time("lastSeenTo"))
+        let wanted = request.uri.queryParameters.getAll("tag")
+        guard wanted.count <= Self.maximumTags else {
+            throw HTTPProblem(.invalidParameter, "At most \(Self.maximumTags) tags can be asked for at once.", field: "tag")
+        }
+        tags = try wanted.map { tag in
+            guard let colon = tag.firstIndex(of: ":"), colon > tag.startIndex, tag.utf8.count <= 1_000, !tag.utf8.contains(0) else {
+                throw HTTPProblem(.invalidParameter, "It is key:value.", field: "tag")
+            }
+            return (String(tag[..<colon]), String(tag[tag.index(after: colon)...]))
+        }
+    }
+
+    /// Of the row `i`.
+    func condition(in space: Space) -> PostgresQuery {
+        var parts: [PostgresQuery] = ["i.space = \(space.id) AND i.deleted IS NULL"]
+        if !states.isEmpty { parts.append("\(IssueState.expression) = ANY (\(states.map(\.rawValue)))") }
+        if !levels.isEmpty { parts.append("i.level = ANY (\(levels.map(\.rawValue)))") }
+        if !kinds.isEmpty { parts.append("i.kind = ANY (\(kinds.map(\.rawValue)))") }
+        if let release {
+            parts.append(
+                """
+                EXISTS (SELECT FROM analytics.issue_releases AS ir JOIN analytics.releases AS r ON r.id = ir.release
+                    WHERE ir.issue = i.id AND (r.name = \(release) OR r.version = \(release)))
+                """)
+        }
+        if let text { parts.append("(strpos(lower(i.title), lower(\(text))) > 0 OR strpos(lower(i.culprit), lower(\(text))) > 0)") }
+        for tag in tags {
+            parts.append("EXISTS (SELECT FROM analytics.issue_tags AS t WHERE t.issue = i.id AND t.key = \(tag.key) AND t.value = \(tag.value))")
+        }
+        if let assignee { parts.append("i.assignee = \(assignee)") }
+        if let from = firstSeen.from { parts.append("i.first_seen >= \(from)") }
+        if let to = firstSeen.to { parts.append("i.first_seen < \(to)") }
+        if let from = lastSeen.from { parts.append("i.last_seen >= \(from)") }
+        if let to = lastSeen.to { parts.append("i.last_seen < \(to)") }
+        return parts.joined(separator: " AND ")
+    }
+}
+
+/// What comes first in a list of issues.
+enum IssueOrder: String, Sendable, CaseIterable {
+    case lastSeen, firstSeen, events, users
+
+    /// - Throws: `invalid-parameter`.
+    init(_ request: Request) throws {
+        guard let order = Self(rawValue: String(request.uri.queryParameters["sort"] ?? "lastSeen")) else {
+            throw HTTPProblem(.invalidParameter, "It is one of \(Self.allCases.map(\.rawValue).joined(separator: ", ")).", field: "sort")
+        }
+        self = order
+    }
+
+    /// Of the row `i`.
+    var column: PostgresQuery {
+        switch self {
+        case .lastSeen: "i.last_seen"
+        case .firstSeen: "i.first_seen"
+        case .events: "i.events"
+        case .users: "i.users"
+        }
+    }
+
+    /// The column's value as a whole number: of times, microseconds.
+    var number: PostgresQuery { isTime ? PostgresQuery.microseconds(column) : column }
+
+    /// A number as a value of the column.
+    func value(_ number: Int64) -> PostgresQuery { isTime ? PostgresQuery.time(number) : "\(number)" }
+
+    private var isTime: Bool { self == .lastSeen || self == .firstSeen }
+}
+
+extension PostgresQuery {
+    /// A `timestamptz` as microseconds since 1970.
+    static func microseconds(_ time: PostgresQuery) -> PostgresQuery { "(extract(epoch FROM \(time)) * 1000000)::bigint" }
+
+    static func time(_ microseconds: Int64) -> PostgresQuery { "(timestamptz 'epoch' + \(microseconds) * interval '1 microsecond')" }
+}
+
+extension Request {
+    /// A list of words, separated by commas.
+    ///
+    /// - Throws: `invalid-parameter` for a word that is none.
+    fileprivate func words<Word: CaseIterable>(_ name: Substring, _ word: (String) -> Word?) throws -> [Word] {
+        guard let text = uri.queryParameters[name] else { return [] }
+        let words = text.split(separator: ",", omittingEmptySubsequences: false).map { word(String($0)) }
+        guard words.count <= Word.allCases.count, !words.contains(where: { $0 == nil }) else {
+            throw HTTPProblem(
+                .invalidParameter, "It is a list of \(Word.allCases.map { "\($0)" }.joined(separator: ", ")).", field: String(name))
+        }
+        return words.compactMap(\.self)
+    }
+
+    /// - Throws: `invalid-parameter` for what is empty or too long.
+    func shortText(_ name: Substring, upTo limit: Int) throws -> String? {
+        guard let text = uri.queryParameters[name] else { return nil }
+        guard (1...limit).contains(text.utf8.count), !text.utf8.contains(0) else {
+            throw HTTPProblem(.invalidParameter, "It has 1 to \(limit) bytes.", field: String(name))
+        }
+        return String(text)
+    }
+}

@@ -1,0 +1,49 @@
+import Logging
+import MartletFiles
+import MartletHTTP
+import MartletJobs
+import MartletPostgres
+import ServiceLifecycle
+
+/// What becomes of issues after they were found: what is asked about them, what people decide, who is told, when they go.
+struct IssueLife: Sendable {
+    let spaces: Spaces
+    let reader: IssueReader
+    let reports: IssueReports
+    let line: IssueLine
+    let facets: IssueFacets
+    let releases: ReleaseHealth
+    let changes: IssueChanges
+    let merging: IssueMerging
+    let removal: IssueRemoval
+    let retention: SpaceRetention
+    let userData: CrashUserData
+    let alerts: Alerts
+    private let clock: IssueClock
+
+    /// - Parameter moveReferences: called when an issue becomes part of another.
+    init(
+        postgres: PostgresClient, spaces: Spaces, files: any FileBackend, settings: CrashSettings, logger: Logger,
+        moveReferences: @escaping IssueMerging.MoveReferences = { _, _, _ in }
+    ) {
+        self.spaces = spaces
+        let queue = JobQueue(postgres: postgres, schema: AnalyticsService.name)
+        reader = IssueReader(postgres: postgres)
+        reports = IssueReports(postgres: postgres, files: files)
+        line = IssueLine(postgres: postgres)
+        facets = IssueFacets(postgres: postgres)
+        releases = ReleaseHealth(postgres: postgres)
+        changes = IssueChanges(postgres: postgres)
+        merging = IssueMerging(postgres: postgres, moveReferences: moveReferences)
+        removal = IssueRemoval(postgres: postgres, queue: queue, files: files)
+        retention = SpaceRetention(postgres: postgres, removal: removal)
+        userData = CrashUserData(postgres: postgres, spaces: spaces, removal: removal)
+        alerts = Alerts(postgres: postgres, queue: queue, settings: settings.alerts, logger: logger)
+        clock = IssueClock(changes: changes, retention: retention, logger: logger)
+    }
+
+    var background: [any Service] { [clock] + alerts.background }
+
+    /// For the service's worker.
+    var handlers: [any JobHandler] { [RemoveIssue(removal: removal)] + alerts.handlers }
+}

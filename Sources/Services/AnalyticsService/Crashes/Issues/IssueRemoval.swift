@@ -1,0 +1,86 @@
+import Foundation
+import MartletAPI
+import MartletFiles
+import MartletHTTP
+import MartletJobs
+import MartletPostgres
+
+/// Removes issues and reports, with all that belongs to them.
+struct IssueRemoval: Sendable {
+    /// Reports in one transaction.
+    static let reportsPerSlice = 200
+
+    let postgres: PostgresClient
+    let queue: JobQueue
+    let files: any FileBackend
+
+    /// Removes an issue for everybody, at once; its reports go by a job. What comes for it from now on makes a new one.
+    ///
+    /// - Throws: `issue-not-found`.
+    func remove(_ issue: Int64, in space: Space) async throws {
+        try await postgres.withTransaction(serializationRetries: IssueChanges.retries) { transaction in
+            try await IssueChanges.lockDigest(of: space, transaction)
+            let removed = try await transaction.execute(
+                "UPDATE analytics.issues SET deleted = now() WHERE id = \(issue) AND space = \(space.id) AND deleted IS NULL")
+            guard removed == 1 else { throw HTTPProblem(.issueNotFound) }
+            try await transaction.execute("DELETE FROM analytics.issue_hashes WHERE issue = \(issue)")
+            try await queue.enqueue(RemoveIssue.self, .init(issue: issue), JobOptions(uniqueKey: String(issue)), in: transaction)
+        }
+    }
+
+    /// Removes a slice of the reports that a condition on `crash_events AS e` is true of; returns how many. Fewer than `reportsPerSlice`: there are no more.
+    ///
+    /// Their attachments go first: when that fails in between, the reports are there to find the others by.
+    func removeReports(where condition: PostgresQuery) async throws -> Int {
+        let rows = try await postgres.query(
+            """
+            WITH reports AS (SELECT e.id, e.space, e.event_id FROM analytics.crash_events AS e WHERE \(condition) LIMIT \(Self.reportsPerSlice))
+            SELECT r.id, r.space, a.id, a.blob FROM reports AS r
+            LEFT JOIN analytics.crash_attachments AS a ON a.space = r.space AND a.event_id = r.event_id
+            """)
+        var attachments: [Int] = []
+        for row in rows {
+            guard let attachment = try row.decode(2, as: Int64?.self) else { continue }
+            if let blob = BlobName(crash: try row.decode(3), in: try row.decode(1)) { try await files.remove(blob) }
+            attachments.append(Int(attachment))
+        }
+        let reports = Set(try rows.map { try $0.decode(0, as: Int.self) })
+        guard !reports.isEmpty else { return 0 }
+        try await postgres.execute(
+            """
+            WITH gone AS (DELETE FROM analytics.crash_events WHERE id = ANY (\(Array(reports))) RETURNING space, event_id),
+            attachments AS (DELETE FROM analytics.crash_attachments WHERE id = ANY (\(attachments)))
+            DELETE FROM analytics.crash_feedback AS f USING gone WHERE f.space = gone.space AND f.event_id = gone.event_id
+            """)
+        return reports.count
+    }
+
+    /// Takes an issue's row away when all its reports are gone.
+    fileprivate func finish(_ issue: Int64) async throws {
+        try await postgres.execute("DELETE FROM analytics.issues WHERE id = \(issue) AND deleted IS NOT NULL")
+    }
+}
+
+/// The job that removes what an issue consisted of.
+struct RemoveIssue: JobHandler {
+    static let kind = "crashes.remove-issue"
+    static let retries = JobRetries(maximumAttempts: 50)
+
+    struct Parameters: Codable, Sendable {
+        var issue: Int64
+    }
+
+    let removal: IssueRemoval
+
+    func run(_ parameters: Parameters, _ job: RunningJob) async throws -> JobNoResult {
+        var done = 0
+        while true {
+            let count = try await removal.removeReports(where: "e.issue = \(parameters.issue)")
+            done += count
+            guard count == IssueRemoval.reportsPerSlice else { break }
+            try await job.report(JobProgress(done: done))
+        }
+        try await removal.finish(parameters.issue)
+        return JobNoResult()
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import MartletAPI
+import MartletFiles
+import MartletHTTP
+import MartletPostgres
+
+/// The reports that an issue is made of, as long as they are kept.
+struct IssueReports: Sendable {
+    static let maximumAttachments = 50
+
+    let postgres: PostgresClient
+    let files: any FileBackend
+
+    /// Which of an issue's reports is meant.
+    enum Choice: Sendable, Equatable {
+        case newest, oldest
+        case id(UUID)
+
+        /// Nil for what can be none. Ids are 32 hexadecimal digits, or written as a UUID.
+        init?(_ text: String) {
+            switch text {
+            case "newest": self = .newest
+            case "oldest": self = .oldest
+            default:
+                guard let id = UUID(reportID: text) else { return nil }
+                self = .id(id)
+            }
+        }
+    }
+
+    /// The newest first, without their contents.
+    func list(of issue: Int64, after cursor: ListCursor?, limit: Int) async throws -> [(json: String, place: ListCursor)] {
+        let behind: PostgresQuery = cursor.map { "AND (e.received, e.id) < (\(PostgresQuery.time($0.value)), \($0.id))" } ?? ""
+        return try await postgres.query(
+            """
+            SELECT jsonb_build_object(\(Self.members))::text, \(PostgresQuery.microseconds("e.received")), e.id
+            FROM analytics.crash_events AS e LEFT JOIN analytics.releases AS r ON r.id = e.release
+            WHERE e.issue = \(issue) \(behind) ORDER BY e.received DESC, e.id DESC LIMIT \(limit)
+            """
+        ).map { (try $0.decode(0), ListCursor(order: "received", value: try $0.decode(1), id: try $0.decode(2))) }
+    }
+
+    /// A report with all there is of it, and the ids of those received before and after it; nil: the issue has none such.
+    func read(_ choice: Choice, of issue: Int64) async throws -> String? {
+        let place: PostgresQuery =
+            switch choice {
+            case .newest: "ORDER BY e.received DESC, e.id DESC"
+            case .oldest: "ORDER BY e.received, e.id"
+            case .id(let id): "AND e.event_id = \(id)"
+            }
+        return try await postgres.query(
+            """
+            SELECT (jsonb_build_object(\(Self.members)) || jsonb_build_object(
+                'content', e.content,
+                'previous', (SELECT \(Self.id("p.event_id")) FROM analytics.crash_events AS p
+                    WHERE p.issue = e.issue AND (p.received, p.id) < (e.received, e.id) ORDER BY p.received DESC, p.id DESC LIMIT 1),
+                'next', (SELECT \(Self.id("n.event_id")) FROM analytics.crash_events AS n
+                    WHERE n.issue = e.issue AND (n.received, n.id) > (e.received, e.id) ORDER BY n.received, n.id LIMIT 1),
+                'attachments', coalesce((SELECT jsonb_agg(jsonb_build_object(
+                    'id', a.id, 'name', a.name, 'contentType', a.content_type, 'kind', a.kind, 'size', a.size) ORDER BY a.id)
+                    FROM (SELECT * FROM analytics.crash_attachments WHERE space = e.space AND event_id = e.event_id
+                        ORDER BY id LIMIT \(Self.maximumAttachments)) AS a), '[]'),
+                'feedback', coalesce((SELECT jsonb_agg(jsonb_build_object(
+                    'name', f.name, 'email', f.email, 'message', f.message, 'received', \(PostgresQuery.rfc3339("f.received"))) ORDER BY f.id)
+                    FROM (SELECT * FROM analytics.crash_feedback WHERE space = e.space AND event_id = e.event_id ORDER BY id LIMIT 50) AS f), '[]')
+                ))::text
+            FROM analytics.crash_events AS e LEFT JOIN analytics.releases AS r ON r.id = e.release
+            WHERE e.issue = \(issue) \(place) LIMIT 1
+            """
+        ).first?.decode(0)
+    }
+
+    // MARK: Attachments
+
+    struct Attachment: Sendable {
+        var blob: BlobName
+        var name: String
+        var contentType: String
+        var sizeInBytes: Int
+    }
+
+    func attachment(_ id: Int64, of choice: Choice, of issue: Int64) async throws -> Attachment? {
+        guard case .id(let report) = choice else { return nil }
+        let rows = try await postgres.query(
+            """
+            SELECT a.blob, a.name, a.content_type, a.size, a.space FROM analytics.crash_attachments AS a
+            JOIN analytics.crash_events AS e ON e.space = a.space AND e.event_id = a.event_id
+            WHERE a.id = \(id) AND e.event_id = \(report) AND e.issue = \(issue)
+            """)
+        guard let row = rows.first, let blob = BlobName(crash: try row.decode(0), in: try row.decode(4)) else { return nil }
+        return Attachment(blob: blob, name: try row.decode(1), contentType: try row.decode(2), sizeInBytes: try row.decode(3))
+    }
+
+    // MARK: SQL
+
+    private static func id(_ column: StaticString) -> PostgresQuery { "replace(\(unescaped: column)::text, '-', '')" }
+
+    /// Of the rows `e` and `r`.
+    private static let members: PostgresQuery = """
+        'id', \(id("e.event_id")), 'received', \(PostgresQuery.rfc3339("e.received")), 'time', \(PostgresQuery.rfc3339("e.at")),
+        'release', r.name, 'level', \(CrashLevel.name(of: "e.level")), 'handled', e.handled, 'environment', e.stage, 'os', e.os, 'device', e.device,
+        'configuration', e.configuration, 'variants', e.variants, 'message', e.message
+        """
+}
+
+extension BlobName {
+    /// The blob of an attachment of reports, as `crash_attachments` has it.
+    init?(crash id: String, in space: Int32) {
+        self.init(space: "crash_\(space)", id: id)
+    }
+}
+
+extension UUID {
+    /// A report's id: 32 hexadecimal digits, or the form of a UUID.
+    init?(reportID text: String) {
+        guard text.utf8.count == 32 else {
+            self.init(uuidString: text)
+            return
+        }
+        let starts = [0, 8, 12, 16, 20, 32]
+        let digits = Array(text.utf8)
+        let parts = zip(starts, starts.dropFirst()).map { String(decoding: digits[$0..<$1], as: UTF8.self) }
+        self.init(uuidString: parts.joined(separator: "-"))
+    }
+}

@@ -1,0 +1,19 @@
+import MartletCore
+
+/// The secrets that hooks are signed with.
+struct HookSecrets: Sendable {
+    private let secrets: WebhookSecrets
+
+    init(internalSecret: Secret) {
+        secrets = WebhookSecrets(internalSecret: internalSecret)
+    }
+
+    func secret(salt: [UInt8], hook: String, space: AppSpace) -> WebhookSecret {
+        secrets.secret(salt: salt, purpose: "martlet hook \(space.schema)/\(hook)")
+    }
+
+    /// The secret in force, then a former one that still signs along.
+    func secrets(of hook: Hook, in space: AppSpace) -> [WebhookSecret] {
+        hook.salts.map { secret(salt: $0, hook: hook.name, space: space) }
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletJobs
+import MartletPostgres
+import MartletTesting
+import Synchronization
+import Testing
+
+@testable import AnalyticsService
+
+@Suite struct AlertDeliveryTests {
+    private static func wait(_ condition: () async throws -> Bool) async throws {
+        let end = ContinuousClock.now + .seconds(60)
+        while !(try await condition()), .now < end { try await Task.sleep(for: .milliseconds(20)) }
+    }
+
+    /// Lets no attempt wait.
+    private static func hurry(_ app: AnalyticsApp) async throws {
+        try await app.postgres.execute("UPDATE analytics.jobs SET due = now() WHERE state = 'waiting'")
+        try await app.postgres.execute("SELECT pg_notify('analytics_jobs', '')")
+    }
+
+    @Test func `what is not accepted is tried again under the same id, and is delivered in the end`() async throws {
+        try await AnalyticsApp.run(AlertTests.options) { app in
+            let data = try await CrashData(app)
+            let attempts = Mutex(0)
+            let receiver = try await HookReceiver { _ in
+                switch attempts.withLock({ attempts in
+                    attempts += 1
+                    return attempts
+                }) {
+                case 1: (500, "")
+                case 2: (429, "1")
+                default: (204, "")
+                }
+            }
+            let alert = try await app.alert(#""name":"New","kind":"newIssue""#, at: receiver)
+            try await data.happening(try await data.issue(1), "created")
+            try await app.look()
+            try await receiver.wait(for: 1)
+            try await Self.wait { try await data.count("crash_alert_deliveries", where: "status = 500") == 1 }
+            let waiting = try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries?state=waiting")
+            #expect(waiting["data.0.attempts"] == "1" && waiting["data.0.error"] == "\"It answered with the status 500.\"", "\(waiting)")
+            try await Self.wait {
+                try await Self.hurry(app)
+                return try await data.count("crash_alert_deliveries", where: "state = 'done'") == 1
+            }
+            #expect(receiver.received.count == 3 && Set(receiver.received.map { $0.headers["webhook-id"] }).count == 1)
+            #expect(Set(receiver.received.map(\.body)).count == 1)
+            let done = try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries")
+            #expect(done.each("state") == ["\"done\""] && done["data.0.attempts"] == "3" && done["data.0.status"] == "204" && done["data.0.error"] == "null")
+            #expect(done["data.0.id"] == receiver.received.first?.headers["webhook-id"].map(JSONValue.quote) && done["data.0.body.type"] == "\"crash.alert\"")
+            let delivery = try #require(done["data.0.id"]).dropFirst().dropLast()
+            #expect(try await app.master("POST", "/crashes/alerts/\(alert.id)/deliveries/\(delivery)/retry").isProblem(.conflict))
+            #expect(try await app.master("POST", "/crashes/alerts/\(alert.id)/deliveries/\(UUID())/retry").isProblem(.deliveryNotFound))
+            #expect(try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries?state=odd").isProblem(.invalidParameter, field: "state"))
+        }
+    }
+
+    @Test func `after the last attempt it is dead, until it is asked for again`() async throws {
+        try await AnalyticsApp.run(AlertTests.options) { app in
+            let data = try await CrashData(app)
+            let works = Mutex(false)
+            let receiver = try await HookReceiver { _ in works.withLock { $0 } ? (200, "") : (503, "") }
+            let alert = try await app.alert(#""name":"New","kind":"newIssue""#, at: receiver)
+            try await data.happening(try await data.issue(1), "created")
+            try await app.look()
+            try await Self.wait {
+                try await Self.hurry(app)
+                return try await data.count("crash_alert_deliveries", where: "state = 'dead'") == 1
+            }
+            #expect(receiver.received.count == DeliverAlert.retries.maximumAttempts)
+            try await Self.wait { try await data.count("jobs", where: "finished IS NULL") == 0 }
+            works.withLock { $0 = true }
+            let dead = try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries?state=dead")
+            let delivery = try #require(dead["data.0.id"]).dropFirst().dropLast()
+            #expect(try await app.master("POST", "/crashes/alerts/\(alert.id)/deliveries/\(delivery)/retry").status == 202)
+            try await Self.wait { try await data.count("crash_alert_deliveries", where: "state = 'done'") == 1 }
+            #expect(receiver.received.count == DeliverAlert.retries.maximumAttempts + 1)
+        }
+    }
+
+    @Test func `who answers 410 wants no more`() async throws {
+        try await AnalyticsApp.run(AlertTests.options) { app in
+            let data = try await CrashData(app)
+            let receiver = try await HookReceiver { _ in (410, "") }
+            let alert = try await app.alert(#""name":"New","kind":"newIssue""#, at: receiver)
+            try await data.happening(try await data.issue(1), "created")
+            try await app.look()
+            try await Self.wait { try await data.count("crash_alerts", where: "NOT enabled") == 1 }
+            #expect(try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries").each("state") == ["\"dead\""])
+            try await data.happening(try await data.issue(2), "created")
+            try await app.look()
+            #expect(try await data.count("crash_alert_deliveries") == 1 && receiver.received.count == 1)
+        }
+    }
+
+    @Test func `a test call says at once what came of it, and is signed with both secrets after a rotation`() async throws {
+        try await AnalyticsApp.run(AlertTests.options) { app in
+            let status = Mutex(200)
+            let receiver = try await HookReceiver { _ in (status.withLock { $0 }, "") }
+            let (id, first) = try await app.alert(#""name":"New","kind":"newIssue""#, at: receiver)
+            let good = try await app.master("POST", "/crashes/alerts/\(id)/test")
+            #expect(good["delivered"] == "true" && good["status"] == "200" && good["error"] == nil, "\(good)")
+            #expect(receiver.received.first?["type"] == "\"crash.alert.test\"")
+            guard case .string(let second) = try await app.master("POST", "/crashes/alerts/\(id)/secret").json?["secret"] else { throw CancellationError() }
+            status.withLock { $0 = 500 }
+            let bad = try await app.master("POST", "/crashes/alerts/\(id)/test")
+            #expect(bad["delivered"] == "false" && bad["status"] == "500" && bad["error"] == "\"It answered with the status 500.\"")
+            let message = try #require(receiver.received.last)
+            let signatures = [second, first].map { secret in
+                WebhookSecret(secret)?.signature(
+                    id: message.headers["webhook-id"] ?? "", timestamp: Int64(message.headers["webhook-timestamp"] ?? "") ?? 0,
+                    body: Data(message.body.utf8)) ?? "-"
+            }
+            #expect(message.headers["webhook-signature"] == signatures.joined(separator: " "))
+            #expect(try await CrashData(app).count("crash_alert_deliveries") == 0)
+            var away = app
+            away.environment = .test
+            #expect(try await away.master("POST", "/crashes/alerts/\(id)/test").isProblem(.alertNotFound))
+        }
+    }
+
+    @Test func `deliveries are listed by pages, and old ones forgotten`() async throws {
+        try await AnalyticsApp.run(AlertTests.options) { app in
+            let data = try await CrashData(app)
+            let receiver = try await HookReceiver()
+            let alert = try await app.alert(#""name":"New","kind":"newIssue""#, at: receiver)
+            for number in 1...5 {
+                try await data.happening(try await data.issue(Int32(number)), "created")
+                try await app.look()
+                try await app.postgres.execute("UPDATE analytics.crash_alerts SET fired = NULL")
+            }
+            let first = try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries?limit=3")
+            let next = try #require(first["next"]).dropFirst().dropLast()
+            let second = try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries?limit=3&before=\(next)")
+            #expect((first.each("body.data.issues.0.number") + second.each("body.data.issues.0.number")) == ["5", "4", "3", "2", "1"])
+            #expect(second["next"] == nil)
+            try await Self.wait { try await data.count("crash_alert_deliveries", where: "state = 'done'") == 5 }
+            try await app.postgres.execute(
+                "UPDATE analytics.crash_alert_deliveries SET created = now() - interval '31 days' WHERE id::text <= \(String(next))")
+            try await app.service.crashes.life.alerts.deliveries.prune()
+            #expect(try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries").each("id").count == 2)
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import MartletCore
+import MartletTesting
+
+@testable import StorageService
+
+enum SharedHooks {
+    /// Hooks are in this process, and little is waited for.
+    static let settings: HookSettings = {
+        var settings = HookSettings(secret: Secret("an-internal-secret-of-the-tests-0123456789"))
+        settings.arePrivateAddressesAllowed = true
+        settings.firstPause = .milliseconds(20)
+        settings.maximumPause = .milliseconds(200)
+        settings.pollInterval = .milliseconds(50)
+        settings.maximumAttempts = 5
+        return settings
+    }()
+}
+
+extension StorageApp {
+    /// Makes a hook; returns its secret.
+    @discardableResult
+    func hook(_ name: String, _ event: String, _ collection: String? = nil, at receiver: HookReceiver, _ more: String = "") async throws -> String {
+        let collection = collection.map { #","collection":"\#($0)""# } ?? ""
+        let answer = try await master.put("/hooks/\(name)", #"{"event":"\#(event)","url":"\#(receiver.url)"\#(collection)\#(more)}"#)
+        guard answer.status == 201, case .string(let secret) = answer.json?["secret"] else { throw HookNotMade(answer: answer) }
+        return secret
+    }
+
+    struct HookNotMade: Error {
+        var answer: Answer
+    }
+}
