@@ -9,9 +9,7 @@ import Yams
     @Test("docs/openapi.yaml has every route of the code, and no other")
     func routesAreDocumented() throws {
         let documented = Set(try OpenAPIDocument.read().operations.map(\.call))
-        let coded = Set(try CodedRoutes.read().map {
-            "\($0.method) \($0.path.hasPrefix("/admin/") || $0.path.hasPrefix("/oidc/") || $0.path.hasPrefix("/ofrep/") ? "" : "/api/{}")\($0.path)"
-        })
+        let coded = Set(try CodedRoutes.read().map { "\($0.method) \(CodedRoutes.address(of: $0.path))" })
         #expect(!coded.isEmpty)
         #expect(coded.subtracting(documented).sorted() == [], "in the code only")
         #expect(documented.subtracting(coded).sorted() == [], "in docs/openapi.yaml only")
@@ -34,7 +32,7 @@ import Yams
         let schemes = [
             "client": Set(["secret", "masterKey"]), "master": Set(["masterKey"]), "link": Set<String>(), "none": Set<String>(),
             "staff": Set(["staffToken"]),
-            "evaluation": Set(["evaluationKey", "evaluationAPIKey"]),
+            "evaluation": Set(["evaluationKey", "evaluationAPIKey"]), "ingest": Set(["ingestKey"]), "masterBearer": Set(["masterBearer"]),
             // To sign in.
             "staff without token": Set<String>(),
         ]
@@ -105,9 +103,22 @@ private struct OpenAPIDocument {
 }
 
 private enum CodedRoutes {
+    /// Addresses of their own, by the path that the gateway makes of them.
+    private static let rewritten = [
+        "/segment/v1/settings": "/segment/v1/projects/{}/settings", "/thesis/events": "/api/{}/storage/TBAnalytics",
+        "/thesis/exceptions": "/api/{}/storage/TBException",
+    ]
+
+    /// Where clients find the path.
+    static func address(of path: String) -> String {
+        if let address = rewritten[path] { return address }
+        return ["/admin/", "/oidc/", "/ofrep/", "/segment/", "/crash/"].contains { path.hasPrefix($0) } ? path : "/api/{}" + path
+    }
+
     /// The `router.on(.method, "path", …)` lines but those between our own processes; `:name` becomes `{}`.
     static func read() throws -> [(upstream: String, method: String, path: String)] {
-        try [("storage", "StorageService"), ("auth", "AuthService"), ("config", "ConfigService")].flatMap { upstream, folder in
+        let services = [("storage", "StorageService"), ("auth", "AuthService"), ("config", "ConfigService"), ("analytics", "AnalyticsService")]
+        return try services.flatMap { upstream, folder in
             let text = try Repository.texts("Sources/Services/\(folder)") { $0.hasPrefix("Routes") }
             return text.matches(of: /router\.on\(\.([a-z]+), "([^"]+)"/).filter { !$0.2.hasPrefix("internal/") }.map { match in
                 (upstream, String(match.1).uppercased(), "/" + String(match.2).replacing(/:[A-Za-z0-9]+|\*\*/, with: "{}"))
@@ -134,13 +145,20 @@ private struct GatewayRoutes: Decodable {
 
     /// Where the gateway sends the call; nil: 404 or 405.
     func target(of operation: Operation) -> (upstream: String, path: String, credential: String)? {
-        for entry in routes where entry.methods.contains(operation.method) {
-            guard let rest = Self.rest(of: operation.path, behind: entry.path) else { continue }
+        let fitting = routes.filter { $0.methods.contains(operation.method) && Self.rest(of: operation.path, behind: $0.path) != nil }
+        // What says more of the path comes first, as in the gateway.
+        if let entry = fitting.max(by: { Self.words(of: $0.path) < Self.words(of: $1.path) }),
+            let rest = Self.rest(of: operation.path, behind: entry.path)
+        {
             let rewrite = (entry.rewrite ?? entry.path).replacing(/\{[^}]*\}/, with: "{}")
             let isOpen = entry.credential == "staff" && entry.ignoresToken == true
             return (entry.upstream, rewrite.replacing("**", with: rest), entry.credential + (isOpen ? " without token" : ""))
         }
         return nil
+    }
+
+    private static func words(of pattern: String) -> Int {
+        pattern.split(separator: "/").filter { $0 != "**" && !$0.hasPrefix("{") }.count
     }
 
     /// What `**` of the pattern stands for, "" where it has none; nil when the path does not fit.

@@ -87,6 +87,9 @@ public struct ErrorCode: Sendable, Hashable {
     public static let documentRefused = ErrorCode("document-refused", 422, "The document has errors")
     public static let scheduleNotFound = ErrorCode("schedule-not-found", 404, "Nothing of this kind is scheduled")
 
+    // Analytics
+    public static let questionTooLarge = ErrorCode("question-too-large", 422, "The question takes too long to answer")
+
     // The server's side
     public static let internalError = ErrorCode("internal-error", 500, "Something went wrong on the server")
     public static let notImplemented = ErrorCode("not-implemented", 501, "The server does not do this")
@@ -111,5 +114,6 @@ public struct ErrorCode: Sendable, Hashable {
         cursorExpired,
         hookNotFound, deliveryNotFound, hookRefused, hookFailed,
         documentNotFound, documentRefused, scheduleNotFound,
+        questionTooLarge,
     ]
 }

@@ -8,5 +8,6 @@ extension AnalyticsService {
     public static let migrations: [Migration] = [
         Migration(number: 1, name: "events", sql: PackageResources._01_events_sql),
         JobQueue.migration(number: 2, schema: name),
+        Migration(number: 3, name: "rollups", sql: PackageResources._03_rollups_sql),
     ]
 }

@@ -4,6 +4,8 @@ CREATE TABLE analytics.spaces (
     app_id text NOT NULL CHECK (length(app_id) BETWEEN 1 AND 32),
     environment text NOT NULL CHECK (environment IN ('live', 'test')),
     created timestamptz NOT NULL DEFAULT now(),
+    -- Its events received before this day are gone.
+    swept date NOT NULL DEFAULT '-infinity',
     UNIQUE (app_id, environment)
 );
 
@@ -24,7 +26,7 @@ CREATE TABLE analytics.events (
     at timestamptz NOT NULL,
     -- Of whose device or account it is: 64 bits of a digest; 0: nobody's.
     person bigint NOT NULL,
-    -- Of its message id: 64 bits of a digest. An event that comes twice is found by it.
+    -- Of its space and message id: 64 bits of a digest. An event that comes twice is found by it.
     key bigint NOT NULL,
     space integer NOT NULL,
     -- Terms.
@@ -42,7 +44,7 @@ CREATE TABLE analytics.events (
 
 -- Days before and after today that the service may ask partitions for.
 CREATE FUNCTION analytics.make_events_day(day date) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $function$
 DECLARE
     name text := 'events_' || to_char(day, 'YYYYMMDD');
 BEGIN
@@ -55,7 +57,7 @@ BEGIN
     EXECUTE format('CREATE TABLE analytics.%I (LIKE analytics.events INCLUDING DEFAULTS)', name);
     EXECUTE format('ALTER TABLE analytics.%I ADD CONSTRAINT %I CHECK (received >= %L AND received < %L)', name, name || '_day',
         day::timestamp AT TIME ZONE 'UTC', (day + 1)::timestamp AT TIME ZONE 'UTC');
-    EXECUTE format('CREATE UNIQUE INDEX ON analytics.%I (space, key)', name);
+    EXECUTE format('CREATE UNIQUE INDEX ON analytics.%I (key)', name);
     EXECUTE format('CREATE INDEX ON analytics.%I USING brin (received) WITH (pages_per_range = 32)', name);
     EXECUTE format('ALTER TABLE analytics.events ATTACH PARTITION analytics.%I FOR VALUES FROM (%L) TO (%L)', name,
         day::timestamp AT TIME ZONE 'UTC', (day + 1)::timestamp AT TIME ZONE 'UTC');
@@ -63,9 +65,10 @@ BEGIN
 END
 $function$;
 
--- Retention: a day goes as a whole.
+-- Retention: a day goes as a whole. Everything that reads or writes events waits while this one waits for a long question, so it waits
+-- for a moment only, and comes again.
 CREATE FUNCTION analytics.drop_events_day(day date) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '500ms' AS $function$
 BEGIN
     IF day > (now() AT TIME ZONE 'UTC')::date - 1 THEN
         RAISE EXCEPTION 'a day that is not over' USING ERRCODE = '22023';
@@ -75,6 +78,47 @@ BEGIN
 END
 $function$;
 
-REVOKE ALL ON FUNCTION analytics.make_events_day(date), analytics.drop_events_day(date) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION analytics.make_events_day(date), analytics.drop_events_day(date) TO martlet_analytics;
-GRANT SELECT, INSERT, UPDATE, DELETE ON analytics.spaces, analytics.terms, analytics.events TO martlet_analytics;
+-- The days that there are partitions of.
+CREATE FUNCTION analytics.events_days() RETURNS SETOF date
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+    SELECT to_date(right(c.relname, 8), 'YYYYMMDD') FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
+    WHERE i.inhparent = 'analytics.events'::regclass ORDER BY 1
+$function$;
+
+-- What is known of persons beyond their events; most have no row.
+CREATE TABLE analytics.people (
+    space integer NOT NULL REFERENCES analytics.spaces,
+    person bigint NOT NULL,
+    -- The account's person that a device's person, or another account's, turned out to be; 0: not known.
+    account bigint NOT NULL DEFAULT 0,
+    -- Since when nothing is taken of them.
+    opted_out timestamptz,
+    -- What `identify` said last, member by member, and when.
+    traits jsonb NOT NULL DEFAULT '{}',
+    traits_at timestamptz NOT NULL DEFAULT '-infinity',
+    PRIMARY KEY (space, person)
+);
+CREATE INDEX people_account ON analytics.people (space, account) WHERE account <> 0;
+
+-- A day's salt, of which visitors without an id are digests. It is gone two days later, and with it the way back to an address.
+CREATE TABLE analytics.salts (
+    day date PRIMARY KEY,
+    salt bytea NOT NULL CHECK (octet_length(salt) = 32)
+);
+
+-- How a space wants its events. Without a row everything is at its default.
+CREATE TABLE analytics.settings (
+    space integer PRIMARY KEY REFERENCES analytics.spaces,
+    retention_days integer NOT NULL CHECK (retention_days BETWEEN 1 AND 3650),
+    privacy text NOT NULL CHECK (privacy IN ('standard', 'strict')),
+    is_collecting boolean NOT NULL,
+    -- In which days are counted, as the IANA names it.
+    time_zone text NOT NULL CHECK (length(time_zone) BETWEEN 1 AND 64),
+    changed timestamptz NOT NULL DEFAULT now(),
+    changed_by text NOT NULL
+);
+
+REVOKE ALL ON FUNCTION analytics.make_events_day(date), analytics.drop_events_day(date), analytics.events_days() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION analytics.make_events_day(date), analytics.drop_events_day(date), analytics.events_days() TO martlet_analytics;
+GRANT SELECT, INSERT, UPDATE, DELETE
+    ON analytics.spaces, analytics.terms, analytics.events, analytics.people, analytics.salts, analytics.settings TO martlet_analytics;
