@@ -107,8 +107,10 @@ import Testing
             #expect(try await app.ask("counts?interval=none&people=true&from=2026-05-01&to=2026-05-01" + query) == expected.map { "2026-05-01," + $0 })
             // Without persons the same counts, from whatever is quickest.
             let counts = expected.map { "2026-05-01," + $0.split(separator: ",", omittingEmptySubsequences: false).dropLast().joined(separator: ",") + "," }
-            #expect(try await app.ask("counts?interval=none&from=2026-05-01&to=2026-05-01" + query) == counts)
-            #expect(try await app.ask("counts?interval=none&from=2026-05-01&to=2026-05-01&timeZone=Asia/Kolkata" + query) == counts)
+            for zone in ["UTC", "Asia/Kolkata"] {
+                let lines = try await app.ask("counts?interval=none&from=2026-05-01&to=2026-05-01&timeZone=\(zone)" + query)
+                #expect(lines == counts, "\(lines)")
+            }
         }
     }
 
