@@ -106,10 +106,13 @@ import Testing
             let query = question.isEmpty ? "" : "&" + question
             #expect(try await app.ask("counts?interval=none&people=true&from=2026-05-01&to=2026-05-01" + query) == expected.map { "2026-05-01," + $0 })
             // Without persons the same counts, from whatever is quickest.
-            let counts = expected.map { "2026-05-01," + $0.split(separator: ",", omittingEmptySubsequences: false).dropLast().joined(separator: ",") + "," }
+            let counts: [String] = expected.map { line in
+                let end = line.lastIndex(of: ",") ?? line.startIndex
+                return "2026-05-01," + String(line[..<end]) + ","
+            }
             for zone in ["UTC", "Asia/Kolkata"] {
                 let lines = try await app.ask("counts?interval=none&from=2026-05-01&to=2026-05-01&timeZone=\(zone)" + query)
-                #expect(lines == counts, "\(lines)")
+                #expect(lines == counts, "\(lines) \(counts)")
             }
         }
     }
