@@ -92,6 +92,8 @@ public struct ErrorCode: Sendable, Hashable {
     public static let issueNotFound = ErrorCode("issue-not-found", 404, "The issue does not exist")
     public static let reportNotFound = ErrorCode("report-not-found", 404, "The crash report does not exist")
     public static let alertNotFound = ErrorCode("alert-not-found", 404, "The alert does not exist")
+    // Analytics
+    public static let questionTooLarge = ErrorCode("question-too-large", 422, "The question takes too long to answer")
 
     // The server's side
     public static let internalError = ErrorCode("internal-error", 500, "Something went wrong on the server")
@@ -119,5 +121,6 @@ public struct ErrorCode: Sendable, Hashable {
         documentNotFound, documentRefused, scheduleNotFound,
         debugFileNotFound,
         issueNotFound, reportNotFound, alertNotFound,
+        questionTooLarge,
     ]
 }

@@ -29,6 +29,8 @@ public struct AnalyticsService: ServiceDefinition {
         // Both cost more to start than a query may take, and one app's large question would take all cores from the others.
         configuration.sessionSettings["jit"] = "off"
         configuration.sessionSettings["max_parallel_workers_per_gather"] = "0"
+        // Sets of persons and sorts of a question stay in memory.
+        configuration.sessionSettings["work_mem"] = "32MB"
         var options = AnalyticsOptions()
         options.events = try EventSettings(settings)
         options.crashes = try CrashSettings(settings)

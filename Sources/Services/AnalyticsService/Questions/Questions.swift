@@ -1,4 +1,5 @@
 import Logging
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 import ServiceLifecycle
@@ -6,10 +7,18 @@ import ServiceLifecycle
 /// Roll-ups of events, and the answers from them.
 struct Questions: Sendable {
     let spaces: Spaces
+    let postgres: PostgresClient
+    let store: QuestionStore
+    let requests: RequestCountStore
+    let rollUp: RollUp
 
     init(postgres: PostgresClient, spaces: Spaces, logger: Logger) {
         self.spaces = spaces
+        self.postgres = postgres
+        store = QuestionStore(postgres: postgres)
+        requests = RequestCountStore(postgres: postgres)
+        rollUp = RollUp(store: RollUpStore(postgres: postgres), requests: requests, logger: logger)
     }
 
-    var background: [any Service] { [] }
+    var background: [any Service] { [rollUp] }
 }

@@ -1,0 +1,71 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// What questions have in common in their query.
+extension Request {
+    static let spanParameters: Set<Substring> = ["from", "to", "interval", "timeZone", "format"]
+
+    /// - Throws: `invalid-parameter`.
+    func spanRequest(intervals: [Span.Interval], default interval: Span.Interval) throws -> Span.Request {
+        Span.Request(
+            from: try day("from"), to: try day("to"),
+            interval: try choice("interval", of: intervals, default: interval), timeZone: try timeZone())
+    }
+
+    func format() throws -> AnswerTable.Format { try choice("format", of: AnswerTable.Format.allCases, default: .json) }
+
+    /// - Throws: `invalid-parameter`.
+    func choice<Choice: RawRepresentable<String>>(_ name: Substring, of choices: [Choice], default choice: Choice) throws -> Choice {
+        guard let text = uri.queryParameters[name] else { return choice }
+        guard let choice = choices.first(where: { $0.rawValue == text }) else {
+            throw HTTPProblem(.invalidParameter, "It must be one of \(choices.map(\.rawValue).joined(separator: ", ")).", field: String(name))
+        }
+        return choice
+    }
+
+    /// Text of at most 1,000 bytes; nil: there is none, or it is empty.
+    func text(_ name: Substring) throws -> String? {
+        guard let text = uri.queryParameters[name].map(String.init), !text.isEmpty else { return nil }
+        guard text.utf8.count <= 1_000, !text.utf8.contains(0) else { throw HTTPProblem(.invalidParameter, "It is too long.", field: String(name)) }
+        return text
+    }
+
+    /// A time (RFC 3339).
+    func moment(_ name: Substring) throws -> Date? {
+        guard let text = uri.queryParameters[name] else { return nil }
+        guard let date = Date(rfc3339: String(text)) else {
+            throw HTTPProblem(.invalidParameter, "It must be a time such as 2026-11-21T08:48:59Z.", field: String(name))
+        }
+        return date
+    }
+
+    private func day(_ name: Substring) throws -> String? {
+        guard let text = uri.queryParameters[name] else { return nil }
+        guard text.wholeMatch(of: /20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])/) != nil else {
+            throw HTTPProblem(.invalidParameter, "It must be a day such as 2026-11-22.", field: String(name))
+        }
+        return String(text)
+    }
+
+    /// Only the form is checked here: PostgreSQL would take what looks like a POSIX rule for one.
+    private func timeZone() throws -> String? {
+        guard let text = uri.queryParameters["timeZone"] else { return nil }
+        guard text.utf8.count <= 64, text == "UTC" || text.wholeMatch(of: /[A-Z][A-Za-z_]*(\/[A-Za-z][A-Za-z0-9_+-]*)+/) != nil else {
+            throw HTTPProblem(.invalidParameter, "There is no such time zone: name one as the IANA does, such as Europe/Dublin.", field: "timeZone")
+        }
+        return String(text)
+    }
+}
+
+extension ServiceContext {
+    /// The space that a question is about, when who asks may read it.
+    ///
+    /// - Throws: `forbidden`, `app-not-found`, and as `author(may:_:)`.
+    func askedSpace(_ spaces: Spaces) async throws -> Space {
+        _ = try author(may: .read, .analytics)
+        return try await spaces.space(of: try principal)
+    }
+}

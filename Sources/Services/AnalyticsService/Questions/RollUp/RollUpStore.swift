@@ -1,0 +1,108 @@
+import Foundation
+import MartletPostgres
+
+/// Adds events to the roll-ups, each once.
+///
+/// The order is that of `received`, which is when the transaction that wrote the event began, by the database's clock; what is changed are the
+/// buckets of `at`. A transaction may end up to `longestInsert` after it began: events of that time are looked at again, and those are taken
+/// that the snapshot of the last roll-up did not show. So none is left out and none is counted twice, whoever commits when.
+struct RollUpStore: Sendable {
+    /// `PostgresClient` gives up after 30 seconds, PostgreSQL after 35.
+    static let longestInsert = 60
+    /// At most so much of `received` at once, in seconds.
+    static let longestStep = 6 * 3600
+    /// Days that a late event may still change a session.
+    static let openSessionDays = 35
+    static let timeout: Duration = .seconds(600)
+
+    let postgres: PostgresClient
+
+    struct Step: Sendable {
+        let events: Int
+        /// Whether all that is there is rolled up.
+        let isLast: Bool
+    }
+
+    /// Rolls up the next events; nil: another copy is at it.
+    func step() async throws -> Step? {
+        try await postgres.withTransaction { transaction in
+            try await Self.prepare(transaction)
+            let rows = try await transaction.query(
+                """
+                SELECT range.first, range.last, range.last = now() FROM (
+                    SELECT first, least(now(), first + make_interval(secs => \(Double(Self.longestStep)))) AS last FROM (
+                        SELECT CASE WHEN isfinite(reached) THEN reached ELSE coalesce((SELECT min(day) FROM analytics.events_days() AS day)::timestamptz, now()) END
+                            AS first FROM analytics.rollups FOR UPDATE SKIP LOCKED) AS begun) AS range
+                """)
+            guard let row = rows.first else { return nil }
+            let first: Date = try row.decode(0), last: Date = try row.decode(1)
+            let events = try await Self.take(first, last, transaction)
+            if events > 0 {
+                try await Self.numberPeople(transaction)
+                try await Self.countHours(transaction)
+                try await Self.countDays(transaction)
+                try await Self.addPeople(transaction)
+                try await Self.noteStarts(transaction)
+                try await Self.mergeSessions(transaction)
+                try await transaction.execute("TRUNCATE analytics.batch")
+            }
+            return Step(events: events, isLast: try row.decode(2))
+        }
+    }
+
+    /// The batch has no statistics, and looking up one row after the other is the worst that can be done with it.
+    static func prepare(_ transaction: PostgresTransaction) async throws {
+        try await transaction.execute("SET LOCAL enable_nestloop = off")
+        try await transaction.execute("SET LOCAL work_mem = '64MB'")
+    }
+
+    /// Another text where transactions' numbers mean something else: after a restore nothing before the watermark is looked at again.
+    private static let epoch: PostgresQuery =
+        """
+        (SELECT s.system_identifier || '/' || c.timeline_id || '/' || 'analytics.rollups'::regclass::oid
+            FROM pg_control_system() AS s, pg_control_checkpoint() AS c)
+        """
+
+    /// Fills the batch and moves the watermark; returns how many events there are.
+    private static func take(_ first: Date, _ last: Date, _ transaction: PostgresTransaction) async throws -> Int {
+        let rows = try await transaction.query(
+            """
+            WITH done AS MATERIALIZED (
+                SELECT reached, seen, epoch = \(epoch) AS is_same, pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS top FROM analytics.rollups),
+            taken AS (
+                INSERT INTO analytics.batch (at, person, space, name, release, os, device, configuration, country, kind)
+                SELECT e.at, coalesce(p.account, e.person), e.space, e.name, e.release, e.os, e.device, e.configuration, e.country, e.kind
+                FROM analytics.events AS e CROSS JOIN done
+                    LEFT JOIN analytics.people AS p ON p.space = e.space AND p.person = e.person AND p.account <> 0
+                WHERE e.received > \(first)::timestamptz - make_interval(secs => \(Double(longestInsert))) AND e.received <= \(last)
+                    -- xmin has the lower 32 bits of the transaction's number.
+                    AND (e.received > done.reached OR done.is_same AND NOT pg_visible_in_snapshot(
+                        (done.top - ((done.top - e.xmin::text::bigint) & 4294967295))::text::xid8, done.seen))
+                RETURNING 1)
+            UPDATE analytics.rollups SET reached = \(last), seen = pg_current_snapshot(), epoch = \(epoch) RETURNING (SELECT count(*) FROM taken)
+            """, timeout: timeout)
+        return try rows.first?.decode(0) ?? 0
+    }
+
+    /// Gives numbers to those who have none. An account whose device has one gets the same: it is the same person.
+    private static func numberPeople(_ transaction: PostgresTransaction) async throws {
+        try await transaction.execute(
+            """
+            WITH new AS (
+                SELECT b.space, b.person, min(b.at) AS at FROM analytics.batch AS b
+                WHERE b.person <> 0 AND NOT EXISTS (
+                    SELECT FROM analytics.person_numbers AS n WHERE n.space = b.space AND n.person = b.person)
+                GROUP BY b.space, b.person),
+            known AS (
+                SELECT new.space, new.person, min(n.number) AS number FROM new
+                    JOIN analytics.people AS p ON p.space = new.space AND p.account = new.person
+                    JOIN analytics.person_numbers AS n ON n.space = p.space AND n.person = p.person
+                GROUP BY new.space, new.person),
+            counted AS (SELECT space, max(number) AS last FROM analytics.person_numbers GROUP BY space)
+            INSERT INTO analytics.person_numbers (space, person, number)
+            SELECT space, person, coalesce(known.number, (coalesce(last, -1)
+                + row_number() OVER (PARTITION BY space, known.number IS NULL ORDER BY at, person))::int)
+            FROM new LEFT JOIN known USING (space, person) LEFT JOIN counted USING (space)
+            """, timeout: timeout)
+    }
+}

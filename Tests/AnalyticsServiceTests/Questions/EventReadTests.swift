@@ -1,0 +1,145 @@
+import Foundation
+import MartletAPI
+import MartletHTTP
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import AnalyticsService
+
+@Suite struct EventReadTests {
+    private static func text(_ date: Date) -> String { date.formatted(.iso8601) }
+
+    @Test func `Events are read as they are, page by page, each once`() async throws {
+        try await AnalyticsApp.run { app in
+            try await app.insert((1...25).map { Happening("2026-05-01T10:00:00Z", $0 % 5 == 0 ? "five" : "a", $0) }, by: app.postgres)
+            try await app.insert(
+                [
+                    Happening("2026-05-01T10:00:00.250Z", "Home", 255) {
+                        $0.kind = .screen
+                        $0.release = "1.2.3"
+                        $0.variants = "checkout=dark"
+                        $0.properties = #"{"a":[1,2]}"#
+                    }
+                ], by: app.postgres)
+            var seen: [String] = []
+            var path = "/analytics/events?limit=10"
+            for page in [10, 10, 6] {
+                let answer = try await app.master("GET", path)
+                #expect(answer["count"] == "\(page)")
+                seen += (0..<page).compactMap { answer["data.\($0).person"] }
+                guard let next = answer["next"] else { break }
+                path = "/analytics/events?limit=10&after=" + next.replacing("\"", with: "")
+            }
+            #expect(seen.count == 26 && Set(seen).count == 26)
+            let last = try await app.master("GET", "/analytics/events?person=00000000000000ff")
+            #expect(
+                last.text.contains(
+                    #""at":"2026-05-01T10:00:00.250Z","type":"screen","name":"Home","person":"00000000000000ff","release":"1.2.3","os":null,"device":null,"configuration":null,"variants":"checkout=dark","country":null,"properties":{"a": [1, 2]}}"#
+                ), "\(last)")
+            #expect(last["next"] == nil)
+            #expect(try await app.ask("events?event=five").count == 5)
+            #expect(try await app.ask("events?to=" + Self.text(Date().addingTimeInterval(-3_600))) == [])
+            let csv = try await app.master("GET", "/analytics/events?limit=10&format=csv")
+            #expect(csv.header("x-next-cursor")?.count == 32 && csv.header("content-type")?.hasPrefix("text/csv") == true)
+        }
+    }
+
+    @Test func `What a spreadsheet would take for a formula is guarded`() async throws {
+        try await AnalyticsApp.run { app in
+            try await app.happen([Happening("2026-05-01T10:00:00Z", #"=HYPERLINK("http://evil")"#, 1)])
+            let answer = try await app.master("GET", "/analytics/counts?group=event&interval=none&from=2026-05-01&to=2026-05-01&format=csv")
+            #expect(answer.text.contains(#""'=HYPERLINK(""http://evil"")""#), "\(answer)")
+        }
+    }
+
+    @Test func `The last 30 minutes are told without waiting for a roll-up`() async throws {
+        try await AnalyticsApp.run { app in
+            let now = Date()
+            func at(_ minutes: Double) -> String { Self.text(now.addingTimeInterval(-60 * minutes)) }
+            try await app.insert(
+                [
+                    Happening(at(0), "a", 1), Happening(at(5), "a", 2), Happening(at(5), "b", 1), Happening(at(28), "Home", 1) { $0.kind = .screen },
+                    Happening(at(31), "a", 3),
+                ], by: app.postgres)
+            let answer = try await app.master("GET", "/analytics/live")
+            #expect(answer["events"] == "4" && answer["people"] == "2" && answer["count"] == "30", "\(answer)")
+            #expect(answer["topEvents"] == #"[{"name":"a","events":2},{"name":"b","events":1}]"# && answer["topScreens"] == #"[{"name":"Home","events":1}]"#)
+            let minutes = (0..<30).compactMap { answer["data.\($0).events"].flatMap { Int($0) } }
+            #expect(minutes.reduce(0, +) == 4 && minutes.count == 30)
+        }
+    }
+
+    @Test func `Who has not the right learns nothing`() async throws {
+        try await AnalyticsApp.run { app in
+            let paths = ["counts", "screens", "people", "sessions", "retention", "live", "events"]
+            for path in paths.map({ "/analytics/" + $0 }) {
+                let others = StaffRights(["app1": [.crashes: [.read]], "app2": [.analytics: [.read]]])
+                let refusals = [try await app.client("GET", path), try await app.ingest("GET", path), try await app.staff("GET", path, rights: others)]
+                #expect(refusals.allSatisfy { $0.isProblem(.forbidden) }, "\(refusals)")
+                let answer = try await app.staff("GET", path, rights: StaffRights(["app1": [.analytics: [.read]]]))
+                #expect(answer.status == 200, "\(path) \(answer)")
+                #expect(try await app.master("GET", path + "?no=1").isProblem(.invalidParameter, field: "no"))
+            }
+            #expect(try await app.client("POST", "/analytics/funnel", #"{"steps":["a","b"]}"#).isProblem(.forbidden))
+        }
+    }
+
+    @Test(arguments: [
+        ("counts?from=2026-5-1", "invalid-parameter", "from"), ("counts?from=2026-02-30&to=2026-03-01", "invalid-parameter", "from"),
+        ("counts?from=2026-05-02&to=2026-05-01", "invalid-parameter", "to"), ("counts?from=2020-01-01&to=2026-01-01", "limit-exceeded", "from"),
+        ("counts?interval=hour&from=2026-01-01&to=2026-05-01", "limit-exceeded", "interval"), ("counts?interval=year", "invalid-parameter", "interval"),
+        ("counts?timeZone=Mars/Olympus", "invalid-parameter", "timeZone"), ("counts?timeZone=EST5EDT,M3.2.0", "invalid-parameter", "timeZone"),
+        ("counts?group=colour", "invalid-parameter", "group"), ("counts?group=property", "invalid-parameter", "property"),
+        ("counts?group=event&property=a", "invalid-parameter", "property"), ("counts?group=property&property=a..b", "invalid-parameter", "property"),
+        ("counts?group=event&limit=101", "invalid-parameter", "limit"), ("counts?people=yes", "invalid-parameter", "people"),
+        ("counts?where=plan", "invalid-parameter", "where"), ("counts?format=xml", "invalid-parameter", "format"),
+        ("retention?timeZone=Asia/Kolkata", "invalid-parameter", "timeZone"), ("retention?from=2026-01-01&to=2026-05-01", "limit-exceeded", "interval"),
+        ("events?after=xyz", "invalid-parameter", "after"), ("events?person=12", "invalid-parameter", "person"), ("events?from=yesterday", "invalid-parameter", "from"),
+        ("events?from=2026-05-02T00:00:00Z&to=2026-05-01T00:00:00Z", "invalid-parameter", "from"),
+    ])
+    func `A question that cannot be asked is refused by name`(_ path: String, _ code: String, _ field: String) async throws {
+        try await AnalyticsApp.run { app in
+            let answer = try await app.master("GET", "/analytics/" + path)
+            #expect(answer.status == 400 && answer["code"] == "\"\(code)\"" && answer["field"] == "\"\(field)\"", "\(answer)")
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"steps":["a"]}"#, "steps"), (#"{"steps":["a","a"]}"#, "steps"), (#"{"steps":["a",""]}"#, "steps"), (#"{"steps":["a","b"],"windowSeconds":1}"#, "windowSeconds"),
+        (#"{"steps":["a","b"],"x":1}"#, "x"), (#"{"steps":"a"}"#, "steps"), ("{}", "steps"),
+    ])
+    func `A funnel that is none is refused by name`(_ body: String, _ field: String) async throws {
+        try await AnalyticsApp.run { app in
+            let answer = try await app.master("POST", "/analytics/funnel", body)
+            #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")
+        }
+    }
+
+    @Test func `A question to the events that takes too long is given up, and few may be asked at a time`() async throws {
+        try await AnalyticsApp.run { app in
+            let store = app.service.questions.store
+            do {
+                _ = try await store.raw("SELECT pg_sleep(30)", timeout: .milliseconds(200))
+                Issue.record("It was answered.")
+            } catch let problem as HTTPProblem {
+                #expect(problem.code == .questionTooLarge)
+            }
+            let places = QuestionStore.maximumRaw + QuestionStore.maximumRawWaiting
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for _ in 0..<(places + 3) {
+                    group.addTask {
+                        do {
+                            _ = try await store.raw("SELECT pg_sleep(0.3)")
+                            return true
+                        } catch let problem as HTTPProblem where problem.code == .tooManyRequests {
+                            return false
+                        }
+                    }
+                }
+                let answers = try await group.reduce(into: [Bool]()) { $0.append($1) }
+                #expect(answers.filter { $0 }.count == places)
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import MartletAPI
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import AnalyticsService
+
+@Suite struct PeopleTests {
+    @Test func `A session ends when nothing happened for more than 30 minutes`() async throws {
+        try await AnalyticsApp.run { app in
+            let times = ["10:00:00", "10:30:00", "11:00:00", "11:30:01", "23:50:00"]
+            try await app.happen(times.map { Happening("2026-05-01T\($0)Z", "a", 1) } + [Happening("2026-05-02T00:10:00Z", "a", 1), Happening("2026-05-01T10:00:00Z", "a", 2)])
+            // Of person 1: an hour, a moment, 20 minutes over midnight; of person 2 a moment.
+            #expect(try await app.ask("sessions?from=2026-05-01&to=2026-05-02") == ["2026-05-01,4,1200.0", "2026-05-02,0,"])
+        }
+    }
+
+    /// The same events in every order and in portions of one, of two and all at once.
+    @Test(arguments: [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [0, 4, 2, 1, 3], [2, 0, 4, 3, 1]], [1, 2, 5])
+    func `Sessions are the same in whatever order events come`(_ order: [Int], _ portion: Int) async throws {
+        try await AnalyticsApp.run { app in
+            let events = ["10:00", "10:20", "10:50", "11:19", "11:50"].map { Happening("2026-05-01T\($0):00Z", "a", 1) }
+            var rest = order[...]
+            while !rest.isEmpty {
+                try await app.happen(rest.prefix(portion).map { events[$0] })
+                rest = rest.dropFirst(portion)
+            }
+            // 79 minutes and, 31 minutes later, a moment.
+            #expect(try await app.ask("sessions?from=2026-05-01&to=2026-05-01") == ["2026-05-01,2,2370.0"])
+        }
+    }
+
+    /// First there: 1 and 2 on Monday 2026-05-04, 3 on Tuesday, 4 on the next Monday.
+    private static func makeReturns(_ app: AnalyticsApp) async throws {
+        let days = ["04": [1, 2], "05": [1, 3], "06": [3], "11": [1, 2, 4], "12": [3]]
+        try await app.happen(days.flatMap { day, people in people.map { Happening("2026-05-\(day)T12:00:00Z", "a", $0) } })
+    }
+
+    @Test func `Retention is told of those who were there first in a day`() async throws {
+        try await AnalyticsApp.run { app in
+            try await Self.makeReturns(app)
+            #expect(
+                try await app.ask("retention?from=2026-05-04&to=2026-05-06") == [
+                    "2026-05-04,2,0,2", "2026-05-04,2,1,1", "2026-05-04,2,2,0", "2026-05-05,1,0,1", "2026-05-05,1,1,1",
+                ])
+            // Whoever was there before the span is in no cohort.
+            #expect(try await app.ask("retention?from=2026-05-05&to=2026-05-06") == ["2026-05-05,1,0,1", "2026-05-05,1,1,1"])
+        }
+    }
+
+    @Test func `Retention is told of those who were there first in a week`() async throws {
+        try await AnalyticsApp.run { app in
+            try await Self.makeReturns(app)
+            #expect(try await app.ask("retention?interval=week&from=2026-05-04&to=2026-05-17") == ["2026-05-04,3,0,3", "2026-05-04,3,1,3", "2026-05-11,1,0,1"])
+        }
+    }
+
+    private static func at(_ minute: Int, _ name: String, _ person: Int) -> Happening {
+        Happening("2026-05-01T10:\(minute < 10 ? "0" : "")\(minute):00Z", name, person)
+    }
+
+    private static let ways: [([(Int, String, Int)], [Int])] = [
+        // In order, with others between.
+        ([(0, "open", 1), (1, "x", 1), (2, "cart", 1), (3, "buy", 1)], [1, 1, 1]),
+        // Out of order.
+        ([(0, "cart", 1), (1, "open", 1), (2, "buy", 1)], [1, 0, 0]),
+        // The first start is too early for the end, the second is not.
+        ([(0, "open", 1), (5, "open", 1), (6, "cart", 1), (12, "buy", 1)], [1, 1, 1]),
+        // The window is from the first step to the last.
+        ([(0, "open", 1), (6, "cart", 1), (12, "buy", 1)], [1, 1, 0]),
+        ([(0, "open", 1), (6, "cart", 1), (10, "buy", 1)], [1, 1, 1]),
+        // A way that begins late is no use to a step it did not come to.
+        ([(0, "open", 1), (4, "cart", 1), (8, "open", 1), (9, "buy", 1), (15, "cart", 1), (16, "buy", 1)], [1, 1, 1]),
+        ([(0, "open", 1), (1, "cart", 2), (2, "buy", 1), (0, "open", 2)], [2, 1, 0]),
+        // At the same instant.
+        ([(0, "buy", 1), (0, "cart", 1), (0, "open", 1)], [1, 1, 1]), ([(0, "open", 0), (1, "cart", 0)], [0, 0, 0]),
+    ]
+
+    @Test(arguments: ways)
+    func `A funnel counts who came how far within the window`(_ events: [(Int, String, Int)], _ expected: [Int]) async throws {
+        try await AnalyticsApp.run { app in
+            try await app.happen(events.map { Self.at($0.0, $0.1, $0.2) })
+            let body = #"{"steps":["open","cart","buy"],"windowSeconds":600}"#
+            let answer = try await app.master("POST", "/analytics/funnel?from=2026-05-01&to=2026-05-01", body)
+            #expect((0..<3).map { answer["data.\($0).people"] } == expected.map { "\($0)" }, "\(answer)")
+            #expect(answer["data.0.event"] == #""open""# && answer["windowSeconds"] == "600")
+        }
+    }
+
+    @Test func `A funnel tells shares, and counts a device with its account`() async throws {
+        try await AnalyticsApp.run { app in
+            try await app.postgres.execute("INSERT INTO analytics.people (space, person, account) VALUES (\(try await app.space.id), 70, 7)")
+            try await app.happen([Self.at(0, "open", 70), Self.at(1, "buy", 7), Self.at(0, "open", 2), Self.at(0, "open", 3), Self.at(0, "open", 4)])
+            let body = #"{"steps":["open","buy"]}"#
+            #expect(try await app.ask("funnel?from=2026-05-01&to=2026-05-01", body) == ["1,open,4,1.0,1.0", "2,buy,1,0.25,0.25"])
+        }
+    }
+}

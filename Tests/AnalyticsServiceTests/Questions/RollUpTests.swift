@@ -1,0 +1,122 @@
+import Foundation
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import AnalyticsService
+
+@Suite struct RollUpTests {
+    private static func total(_ app: AnalyticsApp) async throws -> [Int] {
+        let row = try await app.postgres.query(
+            """
+            SELECT (SELECT coalesce(sum(events), 0)::bigint FROM analytics.hours WHERE dimension = 0),
+                (SELECT coalesce(sum(events), 0)::bigint FROM analytics.days WHERE dimension = 0),
+                (SELECT coalesce(sum(bit_count(members)), 0)::bigint FROM analytics.people_sets WHERE dimension = 0),
+                (SELECT coalesce(sum(sessions), 0)::bigint FROM analytics.session_quarters), (SELECT count(*) FROM analytics.batch)
+            """)[0]
+        return try (0..<5).map { try row.decode($0) }
+    }
+
+    @Test func `Every event counts once, however often and by however many copies it is rolled up`() async throws {
+        try await AnalyticsApp.run { app in
+            let others = (0..<3).map { _ in app.database.client(for: "analytics") }
+            for round in 1...4 {
+                try await app.insert((0..<50).map { Happening("2026-05-0\(round)T10:00:00Z", "a", $0 + 1) }, by: app.postgres)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for client in others {
+                        group.addTask { while try await RollUpStore(postgres: client).step()?.isLast == false {} }
+                    }
+                    try await group.waitForAll()
+                }
+                try await app.rollUp()
+                #expect(try await Self.total(app) == [50 * round, 50 * round, 50 * round, 50 * round, 0])
+            }
+            for client in others { await client.close() }
+        }
+    }
+
+    @Test func `An event counts whose transaction began before a roll-up and was committed after it, and those beside it do not count again`() async throws {
+        try await AnalyticsApp.run { app in
+            let other = app.database.client(for: "analytics")
+            try await app.happen([Happening("2026-05-01T10:00:00Z", "a", 1)])
+            try await other.withTransaction { transaction in
+                try await app.insert([Happening("2026-05-01T10:00:00Z", "a", 2), Happening("2026-05-01T10:00:00Z", "a", 3)], transaction)
+                try await app.happen([Happening("2026-05-01T10:00:00Z", "a", 4)])
+                #expect(try await Self.total(app) == [2, 2, 2, 2, 0])
+            }
+            try await app.rollUp()
+            #expect(try await Self.total(app) == [4, 4, 4, 4, 0])
+            try await app.rollUp()
+            #expect(try await Self.total(app) == [4, 4, 4, 4, 0])
+            await other.close()
+        }
+    }
+
+    @Test func `What was rolled back never counts`() async throws {
+        try await AnalyticsApp.run { app in
+            struct Stop: Error {}
+            try await app.makeDay()
+            try? await app.postgres.withTransaction { transaction in
+                try await app.insert([Happening("2026-05-01T10:00:00Z", "a", 2)], transaction)
+                throw Stop()
+            }
+            try await app.rollUp()
+            #expect(try await Self.total(app) == [0, 0, 0, 0, 0])
+        }
+    }
+
+    @Test func `After a restore, when the numbers of transactions mean something else, nothing counts twice`() async throws {
+        try await AnalyticsApp.run { app in
+            try await app.happen([Happening("2026-05-01T10:00:00Z", "a", 1)])
+            try await app.postgres.execute("UPDATE analytics.rollups SET epoch = 'another', seen = '1:1:'")
+            try await app.happen([Happening("2026-05-01T11:00:00Z", "a", 2)])
+            #expect(try await Self.total(app) == [2, 2, 2, 2, 0])
+        }
+    }
+
+    @Test func `A late event changes the buckets of when it happened`() async throws {
+        try await AnalyticsApp.run { app in
+            try await app.happen([Happening("2026-05-03T10:00:00Z", "a", 1)])
+            try await app.happen([Happening("2026-05-01T23:00:00Z", "a", 1), Happening("2026-05-03T10:00:00Z", "b", 1)])
+            #expect(try await app.ask("counts?from=2026-05-01&to=2026-05-03") == ["2026-05-01,,false,1,", "2026-05-03,,false,2,"])
+            #expect(try await app.ask("people?from=2026-05-01&to=2026-05-03") == ["2026-05-01,1,1", "2026-05-02,0,0", "2026-05-03,1,0"])
+        }
+    }
+
+    @Test func `Days are made anew in another time zone, with what was rolled up and nothing else`() async throws {
+        try await AnalyticsApp.run { app in
+            let night = [Happening("2026-05-01T23:30:00Z", "a", 1), Happening("2026-05-02T12:00:00Z", "a", 1), Happening("2026-05-02T12:00:00Z", "a", 2)]
+            try await app.happen(night)
+            let question = "counts?from=2026-05-01&to=2026-05-02&people=true"
+            #expect(try await app.ask(question) == ["2026-05-01,,false,1,1", "2026-05-02,,false,2,2"])
+            try await app.use(timeZone: "Europe/Berlin")
+            #expect(try await app.ask(question) == ["2026-05-02,,false,3,2"])
+            #expect(try await app.master("GET", "/analytics/" + question)["source"] == #""rolled""#)
+            try await app.happen([Happening("2026-05-01T21:59:59Z", "a", 3)])
+            #expect(try await app.ask(question) == ["2026-05-01,,false,1,1", "2026-05-02,,false,3,2"])
+            try await app.use(timeZone: "UTC")
+            #expect(try await app.ask(question) == ["2026-05-01,,false,2,2", "2026-05-02,,false,2,2"])
+        }
+    }
+
+    @Test func `A device and the account that signed in on it are one person`() async throws {
+        try await AnalyticsApp.run { app in
+            try await app.happen([Happening("2026-05-01T10:00:00Z", "a", 70)])
+            try await app.postgres.execute("INSERT INTO analytics.people (space, person, account) VALUES (\(try await app.space.id), 70, 7)")
+            try await app.happen([Happening("2026-05-01T10:05:00Z", "a", 7), Happening("2026-05-01T10:06:00Z", "a", 70)])
+            #expect(try await app.ask("people?from=2026-05-01&to=2026-05-01") == ["2026-05-01,1,1"])
+            #expect(try await app.ask("sessions?from=2026-05-01&to=2026-05-01") == ["2026-05-01,1,360.0"])
+        }
+    }
+
+    @Test func `More persons than a row of bits holds are told apart`() async throws {
+        try await AnalyticsApp.run { app in
+            let id = try await app.space.id
+            try await app.postgres.execute("INSERT INTO analytics.person_numbers (space, person, number) SELECT \(id), n, n * 5000 FROM generate_series(1, 10) AS n")
+            try await app.happen((1...20).map { Happening("2026-05-01T10:00:00Z", "a", $0) })
+            #expect(try await app.ask("people?from=2026-05-01&to=2026-05-01") == ["2026-05-01,20,20"])
+            let chunks: Int = try await app.postgres.query("SELECT count(*) FROM analytics.people_sets WHERE dimension = 0")[0].decode(0)
+            #expect(chunks == 4)
+        }
+    }
+}
