@@ -107,7 +107,7 @@ private struct OpenAPIDocument {
 private enum CodedRoutes {
     /// The `router.on(.method, "path", …)` lines but those between our own processes; `:name` becomes `{}`.
     static func read() throws -> [(upstream: String, method: String, path: String)] {
-        try [("storage", "StorageService"), ("auth", "AuthService"), ("config", "ConfigService")].flatMap { upstream, folder in
+        try [("storage", "StorageService"), ("auth", "AuthService"), ("config", "ConfigService"), ("analytics", "AnalyticsService")].flatMap { upstream, folder in
             let text = try Repository.texts("Sources/Services/\(folder)") { $0.hasPrefix("Routes") }
             return text.matches(of: /router\.on\(\.([a-z]+), "([^"]+)"/).filter { !$0.2.hasPrefix("internal/") }.map { match in
                 (upstream, String(match.1).uppercased(), "/" + String(match.2).replacing(/:[A-Za-z0-9]+|\*\*/, with: "{}"))

@@ -87,6 +87,12 @@ public struct ErrorCode: Sendable, Hashable {
     public static let documentRefused = ErrorCode("document-refused", 422, "The document has errors")
     public static let scheduleNotFound = ErrorCode("schedule-not-found", 404, "Nothing of this kind is scheduled")
 
+    // Tickets
+    public static let ticketNotFound = ErrorCode("ticket-not-found", 404, "The ticket does not exist")
+    public static let commentNotFound = ErrorCode("comment-not-found", 404, "The comment does not exist")
+    public static let sprintNotFound = ErrorCode("sprint-not-found", 404, "The sprint does not exist")
+    public static let labelNotFound = ErrorCode("label-not-found", 404, "The label does not exist")
+
     // The server's side
     public static let internalError = ErrorCode("internal-error", 500, "Something went wrong on the server")
     public static let notImplemented = ErrorCode("not-implemented", 501, "The server does not do this")
@@ -111,5 +117,6 @@ public struct ErrorCode: Sendable, Hashable {
         cursorExpired,
         hookNotFound, deliveryNotFound, hookRefused, hookFailed,
         documentNotFound, documentRefused, scheduleNotFound,
+        ticketNotFound, commentNotFound, sprintNotFound, labelNotFound,
     ]
 }

@@ -54,8 +54,8 @@ public struct AnalyticsService: ServiceDefinition {
         [postgres, worker] + events.background + questions.background + crashes.background + symbols.background + tickets.background
     }
 
-    /// Nothing yet.
-    public var userData: any UserDataHolder { NoUserData() }
+    /// What end users said.
+    public var userData: any UserDataHolder { tickets.userData }
 
     public func isReady() async -> Bool { postgres.isReady }
 }

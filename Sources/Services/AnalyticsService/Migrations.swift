@@ -8,5 +8,7 @@ extension AnalyticsService {
     public static let migrations: [Migration] = [
         Migration(number: 1, name: "events", sql: PackageResources._01_events_sql),
         JobQueue.migration(number: 2, schema: name),
+        Migration(number: 4, name: "crashes", sql: PackageResources._04_crashes_sql),
+        Migration(number: 6, name: "tickets", sql: PackageResources._06_tickets_sql),
     ]
 }
