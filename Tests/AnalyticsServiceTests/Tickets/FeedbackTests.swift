@@ -1,7 +1,9 @@
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletFiles
 import MartletHTTP
+import MartletPostgres
 import MartletTesting
 import NIOCore
 import Testing

@@ -5,6 +5,7 @@ import MartletAPI
 import MartletCore
 import MartletFiles
 import MartletHTTP
+import MartletPostgres
 import MartletTesting
 import NIOCore
 import Synchronization

@@ -1,5 +1,6 @@
 import MartletAPI
 import MartletCore
+import MartletHTTP
 import MartletTesting
 import Testing
 
@@ -42,7 +43,8 @@ import Testing
             #expect(try await app.ask("DELETE", "/tickets/1", headers: ["if-match": "\"2\""]).isProblem(.preconditionFailed))
             #expect(try await app.ask("DELETE", "/tickets/1", headers: ["if-match": "\"3\""]).status == 204)
             #expect(try await app.ask("GET", "/tickets/1").isProblem(.ticketNotFound))
-            #expect(try await app.numbers("") == [] && app.numbers("?deleted=true") == [1])
+            #expect(try await app.numbers("") == [])
+            #expect(try await app.numbers("?deleted=true") == [1])
             #expect(try await app.column(.onHold) == [])
             let restored = try await app.ask("POST", "/tickets/1/restore")
             #expect(restored.status == 200 && restored["status"] == "\"onHold\"", "\(restored)")
@@ -115,7 +117,8 @@ import Testing
 
     @Test func `the app's server works with tickets by its key, and is nobody to assign to`() async throws {
         try await AnalyticsApp.run { app in
-            #expect(try await app.master("POST", "/tickets", #"{"title":"t"}"#)["createdBy"] == "\"key:c1\"")
+            let made = try await app.master("POST", "/tickets", #"{"title":"t"}"#)
+            #expect(made.status == 201 && made["createdBy"] == "\"key:c1\"")
             #expect(try await app.master("POST", "/tickets", #"{"title":"t","assignee":"me"}"#).isProblem(.invalidBody, field: "assignee"))
             #expect(try await app.master("GET", "/tickets?assignee=me").isProblem(.invalidParameter, field: "assignee"))
         }

@@ -1,6 +1,8 @@
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletHTTP
+import MartletPostgres
 import MartletTesting
 import Testing
 

@@ -110,16 +110,3 @@ struct TicketSettings: Endpoint {
         return .json(#"{"prefix":\#(JSONValue.quote(try await tickets.prefix(in: visitor.space)))}"#)
     }
 }
-
-extension TicketStore {
-    /// What stands before numbers.
-    func prefix(in space: Space) async throws -> String {
-        try await postgres.query("SELECT prefix FROM analytics.ticket_spaces WHERE space = \(space.id)").first?.decode(0) ?? "APP"
-    }
-
-    func setPrefix(_ prefix: String, in space: Space, by author: Author) async throws {
-        try await change(space, by: author) { work in
-            _ = try await work.transaction.execute("UPDATE analytics.ticket_spaces SET prefix = \(prefix) WHERE space = \(space.id)")
-        }
-    }
-}

@@ -50,6 +50,17 @@ struct TicketStore: Sendable {
         let numbers: [Int] = try row.decode(1)
         return (try row.decode(0), numbers.count > limit ? nil : numbers)
     }
+
+    /// What stands before numbers.
+    func prefix(in space: Space) async throws -> String {
+        try await postgres.query("SELECT prefix FROM analytics.ticket_spaces WHERE space = \(space.id)").first?.decode(0) ?? "APP"
+    }
+
+    func setPrefix(_ prefix: String, in space: Space, by author: Author) async throws {
+        try await change(space, by: author) { work in
+            _ = try await work.transaction.execute("UPDATE analytics.ticket_spaces SET prefix = \(prefix) WHERE space = \(space.id)")
+        }
+    }
 }
 
 /// A change of a space's tickets under way: nobody else changes any until it ends.
