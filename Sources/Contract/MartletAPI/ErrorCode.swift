@@ -92,8 +92,15 @@ public struct ErrorCode: Sendable, Hashable {
     public static let issueNotFound = ErrorCode("issue-not-found", 404, "The issue does not exist")
     public static let reportNotFound = ErrorCode("report-not-found", 404, "The crash report does not exist")
     public static let alertNotFound = ErrorCode("alert-not-found", 404, "The alert does not exist")
+
     // Analytics
     public static let questionTooLarge = ErrorCode("question-too-large", 422, "The question takes too long to answer")
+
+    // Tickets
+    public static let ticketNotFound = ErrorCode("ticket-not-found", 404, "The ticket does not exist")
+    public static let commentNotFound = ErrorCode("comment-not-found", 404, "The comment does not exist")
+    public static let sprintNotFound = ErrorCode("sprint-not-found", 404, "The sprint does not exist")
+    public static let labelNotFound = ErrorCode("label-not-found", 404, "The label does not exist")
 
     // The server's side
     public static let internalError = ErrorCode("internal-error", 500, "Something went wrong on the server")
@@ -122,5 +129,6 @@ public struct ErrorCode: Sendable, Hashable {
         debugFileNotFound,
         issueNotFound, reportNotFound, alertNotFound,
         questionTooLarge,
+        ticketNotFound, commentNotFound, sprintNotFound, labelNotFound,
     ]
 }

@@ -12,5 +12,6 @@ extension AnalyticsService {
         Migration(number: 5, name: "symbols", sql: PackageResources._05_symbols_sql),
         Migration(number: 7, name: "issues", sql: PackageResources._07_issues_sql),
         Migration(number: 3, name: "rollups", sql: PackageResources._03_rollups_sql),
+        Migration(number: 6, name: "tickets", sql: PackageResources._06_tickets_sql),
     ]
 }

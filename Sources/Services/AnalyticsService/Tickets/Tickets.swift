@@ -1,15 +1,43 @@
 import Logging
+import MartletAPI
 import MartletFiles
+import MartletHTTP
 import MartletPostgres
 import ServiceLifecycle
 
-/// Tickets, sprints and the board.
+/// Tickets, sprints and the board, and what people say about an app.
 struct Tickets: Sendable {
     let spaces: Spaces
+    let desk: TicketDesk
+    let store: TicketStore
+    let attachments: AttachmentStore
+    let sprints: SprintStore
+    let labels: LabelStore
+    let feedback: FeedbackIntake
+    let streams: TicketStreams
+    let housekeeping: TicketHousekeeping
 
-    init(postgres: PostgresClient, spaces: Spaces, files: any FileBackend, logger: Logger) {
+    /// - Parameter resolveIssues: for tickets that are completed together with their crash issues.
+    init(
+        postgres: PostgresClient, spaces: Spaces, files: any FileBackend, logger: Logger, feedbackLimits: FeedbackIntake.Limits = .init(),
+        streamLimits: TicketStreams.Limits = .init(), resolveIssues: @escaping ResolveIssues = Tickets.refusing
+    ) {
         self.spaces = spaces
+        desk = TicketDesk(spaces: spaces, people: PeopleStore(postgres: postgres))
+        store = TicketStore(postgres: postgres, resolveIssues: resolveIssues)
+        attachments = AttachmentStore(tickets: store, files: files)
+        sprints = SprintStore(tickets: store)
+        labels = LabelStore(tickets: store)
+        feedback = FeedbackIntake(attachments: attachments, limits: feedbackLimits)
+        streams = TicketStreams(tickets: store, limits: streamLimits)
+        housekeeping = TicketHousekeeping(attachments: attachments, logger: logger)
     }
 
-    var background: [any Service] { [] }
+    var background: [any Service] { [streams, housekeeping] }
+
+    /// What end users said.
+    var userData: TicketUserData { TicketUserData(attachments: attachments, spaces: spaces) }
+
+    /// Where nothing knows how to resolve an issue.
+    static let refusing: ResolveIssues = { _, _, _, _, _ in throw HTTPProblem(.notImplemented) }
 }

@@ -110,25 +110,6 @@ final class EventStreams: Sendable {
     }
 }
 
-/// A place that is given back once: when the stream ends, or when its response is dropped before it began.
-private final class Seat: Sendable {
-    private let onLeave: Mutex<(@Sendable () -> Void)?>
-
-    init(_ onLeave: @escaping @Sendable () -> Void) {
-        self.onLeave = Mutex(onLeave)
-    }
-
-    func leave() {
-        let body = onLeave.withLock { body in
-            defer { body = nil }
-            return body
-        }
-        body?()
-    }
-
-    deinit { leave() }
-}
-
 /// An event of a stream.
 struct ServerSentEvent: Sendable {
     var id: String?

@@ -50,24 +50,9 @@ struct FileResponse: Sendable {
             .eTag: tag.header, .cacheControl: "private, no-cache", .xContentTypeOptions: "nosniff",
             .contentSecurityPolicy: "sandbox; default-src 'none'; style-src 'unsafe-inline'",
         ]
-        let disposition = ContentType.isInline(contentType) ? "inline" : "attachment"
-        headers[.contentDisposition] = "\(disposition); filename*=UTF-8''\(Self.encoded(name))"
+        headers[.contentDisposition] = ContentDisposition.header(isInline: ContentType.isInline(contentType), name: name)
         headers[HTTPField.Name("Cross-Origin-Resource-Policy")!] = "cross-origin"
         return headers
-    }
-
-    /// RFC 8187 §3.2.1.
-    private static func encoded(_ name: String) -> String {
-        var encoded = ""
-        for byte in name.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            default: encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-        }
-        return encoded
     }
 }
 

@@ -1,17 +1,16 @@
-import Hummingbird
+public import Hummingbird
 import MartletAPI
-import MartletHTTP
-import NIOCore
+public import NIOCore
 
 /// A request's body, which must be as long as its `Content-Length` said.
 ///
 /// The framework takes the end of a connection for the end of a body: half a file would be stored as a whole one.
-struct CompleteBody: AsyncSequence, Sendable {
+public struct CompleteBody: AsyncSequence, Sendable {
     let body: RequestBody
     let length: Int?
 
     /// - Throws: `payload-too-large` before anything is read.
-    init(_ request: Request, limitInBytes: Int) throws {
+    public init(_ request: Request, limitInBytes: Int) throws {
         body = request.body
         length = request.headers[.contentLength].flatMap { Int($0) }
         guard (length ?? 0) <= limitInBytes else {
@@ -19,13 +18,13 @@ struct CompleteBody: AsyncSequence, Sendable {
         }
     }
 
-    func makeAsyncIterator() -> Iterator { Iterator(iterator: body.makeAsyncIterator(), missing: length) }
+    public func makeAsyncIterator() -> Iterator { Iterator(iterator: body.makeAsyncIterator(), missing: length) }
 
-    struct Iterator: AsyncIteratorProtocol {
+    public struct Iterator: AsyncIteratorProtocol {
         var iterator: RequestBody.AsyncIterator
         var missing: Int?
 
-        mutating func next() async throws -> ByteBuffer? {
+        public mutating func next() async throws -> ByteBuffer? {
             guard let portion = try await iterator.next() else {
                 guard missing ?? 0 == 0 else { throw HTTPProblem(.malformedRequest, "The body ended early.") }
                 return nil

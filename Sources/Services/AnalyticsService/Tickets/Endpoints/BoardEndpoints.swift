@@ -1,0 +1,112 @@
+import Hummingbird
+import HTTPTypes
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import NIOCore
+
+/// `GET /tickets/board` with the parameters of `TicketFilter`, and `limit` (1…200, 100) for each column: the columns with their counts and first
+/// tickets. More of one: `GET /tickets?status=…&sort=position&cursor=<next>` with the same filter.
+struct ReadBoard: Endpoint {
+    let desk: TicketDesk
+    let tickets: TicketStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let visitor = try await desk.admit(context, to: .read)
+        try request.allowParameters(TicketFilter.parameters.subtracting(["deleted"]).union(["limit"]))
+        let filter = try TicketFilter(request, in: visitor.space, staff: visitor.staff)
+        let limit = try request.number("limit", default: 100, in: 1...200)
+        let (generation, columns) = try await tickets.board(filter, in: visitor.space, limit: limit)
+        return .json(#"{"generation":\#(generation),"columns":[\#(columns.map(\.json).joined(separator: ","))]}"#)
+    }
+}
+
+extension TicketStore.Column {
+    fileprivate var json: String {
+        let next = next.map { ",\"next\":" + JSONValue.quote($0) } ?? ""
+        return #"{"status":"\#(status.rawValue)","title":"\#(status.title)","count":\#(count),"tickets":[\#(tickets.joined(separator: ","))]\#(next)}"#
+    }
+}
+
+/// `GET /tickets/events`: server-sent events, each with the numbers of tickets that changed. `after`, or `Last-Event-ID`, is the generation from which
+/// on; a board has one.
+struct FollowTickets: Endpoint {
+    private static let lastEvent = HTTPField.Name("Last-Event-ID")!
+
+    let desk: TicketDesk
+    let streams: TicketStreams
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let visitor = try await desk.admit(context, to: .read)
+        try request.allowParameters(["after"])
+        let text = request.headers[Self.lastEvent] ?? request.uri.queryParameters["after"].map(String.init)
+        let generation = try text.map { text in
+            guard let generation = Int64(text), generation >= 0 else { throw HTTPProblem(.invalidParameter, "It must be a generation.", field: "after") }
+            return generation
+        }
+        return try await streams.response(visitor.space, after: generation)
+    }
+}
+
+/// `GET /tickets/export` with the parameters of `TicketFilter`: the tickets as CSV, in the order of their numbers.
+///
+/// An error behind the first byte cuts the answer off, which HTTP tells the reader.
+struct ExportTickets: Endpoint {
+    private static let pageLength = 500
+
+    let desk: TicketDesk
+    let tickets: TicketStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let visitor = try await desk.admit(context, to: .read)
+        try request.allowParameters(TicketFilter.parameters)
+        let filter = try TicketFilter(request, in: visitor.space, staff: visitor.staff)
+        let body = ResponseBody { [tickets] writer in
+            try await writer.write(ByteBuffer(string: TicketStore.exportHeader))
+            var last: Int? = 0
+            while let after = last {
+                let (text, number) = try await tickets.exportLines(filter, after: after, limit: Self.pageLength)
+                if !text.isEmpty { try await writer.write(ByteBuffer(string: text)) }
+                last = number
+            }
+            try await writer.finish(nil)
+        }
+        let headers: HTTPFields = [
+            .contentType: "text/csv; charset=utf-8", .contentDisposition: #"attachment; filename="tickets.csv""#, .cacheControl: "no-store",
+            .xContentTypeOptions: "nosniff",
+        ]
+        return Response(status: .ok, headers: headers, body: body)
+    }
+}
+
+/// `GET /tickets/people`: `{"id","name"}` of staff who have worked with the tickets.
+struct ListTicketPeople: Endpoint {
+    let desk: TicketDesk
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let visitor = try await desk.admit(context, to: .read)
+        try request.allowParameters()
+        return .page(try await desk.people.list(in: visitor.space))
+    }
+}
+
+/// `GET /tickets/settings`: `{"prefix"}`, and `PATCH`: another prefix, at once before all numbers.
+struct TicketSettings: Endpoint {
+    let desk: TicketDesk
+    let tickets: TicketStore
+    let isChange: Bool
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let visitor = try await desk.admit(context, to: isChange ? .update : .read)
+        try request.allowParameters()
+        if isChange {
+            let fields = try await BodyFields(request, ["prefix"])
+            let prefix = try fields.requiredString("prefix")
+            guard prefix.wholeMatch(of: /[A-Z][A-Z0-9]{0,9}/) != nil else {
+                throw HTTPProblem(.invalidBody, "A prefix is 1 to 10 of A-Z and 0-9, a letter first.", field: "prefix")
+            }
+            try await tickets.setPrefix(prefix, in: visitor.space, by: visitor.author)
+        }
+        return .json(#"{"prefix":\#(JSONValue.quote(try await tickets.prefix(in: visitor.space)))}"#)
+    }
+}

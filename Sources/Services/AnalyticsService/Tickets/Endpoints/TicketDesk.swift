@@ -1,0 +1,41 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import NIOCore
+
+/// Where everybody passes who works with tickets: staff with the right, and the app's own server.
+struct TicketDesk: Sendable {
+    let spaces: Spaces
+    let people: PeopleStore
+
+    /// Who asks, and about which tickets.
+    struct Visitor: Sendable {
+        let space: Space
+        let author: Author
+        /// Nil: the app's server.
+        let staff: UUID?
+    }
+
+    /// - Throws: `forbidden` and as `ServiceContext.author(may:_:)`; `app-not-found`.
+    func admit(_ context: ServiceContext, to action: StaffAction) async throws -> Visitor {
+        let author = try context.author(may: action, .tickets)
+        let principal = try context.principal
+        let space = try await spaces.space(of: principal)
+        guard let staff = principal.staff else { return Visitor(space: space, author: author, staff: nil) }
+        try await people.note(staff, in: space)
+        return Visitor(space: space, author: author, staff: UUID(uuidString: staff.id))
+    }
+}
+
+extension Response {
+    /// JSON of something that has a revision.
+    static func revised(_ json: String, _ revision: Int64, status: HTTPResponse.Status = .ok) -> Response {
+        var response = Response.json(ByteBuffer(string: json), status: status)
+        response.headers[.eTag] = EntityTag(text: String(revision)).header
+        response.headers[.cacheControl] = "no-store"
+        return response
+    }
+}

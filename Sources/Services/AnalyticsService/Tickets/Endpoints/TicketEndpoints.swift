@@ -1,0 +1,136 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `GET /tickets` with the parameters of `TicketFilter`, `sort`, `limit` (1…500, 50) and `cursor`: a page of tickets, the newest first.
+struct ListTickets: Endpoint {
+    let desk: TicketDesk
+    let tickets: TicketStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let visitor = try await desk.admit(context, to: .read)
+        try request.allowParameters(TicketFilter.parameters.union(["sort", "limit", "cursor"]))
+        let filter = try TicketFilter(request, in: visitor.space, staff: visitor.staff)
+        let order = try TicketOrder(request.uri.queryParameters["sort"] ?? "-number")
+        let place = try request.uri.queryParameters["cursor"].map { try order.place($0) }
+        let limit = try request.number("limit", default: 50, in: 1...500)
+        let (page, next) = try await tickets.list(filter, order, behind: place, limit: limit)
+        return .page(page, next: next)
+    }
+}
+
+/// `POST /tickets`: `title`, and whatever else of `TicketChange`; `issues` has numbers of crash issues. 201 with the ticket.
+struct CreateTicket: Endpoint {
+    let desk: TicketDesk
+    let tickets: TicketStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let visitor = try await desk.admit(context, to: .create)
+        try request.allowParameters()
+        let fields = try await BodyFields(request, TicketChange.fields.union(["issues"]), upTo: TicketBody.maximumSizeInBytes)
+        let change = try TicketChange(fields, staff: visitor.staff)
+        let ticket = try NewTicket(change, issues: try TicketInput.numbers(fields, "issues", upTo: TicketLimits.issues) ?? [])
+        let number = try await tickets.create(ticket, in: visitor.space, by: visitor.author)
+        let (json, revision) = try await tickets.read(number, in: visitor.space)
+        return .revised(json, revision, status: .created)
+    }
+}
+
+/// `GET /tickets/{ticket}`, by `12` or `APP-12`. Its revision is the `ETag`.
+struct ReadTicket: Endpoint {
+    let desk: TicketDesk
+    let tickets: TicketStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let visitor = try await desk.admit(context, to: .read)
+        try request.allowParameters()
+        let (json, revision) = try await tickets.read(try TicketInput.ticket(context), in: visitor.space)
+        return .revised(json, revision)
+    }
+}
+
+/// `PATCH /tickets/{ticket}` with `If-Match`: the fields that shall be different; `resolveIssues` where it is complete then.
+struct ChangeTicket: Endpoint {
+    let desk: TicketDesk
+    let tickets: TicketStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let visitor = try await desk.admit(context, to: .update)
+        try request.allowParameters()
+        let number = try TicketInput.ticket(context)
+        guard let condition = try Precondition(request) else {
+            throw HTTPProblem(.preconditionRequired, "Send the ticket's ETag as If-Match, or * to change it whatever it is.")
+        }
+        let fields = try await BodyFields(request, TicketChange.fields.union(["resolveIssues"]), upTo: TicketBody.maximumSizeInBytes)
+        try await tickets.update(
+            number, try TicketChange(fields, staff: visitor.staff), if: condition, resolvesIssues: try fields.flag("resolveIssues") ?? false,
+            in: visitor.space, by: visitor.author)
+        let (json, revision) = try await tickets.read(number, in: visitor.space)
+        return .revised(json, revision)
+    }
+}
+
+/// `POST /tickets/{ticket}/move`: to the column `status`, directly behind the ticket `after`, else before `before`, else to `end` `"top"` or `"bottom"`.
+///
+/// A neighbour that has left the column meanwhile counts as not said, so that what was dragged stays where it was dropped as far as that is
+/// possible. `If-Match` is taken where it is sent; `resolveIssues` as in `ChangeTicket`.
+struct MoveTicket: Endpoint {
+    private enum End: String, CaseIterable {
+        case top, bottom
+    }
+
+    let desk: TicketDesk
+    let tickets: TicketStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let visitor = try await desk.admit(context, to: .update)
+        try request.allowParameters()
+        let number = try TicketInput.ticket(context)
+        let condition = try Precondition(request)
+        let fields = try await BodyFields(request, ["status", "after", "before", "end", "resolveIssues"])
+        let place = TicketPlace(
+            after: try TicketInput.number(fields, "after"), before: try TicketInput.number(fields, "before"),
+            isAtTop: try TicketInput.choice(fields, "end", End.self) == .top)
+        try await tickets.move(
+            number, to: try TicketInput.choice(fields, "status", TicketStatus.self), place, if: condition,
+            resolvesIssues: try fields.flag("resolveIssues") ?? false, in: visitor.space, by: visitor.author)
+        let (json, revision) = try await tickets.read(number, in: visitor.space)
+        return .revised(json, revision)
+    }
+}
+
+/// `DELETE /tickets/{ticket}`: into the bin, from which it is gone after 30 days. `If-Match` is taken where it is sent. 204.
+struct DeleteTicket: Endpoint {
+    let desk: TicketDesk
+    let tickets: TicketStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let visitor = try await desk.admit(context, to: .delete)
+        try request.allowParameters()
+        try await tickets.delete(try TicketInput.ticket(context), if: try Precondition(request), in: visitor.space, by: visitor.author)
+        return Response(status: .noContent)
+    }
+}
+
+/// `POST /tickets/{ticket}/restore`: out of the bin.
+struct RestoreTicket: Endpoint {
+    let desk: TicketDesk
+    let tickets: TicketStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let visitor = try await desk.admit(context, to: .delete)
+        try request.allowParameters()
+        let number = try TicketInput.ticket(context)
+        try await tickets.restore(number, in: visitor.space, by: visitor.author)
+        let (json, revision) = try await tickets.read(number, in: visitor.space)
+        return .revised(json, revision)
+    }
+}
+
+enum TicketBody {
+    /// The longest description in the longest way to write it.
+    static let maximumSizeInBytes = 512 << 10
+}

@@ -1,0 +1,124 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// Which tickets a list has: those that fit all that is said, and of what is named with commas at least one.
+struct TicketFilter: Sendable {
+    static let parameters: Set<Substring> = [
+        "status", "type", "priority", "assignee", "label", "sprint", "version", "issue", "search", "createdBy", "updatedAfter", "blocked", "deleted",
+    ]
+    /// Values of one parameter.
+    private static let maximumValues = 20
+
+    private(set) var conditions: [PostgresQuery]
+
+    /// - Parameter staff: who `me` is; nil: nobody.
+    /// - Throws: `invalid-parameter` naming it.
+    init(_ request: Request, in space: Space, staff: UUID?) throws {
+        let isDeleted = try request.flag("deleted")
+        conditions = ["t.space = \(space.id)", isDeleted ? "t.deleted IS NOT NULL" : "t.deleted IS NULL"]
+        if let words = try Self.words(request, "status", TicketStatus.self) { conditions.append("t.status = ANY (\(words))") }
+        if let words = try Self.words(request, "type", TicketType.self) { conditions.append("t.type = ANY (\(words))") }
+        if let words = try Self.words(request, "priority", TicketPriority.self) { conditions.append("t.priority = ANY (\(words))") }
+        if let values = try Self.values(request, "assignee") { conditions.append(try Self.assignees(values, staff)) }
+        if let values = try Self.values(request, "label") { conditions.append(Self.labels(values)) }
+        if let values = try Self.values(request, "sprint") { conditions.append(try Self.sprints(values)) }
+        if let values = try Self.values(request, "version") { conditions.append("t.app_version = ANY (\(values))") }
+        if let values = try Self.values(request, "issue") { conditions.append(try Self.issues(values)) }
+        if let values = try Self.values(request, "createdBy") { conditions.append("t.author = ANY (\(values))") }
+        if let text = request.uri.queryParameters["updatedAfter"] {
+            guard let date = Date(rfc3339: String(text)) else { throw Self.refusal("It must be a time such as 2026-11-22T09:00:00Z.", "updatedAfter") }
+            conditions.append("t.updated > \(date)")
+        }
+        if request.uri.queryParameters["blocked"] != nil {
+            let isBlocked = try request.flag("blocked")
+            conditions.append("\(TicketStore.isBlocked) = \(isBlocked)")
+        }
+        if let text = request.uri.queryParameters["search"] { conditions.append(try Self.search(String(text), in: space)) }
+    }
+
+    var condition: PostgresQuery { conditions.joined(separator: " AND ") }
+
+    // MARK: Parameters
+
+    private static func refusal(_ detail: String, _ name: String) -> HTTPProblem { HTTPProblem(.invalidParameter, detail, field: name) }
+
+    private static func values(_ request: Request, _ name: Substring) throws -> [String]? {
+        guard let text = request.uri.queryParameters[name] else { return nil }
+        let values = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        guard values.count <= maximumValues, values.allSatisfy({ (1...200).contains($0.utf8.count) && !$0.unicodeScalars.contains(where: TicketInput.isControl) }) else {
+            throw refusal("It must be up to \(maximumValues) values with commas between.", String(name))
+        }
+        return values
+    }
+
+    private static func words<Word: RawRepresentable<String> & CaseIterable>(_ request: Request, _ name: Substring, _: Word.Type) throws -> [String]? {
+        guard let values = try values(request, name) else { return nil }
+        guard values.allSatisfy({ Word(rawValue: $0) != nil }) else {
+            throw refusal("It has \(Word.allCases.map(\.rawValue).joined(separator: ", ")).", String(name))
+        }
+        return values
+    }
+
+    private static func assignees(_ values: [String], _ staff: UUID?) throws -> PostgresQuery {
+        let ids = try values.filter { $0 != "none" }.map { value in
+            guard let id = value == "me" ? staff : UUID(uuidString: value) else {
+                throw refusal("It has ids of staff, none, or, where staff ask, me.", "assignee")
+            }
+            return id
+        }
+        return "(t.assignee = ANY (\(ids)) OR \(values.contains("none")) AND t.assignee IS NULL)"
+    }
+
+    private static func labels(_ values: [String]) -> PostgresQuery {
+        """
+        (EXISTS (
+            SELECT FROM analytics.ticket_label_uses AS u JOIN analytics.ticket_labels AS l ON l.id = u.label
+            WHERE u.ticket = t.id AND lower(l.name) IN (SELECT lower(n) FROM unnest(\(values)) AS n))
+        OR \(values.contains("none")) AND NOT EXISTS (SELECT FROM analytics.ticket_label_uses AS u WHERE u.ticket = t.id))
+        """
+    }
+
+    private static func sprints(_ values: [String]) throws -> PostgresQuery {
+        let numbers = try values.filter { !["none", "active"].contains($0) }.map { value in
+            guard let number = Int32(value) else { throw refusal("It has numbers of sprints, none, or active.", "sprint") }
+            return Int(number)
+        }
+        return """
+            (t.sprint = ANY (\(numbers)) OR \(values.contains("none")) AND t.sprint IS NULL
+            OR \(values.contains("active")) AND EXISTS (
+                SELECT FROM analytics.ticket_sprints AS p WHERE p.space = t.space AND p.number = t.sprint AND p.state = 'active'))
+            """
+    }
+
+    private static func issues(_ values: [String]) throws -> PostgresQuery {
+        let numbers = try values.map { value in
+            guard let number = Int32(value) else { throw refusal("It has numbers of crash issues.", "issue") }
+            return Int(number)
+        }
+        return """
+            EXISTS (
+                SELECT FROM analytics.ticket_issues AS a JOIN analytics.issues AS i ON i.id = a.issue
+                WHERE a.ticket = t.id AND i.space = t.space AND i.number = ANY (\(numbers)))
+            """
+    }
+
+    /// In the title, the description, what feedback said or a single comment; or the ticket's number.
+    private static func search(_ text: String, in space: Space) throws -> PostgresQuery {
+        guard (1...TicketLimits.search).contains(text.unicodeScalars.count), !text.unicodeScalars.contains(where: TicketInput.isControl) else {
+            throw refusal("It must have 1 to \(TicketLimits.search) characters.", "search")
+        }
+        let number = TicketInput.ticketNumber(text.trimmingCharacters(in: CharacterSet(charactersIn: "# ")))
+        return """
+            (t.number = \(number ?? 0) OR t.id IN (
+                SELECT w.id FROM analytics.tickets AS w WHERE w.space = \(space.id) AND w.words @@ analytics.ticket_query(\(text))
+                UNION ALL
+                SELECT f.ticket FROM analytics.ticket_feedback AS f WHERE f.words @@ analytics.ticket_query(\(text))
+                UNION ALL
+                SELECT c.ticket FROM analytics.ticket_comments AS c WHERE c.words @@ analytics.ticket_query(\(text))))
+            """
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// What comes in from people, checked.
+enum TicketInput {
+    /// One line without blanks around it; nil where there is none, or null.
+    ///
+    /// - Throws: `invalid-body`.
+    static func line(_ fields: BodyFields, _ name: String, from minimum: Int = 1, upTo limit: Int) throws -> String? {
+        guard let text = try fields.string(name)?.trimmingCharacters(in: .whitespacesAndNewlines) else { return nil }
+        guard (minimum...limit).contains(text.unicodeScalars.count) else {
+            throw HTTPProblem(.invalidBody, "This must have \(minimum) to \(limit) characters.", field: name)
+        }
+        guard !text.unicodeScalars.contains(where: isControl) else {
+            throw HTTPProblem(.invalidBody, "This may have no control characters.", field: name)
+        }
+        return text
+    }
+
+    /// Any number of lines, as they were written; nil where there is none, or null.
+    ///
+    /// - Throws: `invalid-body`.
+    static func text(_ fields: BodyFields, _ name: String, from minimum: Int = 0, upTo limit: Int) throws -> String? {
+        guard let text = try fields.string(name) else { return nil }
+        guard (minimum...limit).contains(text.unicodeScalars.count), minimum == 0 || !isBlank(text) else {
+            throw HTTPProblem(.invalidBody, "This must have \(minimum) to \(limit) characters.", field: name)
+        }
+        guard !text.unicodeScalars.contains(where: { isControl($0) && !["\n", "\r", "\t"].contains($0) }) else {
+            throw HTTPProblem(.invalidBody, "This may have no control characters.", field: name)
+        }
+        return text
+    }
+
+    /// One of a few words; nil where there is none.
+    ///
+    /// - Throws: `invalid-body`, which lists them.
+    static func choice<Choice: RawRepresentable<String> & CaseIterable>(_ fields: BodyFields, _ name: String, _: Choice.Type) throws -> Choice? {
+        guard fields[name] != nil else { return nil }
+        guard let choice = try fields.string(name).flatMap(Choice.init(rawValue:)) else {
+            throw HTTPProblem(.invalidBody, "This is one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).", field: name)
+        }
+        return choice
+    }
+
+    /// A number of something of ours, such as a ticket's; nil where there is none, or null.
+    static func number(_ fields: BodyFields, _ name: String) throws -> Int? { try fields.integer(name, in: 1...Int(Int32.max)) }
+
+    /// A list of such numbers, none twice; nil where there is none.
+    static func numbers(_ fields: BodyFields, _ name: String, upTo limit: Int) throws -> [Int]? {
+        guard let value = fields[name], value != .null else { return nil }
+        guard case .array(let elements) = value, elements.count <= limit else {
+            throw HTTPProblem(.invalidBody, "This must be a list of at most \(limit) numbers.", field: name)
+        }
+        let numbers = elements.compactMap { if case .number(let literal) = $0 { Int32(literal).map(Int.init) } else { nil } }.filter { $0 > 0 }
+        guard numbers.count == elements.count, Set(numbers).count == numbers.count else {
+            throw HTTPProblem(.invalidBody, "This must be a list of whole numbers from 1, none of them twice.", field: name)
+        }
+        return numbers
+    }
+
+    /// A day as `2026-11-22`; nil where there is none, or null.
+    static func day(_ fields: BodyFields, _ name: String) throws -> String? {
+        guard let text = try fields.string(name) else { return nil }
+        // Written again, since 2026-02-30 may be read as a day in March.
+        let style = Date.ISO8601FormatStyle(timeZone: .gmt).year().month().day()
+        guard let date = Date(rfc3339: text + "T00:00:00Z"), style.format(date) == text, (1_900...2_100).contains(Int(text.prefix(4)) ?? 0) else {
+            throw HTTPProblem(.invalidBody, "This must be a day such as 2026-11-22.", field: name)
+        }
+        return text
+    }
+
+    /// A part of the path without its percent-encoding; empty when that is no text.
+    static func component(_ context: ServiceContext, _ name: String) -> String {
+        context.parameters.get(name)?.removingPercentEncoding ?? ""
+    }
+
+    /// A number in the path; nil for what is none.
+    static func number(_ context: ServiceContext, _ name: String) -> Int? {
+        Int32(component(context, name)).flatMap { $0 > 0 ? Int($0) : nil }
+    }
+
+    /// `12` or `APP-12`: a ticket's number in the path.
+    ///
+    /// - Throws: `ticket-not-found` for what can be none.
+    static func ticket(_ context: ServiceContext, _ name: String = "ticket") throws -> Int {
+        guard let number = ticketNumber(component(context, name)) else { throw HTTPProblem(.ticketNotFound) }
+        return number
+    }
+
+    /// Of `12` or `APP-12`.
+    static func ticketNumber(_ text: String) -> Int? {
+        guard let match = text.wholeMatch(of: /(?:[A-Za-z][A-Za-z0-9]{0,9}-)?([0-9]{1,10})/), let number = Int32(match.1), number > 0 else { return nil }
+        return Int(number)
+    }
+
+    static func isControl(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.generalCategory == .control }
+
+    private static func isBlank(_ text: String) -> Bool { text.allSatisfy(\.isWhitespace) }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// What a list is ordered by; the number decides between equals.
+struct TicketOrder: Sendable {
+    private enum Key: String, CaseIterable {
+        case number, created, updated, priority, position
+    }
+
+    /// Where a page ended.
+    struct Place: Sendable {
+        fileprivate var value: String
+        fileprivate var number: Int
+    }
+
+    private let key: Key
+    private let isDescending: Bool
+
+    /// - Parameter text: a word, perhaps with `-` in front for the greatest first.
+    /// - Throws: `invalid-parameter`.
+    init(_ text: Substring) throws {
+        isDescending = text.hasPrefix("-")
+        guard let key = Key(rawValue: String(isDescending ? text.dropFirst() : text)) else {
+            throw HTTPProblem(
+                .invalidParameter, "It is one of \(Key.allCases.map(\.rawValue).joined(separator: ", ")), perhaps with - in front.", field: "sort")
+        }
+        self.key = key
+    }
+
+    var text: String { (isDescending ? "-" : "") + key.rawValue }
+
+    /// Of a row `t`.
+    private var expression: PostgresQuery {
+        switch key {
+        case .number: "t.number::bigint"
+        case .created: "(extract(epoch FROM t.created) * 1000000)::bigint"
+        case .updated: "(extract(epoch FROM t.updated) * 1000000)::bigint"
+        case .priority: "array_position(ARRAY['low', 'medium', 'high', 'urgent'], t.priority)::bigint"
+        case .position: "t.position"
+        }
+    }
+
+    var clause: PostgresQuery {
+        isDescending ? "\(expression) DESC, t.number DESC" : "\(expression), t.number"
+    }
+
+    /// What comes behind a place.
+    func condition(behind place: Place) throws -> PostgresQuery {
+        let value: PostgresQuery
+        if key == .position {
+            value = "\(place.value)"
+        } else {
+            guard let number = Int64(place.value) else { throw Self.refusal }
+            value = "\(number)"
+        }
+        return isDescending
+            ? "(\(expression), t.number) < (\(value), \(place.number))" : "(\(expression), t.number) > (\(value), \(place.number))"
+    }
+
+    /// Selects a place for `cursor(_:_:)`.
+    var place: PostgresQuery { "(\(expression))::text" }
+
+    // MARK: Cursors
+
+    private static let refusal = HTTPProblem(.invalidParameter, "This cursor is not of a list in this order.", field: "cursor")
+
+    func cursor(_ value: String, _ number: Int) -> String {
+        Base64URL.encode(Array(JSONValue.array([.string(text), .string(value), .number(String(number))]).text.utf8))
+    }
+
+    /// - Throws: `invalid-parameter` for a cursor that is not of this order.
+    func place(_ cursor: Substring) throws -> Place {
+        guard cursor.utf8.count <= 1_000, let bytes = Base64URL.decode(String(cursor)), let json = try? JSONValue(parsing: bytes),
+            case .array(let parts) = json, parts.count == 3, parts[0] == .string(text), case .string(let value) = parts[1],
+            case .number(let literal) = parts[2], let number = Int32(literal), key != .position || FractionalKey(value) != nil
+        else { throw Self.refusal }
+        return Place(value: value, number: Int(number))
+    }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+import MartletPostgres
+import NIOCore
+import ServiceLifecycle
+import Synchronization
+
+/// Server-sent events (WHATWG HTML §9.2) about the tickets of a space, for boards that are open.
+///
+/// An event says which tickets changed since the one before; a look at the table when something was notified, and at every sign of life, so that
+/// a notification that got lost costs some seconds. A stream ends after `lifetime`: who comes back is asked for their rights again.
+final class TicketStreams: Service {
+    struct Limits: Sendable {
+        var streams = 1_000
+        var streamsPerSpace = 200
+        var heartbeat: Duration = .seconds(20)
+        var lifetime: Duration = .seconds(900)
+    }
+
+    /// More tickets in one event: all may have changed.
+    static let maximumNumbers = 200
+
+    private struct State {
+        var last = 0
+        var followers: [Int32: [Int: AsyncStream<Void>.Continuation]] = [:]
+        var isStopped = false
+    }
+
+    private let tickets: TicketStore
+    private let limits: Limits
+    private let state = Mutex(State())
+
+    init(tickets: TicketStore, limits: Limits = Limits()) {
+        self.tickets = tickets
+        self.limits = limits
+    }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            for await notification in self.tickets.postgres.listen(TicketStore.channel) {
+                self.wake(notification.mayHaveMissed ? nil : Int32(notification.payload))
+            }
+        }
+        let followers = state.withLock { state in
+            state.isStopped = true
+            return state.followers.values.flatMap(\.values)
+        }
+        for follower in followers { follower.finish() }
+    }
+
+    /// Everybody of a space; nil: of all.
+    private func wake(_ space: Int32?) {
+        let followers = state.withLock { state in
+            if let space { return Array(state.followers[space, default: [:]].values) }
+            return state.followers.values.flatMap(\.values)
+        }
+        for follower in followers { follower.yield() }
+    }
+
+    /// A stream of what changes behind a generation; nil: from now on.
+    ///
+    /// - Throws: `unavailable`, `too-many-requests` beyond the limits.
+    func response(_ space: Space, after generation: Int64?) async throws -> Response {
+        let (signs, seat) = try enter(space)
+        let start = if let generation { generation } else { try await tickets.generation(of: space) }
+        return Response(
+            status: .ok, headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store"],
+            body: ResponseBody { [self] writer in
+                defer { seat.leave() }
+                var last = start
+                // What came since a former stream; and the client sees that it is open.
+                try await writer.write(ByteBuffer(string: try await event(space, &last) ?? ":\n\n"))
+                for await isChange in self.limited(signs) {
+                    if let event = try await event(space, &last) {
+                        try await writer.write(ByteBuffer(string: event))
+                    } else if !isChange {
+                        try await writer.write(ByteBuffer(string: ":\n\n"))
+                    }
+                }
+                try await writer.finish(nil)
+            })
+    }
+
+    /// Nil where there is nothing new. An older generation than the client's, as after a restore, means that all may be different.
+    private func event(_ space: Space, _ last: inout Int64) async throws -> String? {
+        let changes = try await tickets.changes(in: space, after: last, limit: Self.maximumNumbers)
+        guard changes.generation != last else { return nil }
+        let numbers = changes.generation < last ? nil : changes.numbers
+        last = changes.generation
+        let data = numbers.map { #""tickets":[\#($0.map(String.init).joined(separator: ","))]"# } ?? #""all":true"#
+        return "id: \(changes.generation)\nevent: changed\ndata: {\"generation\":\(changes.generation),\(data)}\n\n"
+    }
+
+    /// True for each change, false now and then; ends with the lifetime.
+    private func limited(_ signs: AsyncStream<Void>) -> AsyncStream<Bool> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(2))
+        let task = Task { [limits] in
+            await withGracefulShutdownHandler {
+                await withTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        for await _ in signs { continuation.yield(true) }
+                    }
+                    group.addTask { try? await Task.sleep(for: limits.lifetime) }
+                    group.addTask {
+                        while !Task.isCancelled {
+                            try? await Task.sleep(for: limits.heartbeat)
+                            continuation.yield(false)
+                        }
+                    }
+                    _ = await group.next()
+                    group.cancelAll()
+                }
+                continuation.finish()
+            } onGracefulShutdown: {
+                continuation.finish()
+            }
+        }
+        continuation.onTermination = { _ in task.cancel() }
+        return stream
+    }
+
+    private func enter(_ space: Space) throws -> (AsyncStream<Void>, Seat) {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let number = try state.withLock { state in
+            guard !state.isStopped, state.followers.values.reduce(0, { $0 + $1.count }) < limits.streams else {
+                throw HTTPProblem(.unavailable, "This copy has all the streams it may have.")
+            }
+            guard state.followers[space.id, default: [:]].count < limits.streamsPerSpace else {
+                throw HTTPProblem(.tooManyRequests, "The app has \(limits.streamsPerSpace) streams here.")
+            }
+            state.last += 1
+            state.followers[space.id, default: [:]][state.last] = continuation
+            return state.last
+        }
+        return (stream, Seat { [weak self] in self?.leave(space, number) })
+    }
+
+    private func leave(_ space: Space, _ number: Int) {
+        let continuation = state.withLock { state in
+            let continuation = state.followers[space.id]?.removeValue(forKey: number)
+            if state.followers[space.id]?.isEmpty == true { state.followers[space.id] = nil }
+            return continuation
+        }
+        continuation?.finish()
+    }
+}

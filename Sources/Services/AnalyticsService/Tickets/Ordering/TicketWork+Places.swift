@@ -1,0 +1,84 @@
+import MartletAPI
+import MartletHTTP
+import MartletPostgres
+
+/// Where in a column somebody wants a ticket.
+struct TicketPlace: Sendable, Equatable {
+    /// Directly behind this one, where it is in the column.
+    var after: Int?
+    /// Else directly before this one.
+    var before: Int?
+    /// Else at an end.
+    var isAtTop: Bool
+
+    /// Where a ticket comes that nobody put anywhere: what was completed last is on top.
+    static func usual(in status: TicketStatus) -> TicketPlace { TicketPlace(isAtTop: status == .complete) }
+}
+
+extension TicketWork {
+    /// Beyond, the whole column gets new keys.
+    static let maximumKeyLength = 40
+
+    /// A key for a place in a column.
+    ///
+    /// - Parameter id: the ticket that is to be put there, which counts as taken away; nil: a new one.
+    /// - Throws: `invalid-body` where a neighbour is no ticket at all. One that has gone elsewhere meanwhile is no hindrance.
+    func key(for place: TicketPlace, in status: TicketStatus, of id: Int64?) async throws -> FractionalKey {
+        if let key = try await find(place, in: status, of: id) { return key }
+        try await spread(status, but: id)
+        guard let key = try await find(place, in: status, of: id) else { throw HTTPProblem(.internalError, cause: "no place in a column that was spread") }
+        return key
+    }
+
+    /// Nil when there is no room, or the key would become too long.
+    private func find(_ place: TicketPlace, in status: TicketStatus, of id: Int64?) async throws -> FractionalKey? {
+        let (low, high) = try await gap(place, in: status, of: id ?? 0)
+        let (lowKey, highKey) = (low.flatMap { FractionalKey($0) }, high.flatMap { FractionalKey($0) })
+        // One that is no key of ours.
+        guard (lowKey == nil) == (low == nil), (highKey == nil) == (high == nil) else { return nil }
+        guard let key = FractionalKey.between(lowKey, highKey), key.text.utf8.count <= Self.maximumKeyLength else { return nil }
+        return key
+    }
+
+    private func gap(_ place: TicketPlace, in status: TicketStatus, of id: Int64) async throws -> (low: String?, high: String?) {
+        let column: PostgresQuery = """
+            analytics.tickets WHERE space = \(space.id) AND status = \(status.rawValue) AND deleted IS NULL AND id <> \(id)
+            """
+        if let number = place.after, let (position, number) = try await neighbour(number, "after", in: status, but: id) {
+            let next = try await transaction.query(
+                "SELECT position FROM \(column) AND (position, number) > (\(position), \(number)) ORDER BY position, number LIMIT 1")
+            return (position, try next.first?.decode(0))
+        }
+        if let number = place.before, let (position, number) = try await neighbour(number, "before", in: status, but: id) {
+            let previous = try await transaction.query(
+                "SELECT position FROM \(column) AND (position, number) < (\(position), \(number)) ORDER BY position DESC, number DESC LIMIT 1")
+            return (try previous.first?.decode(0), position)
+        }
+        if place.isAtTop {
+            return (nil, try await transaction.query("SELECT position FROM \(column) ORDER BY position, number LIMIT 1").first?.decode(0))
+        }
+        return (try await transaction.query("SELECT position FROM \(column) ORDER BY position DESC, number DESC LIMIT 1").first?.decode(0), nil)
+    }
+
+    /// Where a neighbour stands; nil: it is not in the column any more.
+    private func neighbour(_ number: Int, _ field: String, in status: TicketStatus, but id: Int64) async throws -> (String, Int)? {
+        guard let row = try await row(number) else { throw HTTPProblem(.invalidBody, "There is no such ticket.", field: field) }
+        guard row.id != id else { throw HTTPProblem(.invalidBody, "A ticket is no neighbour of itself.", field: field) }
+        return row.status == status && !row.isDeleted ? (row.position, row.number) : nil
+    }
+
+    /// Gives all tickets of a column new keys in the order they have, equal ones in that of their numbers.
+    private func spread(_ status: TicketStatus, but id: Int64?) async throws {
+        let ids: [Int] = try await transaction.query(
+            """
+            SELECT id FROM analytics.tickets WHERE space = \(space.id) AND status = \(status.rawValue) AND deleted IS NULL AND id <> \(id ?? 0)
+            ORDER BY position, number
+            """
+        ).map { try $0.decode(0) }
+        try await transaction.execute(
+            """
+            UPDATE analytics.tickets AS t SET position = k.position, generation = \(generation)
+            FROM unnest(\(ids), \(FractionalKey.row(of: ids.count).map(\.text))) AS k (id, position) WHERE t.id = k.id
+            """)
+    }
+}

@@ -1,0 +1,87 @@
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// Labels of a space, by name in any case.
+struct LabelStore: Sendable {
+    let tickets: TicketStore
+
+    /// - Throws: `limit-exceeded`; `conflict` for a name that is taken.
+    func create(_ name: String, color: String, in space: Space, by author: Author) async throws -> String {
+        try await tickets.change(space, by: author) { work in
+            try await work.checkCount("analytics.ticket_labels WHERE space = \(space.id)", upTo: TicketLimits.labels, "labels")
+            return try await Self.checkingName {
+                try await work.transaction.query(
+                    "INSERT INTO analytics.ticket_labels AS l (space, name, color) VALUES (\(space.id), \(name), \(color)) RETURNING \(Self.json)")[0].decode(0)
+            }
+        }
+    }
+
+    /// Another name or color, also where it is used; nil: as it is.
+    ///
+    /// - Throws: `label-not-found`; `conflict` for a name that is taken.
+    func update(_ label: String, name: String?, color: String?, in space: Space, by author: Author) async throws -> String {
+        try await tickets.change(space, by: author) { work in
+            let id = try await Self.id(of: label, work)
+            try await work.transaction.execute(
+                """
+                UPDATE analytics.tickets SET generation = \(work.generation), revision = revision + 1
+                WHERE id IN (SELECT ticket FROM analytics.ticket_label_uses WHERE label = \(id))
+                """)
+            return try await Self.checkingName {
+                try await work.transaction.query(
+                    """
+                    UPDATE analytics.ticket_labels AS l SET name = coalesce(\(name), name), color = coalesce(\(color), color) WHERE id = \(id)
+                    RETURNING \(Self.json)
+                    """)[0].decode(0)
+            }
+        }
+    }
+
+    /// Takes a label away, from all tickets that have it, too; their histories have it.
+    ///
+    /// - Throws: `label-not-found`.
+    func delete(_ label: String, in space: Space, by author: Author) async throws {
+        try await tickets.change(space, by: author) { work in
+            let id = try await Self.id(of: label, work)
+            try await work.transaction.execute(
+                """
+                WITH used AS (
+                    UPDATE analytics.tickets SET generation = \(work.generation), revision = revision + 1, updated = clock_timestamp()
+                    WHERE id IN (SELECT ticket FROM analytics.ticket_label_uses WHERE label = \(id)) RETURNING id)
+                INSERT INTO analytics.ticket_history (ticket, author, act, field, before)
+                SELECT used.id, \(author.text), \(TicketAct.changed.rawValue), 'label', to_jsonb(l.name) FROM used, analytics.ticket_labels AS l WHERE l.id = \(id)
+                """)
+            try await work.transaction.execute("DELETE FROM analytics.ticket_labels WHERE id = \(id)")
+        }
+    }
+
+    /// By name.
+    func list(in space: Space) async throws -> [String] {
+        try await tickets.postgres.query("SELECT \(Self.json) FROM analytics.ticket_labels AS l WHERE l.space = \(space.id) ORDER BY lower(l.name)")
+            .map { try $0.decode(0) }
+    }
+
+    private static func id(of label: String, _ work: TicketWork) async throws -> Int {
+        let rows = try await work.transaction.query(
+            "SELECT id FROM analytics.ticket_labels WHERE space = \(work.space.id) AND lower(name) = lower(\(label))")
+        guard let row = rows.first else { throw HTTPProblem(.labelNotFound) }
+        return try row.decode(0)
+    }
+
+    private static func checkingName(_ body: () async throws -> String) async throws -> String {
+        do {
+            return try await body()
+        } catch let error as PostgresError where error.isUniqueViolation {
+            throw HTTPProblem(.conflict, "There is a label of this name.")
+        }
+    }
+
+    /// Of a row `l`.
+    private static let json: PostgresQuery = """
+        jsonb_build_object('name', l.name, 'color', l.color, 'tickets', (
+            SELECT count(*) FROM analytics.ticket_label_uses AS u JOIN analytics.tickets AS t ON t.id = u.ticket AND t.deleted IS NULL
+            WHERE u.label = l.id))::text
+        """
+}

@@ -1,0 +1,48 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletPostgres
+import Synchronization
+
+/// Names of the staff members who have looked at a space's tickets: to be chosen from, and read, by those who may not read the list of staff.
+final class PeopleStore: Sendable {
+    private struct Person: Hashable {
+        var space: Int32
+        var id: UUID
+        var name: String
+    }
+
+    private static let maximumRemembered = 10_000
+
+    private let postgres: PostgresClient
+    private let known = Mutex(Set<Person>())
+
+    init(postgres: PostgresClient) {
+        self.postgres = postgres
+    }
+
+    /// Once for each process and name.
+    func note(_ staff: StaffGrant, in space: Space) async throws {
+        guard let id = UUID(uuidString: staff.id) else { return }
+        let person = Person(space: space.id, id: id, name: staff.userName)
+        if known.withLock({ $0.contains(person) }) { return }
+        try await postgres.execute(
+            """
+            INSERT INTO analytics.ticket_people (space, id, name) VALUES (\(space.id), \(id), \(staff.userName))
+            ON CONFLICT (space, id) DO UPDATE SET name = excluded.name
+            """)
+        known.withLock { known in
+            if known.count >= Self.maximumRemembered { known.removeAll() }
+            known.insert(person)
+        }
+    }
+
+    /// `{"id","name"}` by name.
+    func list(in space: Space) async throws -> [String] {
+        try await postgres.query(
+            """
+            SELECT jsonb_build_object('id', id, 'name', name)::text FROM analytics.ticket_people WHERE space = \(space.id) ORDER BY name, id LIMIT 1000
+            """
+        ).map { try $0.decode(0) }
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+extension TicketStore {
+    /// Changes fields of a ticket. With another status it comes to the end of that column, on top of what is complete.
+    ///
+    /// - Parameter resolvesIssues: marks the crash issues of the ticket resolved, too, which is then complete.
+    /// - Throws: `ticket-not-found`, `precondition-failed`; `invalid-body` for a sprint or label that is not there.
+    func update(
+        _ number: Int, _ change: TicketChange, if condition: Precondition?, resolvesIssues: Bool = false, in space: Space, by author: Author
+    ) async throws {
+        try await self.change(space, by: author) { work in
+            var row = try await work.ticket(number)
+            try row.check(condition)
+            if change.sprint != .some(row.sprint), let sprint = change.sprint { try await work.checkSprint(sprint) }
+            let labels: [String]? = if let names = change.labels { try await work.setLabels(names, of: row.id) } else { nil }
+            let changes = row.apply(change, labels: labels)
+            if changes.contains(where: { $0.field == "status" }) {
+                row.position = try await work.key(for: .usual(in: row.status), in: row.status, of: row.id).text
+            }
+            try await work.write(row, changes)
+            if resolvesIssues { try await work.resolve(row) }
+        }
+    }
+
+    /// Puts a ticket somewhere in a column, its own or another. Others stay where they are.
+    ///
+    /// - Returns: the generation at which it stands there.
+    /// - Throws: `ticket-not-found`, `precondition-failed`; `invalid-body` for a neighbour that never was.
+    @discardableResult
+    func move(
+        _ number: Int, to status: TicketStatus?, _ place: TicketPlace, if condition: Precondition? = nil, resolvesIssues: Bool = false,
+        in space: Space, by author: Author
+    ) async throws -> Int64 {
+        try await change(space, by: author) { work in
+            var row = try await work.ticket(number)
+            try row.check(condition)
+            var change = TicketChange()
+            change.status = status
+            let changes = row.apply(change, labels: nil)
+            row.position = try await work.key(for: place, in: row.status, of: row.id).text
+            try await work.write(row, changes)
+            if resolvesIssues { try await work.resolve(row) }
+            return work.generation
+        }
+    }
+
+    /// Puts a ticket into the bin.
+    ///
+    /// - Throws: `ticket-not-found`, `precondition-failed`.
+    func delete(_ number: Int, if condition: Precondition?, in space: Space, by author: Author) async throws {
+        try await change(space, by: author) { work in
+            let row = try await work.ticket(number)
+            try row.check(condition)
+            try await work.transaction.execute(
+                """
+                UPDATE analytics.tickets SET deleted = now(), updated = clock_timestamp(), revision = revision + 1, generation = \(work.generation)
+                WHERE id = \(row.id)
+                """)
+            try await work.record(.deleted, of: row.id)
+        }
+    }
+
+    /// Takes a ticket out of the bin, to the end of its column.
+    ///
+    /// - Throws: `ticket-not-found` where none is there.
+    func restore(_ number: Int, in space: Space, by author: Author) async throws {
+        try await change(space, by: author) { work in
+            guard let row = try await work.row(number), row.isDeleted else { throw HTTPProblem(.ticketNotFound) }
+            let position = try await work.key(for: .usual(in: row.status), in: row.status, of: row.id)
+            try await work.transaction.execute(
+                """
+                UPDATE analytics.tickets SET deleted = NULL, updated = clock_timestamp(), revision = revision + 1, generation = \(work.generation),
+                    position = \(position.text)
+                WHERE id = \(row.id)
+                """)
+            try await work.record(.restored, of: row.id)
+        }
+    }
+}
+
+extension TicketRow {
+    /// - Throws: `precondition-failed`.
+    func check(_ condition: Precondition?) throws {
+        guard condition?.tags?.contains(String(revision)) ?? true else {
+            throw HTTPProblem(.preconditionFailed, "The ticket has revision \(revision) by now.")
+        }
+    }
+}
+
+extension TicketWork {
+    /// Stores a row and what became different in it. Only the latter makes a new revision, so that who drags a ticket disturbs nobody who edits it.
+    func write(_ row: TicketRow, _ changes: [TicketFieldChange]) async throws {
+        try await transaction.execute(
+            """
+            UPDATE analytics.tickets SET type = \(row.type.rawValue), status = \(row.status.rawValue), priority = \(row.priority.rawValue),
+                title = \(row.title), description = \(row.description), assignee = \(row.assignee), app_version = \(row.appVersion),
+                sprint = \(row.sprint), position = \(row.position), generation = \(generation), updated = clock_timestamp(),
+                revision = revision + \(changes.isEmpty ? 0 : 1),
+                completed = CASE WHEN \(row.status == .complete) THEN coalesce(completed, now()) END
+            WHERE id = \(row.id)
+            """)
+        for change in changes { try await record(.changed, of: row.id, field: change.field, before: change.before, after: change.after) }
+    }
+
+    /// Marks the crash issues of a ticket that is complete resolved.
+    ///
+    /// - Throws: `invalid-body` where it is not complete.
+    func resolve(_ row: TicketRow) async throws {
+        guard row.status == .complete else { throw HTTPProblem(.invalidBody, "Only a ticket that is complete resolves its issues.", field: "resolveIssues") }
+        let rows = try await transaction.query(
+            "SELECT i.id, i.number FROM analytics.ticket_issues AS a JOIN analytics.issues AS i ON i.id = a.issue WHERE a.ticket = \(row.id) ORDER BY i.id")
+        guard !rows.isEmpty else { return }
+        try await resolveIssues(try rows.map { try $0.decode(0) }, row.appVersion, author, space, transaction)
+        let numbers: [Int] = try rows.map { try $0.decode(1) }
+        try await record(.issuesResolved, of: row.id, after: .array(numbers.map { .number(String($0)) }))
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// A ticket that is to be.
+struct NewTicket: Sendable {
+    var type = TicketType.task
+    var status = TicketStatus.todo
+    var priority = TicketPriority.medium
+    var title: String
+    var description = ""
+    var assignee: UUID?
+    var appVersion: String?
+    var sprint: Int?
+    var labels: [String] = []
+    /// Numbers of crash issues.
+    var issues: [Int] = []
+
+    init(title: String) {
+        self.title = title
+    }
+
+    /// - Throws: `invalid-body` where it has no title.
+    init(_ change: TicketChange, issues: [Int]) throws {
+        guard let title = change.title else { throw HTTPProblem(.invalidBody, "This field is required.", field: "title") }
+        self.init(title: title)
+        type = change.type ?? type
+        status = change.status ?? status
+        priority = change.priority ?? priority
+        description = change.description ?? ""
+        assignee = change.assignee ?? nil
+        appVersion = change.appVersion ?? nil
+        sprint = change.sprint ?? nil
+        labels = change.labels ?? []
+        self.issues = issues
+    }
+}
+
+extension TicketStore {
+    /// Makes a ticket at the end of its column; answers its number.
+    ///
+    /// - Throws: `limit-exceeded`; `invalid-body` for a sprint, label or issue that is not there.
+    func create(_ ticket: NewTicket, in space: Space, by author: Author) async throws -> Int {
+        try await change(space, by: author) { work in try await work.create(ticket).number }
+    }
+}
+
+extension TicketWork {
+    func create(_ ticket: NewTicket) async throws -> (id: Int64, number: Int) {
+        try await checkCount("analytics.tickets WHERE space = \(space.id)", upTo: TicketLimits.tickets, "tickets, those in the bin included")
+        try await checkSprint(ticket.sprint)
+        let position = try await key(for: .usual(in: ticket.status), in: ticket.status, of: nil)
+        // The number is taken back with everything else should this fail.
+        let row = try await transaction.query(
+            """
+            WITH n AS (UPDATE analytics.ticket_spaces SET last_number = last_number + 1 WHERE space = \(space.id) RETURNING last_number)
+            INSERT INTO analytics.tickets (space, number, type, status, priority, title, description, assignee, app_version, sprint, position,
+                generation, author, completed)
+            SELECT \(space.id), n.last_number, \(ticket.type.rawValue), \(ticket.status.rawValue), \(ticket.priority.rawValue), \(ticket.title),
+                \(ticket.description), \(ticket.assignee), \(ticket.appVersion), \(ticket.sprint), \(position.text), \(generation), \(author.text),
+                CASE WHEN \(ticket.status == .complete) THEN now() END
+            FROM n RETURNING id, number
+            """)[0]
+        let (id, number): (Int64, Int) = (try row.decode(0), try row.decode(1))
+        try await record(.created, of: id)
+        if !ticket.labels.isEmpty { _ = try await setLabels(ticket.labels, of: id) }
+        if !ticket.issues.isEmpty { try await attach(issues: ticket.issues, to: id) }
+        return (id, number)
+    }
+
+    /// - Throws: `invalid-body` for a sprint that is not there or over.
+    func checkSprint(_ number: Int?) async throws {
+        guard let number else { return }
+        let state: String? = try await transaction.query(
+            "SELECT state FROM analytics.ticket_sprints WHERE space = \(space.id) AND number = \(number)").first?.decode(0)
+        guard let state else { throw HTTPProblem(.invalidBody, "There is no such sprint.", field: "sprint") }
+        guard state != "closed" else { throw HTTPProblem(.invalidBody, "This sprint is closed.", field: "sprint") }
+    }
+
+    /// Gives a ticket these labels and no others; answers their names as the labels have them, in order.
+    ///
+    /// - Throws: `invalid-body` for one that is not there.
+    func setLabels(_ names: [String], of id: Int64) async throws -> [String] {
+        let rows = try await transaction.query(
+            """
+            SELECT id, name FROM analytics.ticket_labels
+            WHERE space = \(space.id) AND lower(name) IN (SELECT lower(n) FROM unnest(\(names)) AS n) ORDER BY name
+            """)
+        guard rows.count == names.count else { throw HTTPProblem(.invalidBody, "There is no such label: make it first.", field: "labels") }
+        let ids: [Int] = try rows.map { try $0.decode(0) }
+        try await transaction.execute("DELETE FROM analytics.ticket_label_uses WHERE ticket = \(id) AND NOT label = ANY (\(ids))")
+        try await transaction.execute(
+            "INSERT INTO analytics.ticket_label_uses (ticket, label) SELECT \(id), l FROM unnest(\(ids)) AS l ON CONFLICT DO NOTHING")
+        return try rows.map { try $0.decode(1) }
+    }
+}

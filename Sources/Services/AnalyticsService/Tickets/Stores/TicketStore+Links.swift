@@ -1,0 +1,86 @@
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+extension TicketStore {
+    /// Says how two tickets hang together; both histories have it. A link that is there already stays.
+    ///
+    /// - Throws: `ticket-not-found`, `limit-exceeded`; `invalid-body` for another ticket that is not there, and for the ticket itself;
+    ///   `conflict` where tickets would block, or duplicate, each other in a circle.
+    func link(_ number: Int, _ kind: TicketLinkKind, to other: Int, in space: Space, by author: Author) async throws {
+        try await change(space, by: author) { work in
+            let ticket = try await work.ticket(number)
+            guard let target = try await work.row(other), !target.isDeleted else { throw HTTPProblem(.invalidBody, "There is no such ticket.", field: "ticket") }
+            guard ticket.id != target.id else { throw HTTPProblem(.invalidBody, "A ticket is not linked to itself.", field: "ticket") }
+            let ends = Self.ends(ticket.id, kind, target.id)
+            if kind != .relates, try await work.leads(from: ends.target, to: ends.source, by: ends.kind) {
+                throw HTTPProblem(.conflict, "The two would be linked in a circle.")
+            }
+            let added = try await work.transaction.execute(
+                """
+                INSERT INTO analytics.ticket_links (source, kind, target, author) VALUES (\(ends.source), \(ends.kind), \(ends.target), \(author.text))
+                ON CONFLICT DO NOTHING
+                """)
+            guard added > 0 else { return }
+            for id in [ticket.id, target.id] {
+                try await work.checkCount(
+                    "analytics.ticket_links WHERE source = \(id) OR target = \(id)", upTo: TicketLimits.links + 1, "links of a ticket")
+            }
+            try await work.note(.linked, ticket, kind, target)
+        }
+    }
+
+    /// - Throws: `ticket-not-found`; `not-found` where there is no such link.
+    func unlink(_ number: Int, _ kind: TicketLinkKind, from other: Int, in space: Space, by author: Author) async throws {
+        try await change(space, by: author) { work in
+            let ticket = try await work.ticket(number)
+            guard let target = try await work.row(other) else { throw HTTPProblem(.notFound, "There is no such link.") }
+            let ends = Self.ends(ticket.id, kind, target.id)
+            let removed = try await work.transaction.execute(
+                "DELETE FROM analytics.ticket_links WHERE source = \(ends.source) AND kind = \(ends.kind) AND target = \(ends.target)")
+            guard removed > 0 else { throw HTTPProblem(.notFound, "There is no such link.") }
+            try await work.note(.unlinked, ticket, kind, target)
+        }
+    }
+
+    private static func ends(_ id: Int64, _ kind: TicketLinkKind, _ other: Int64) -> (source: Int64, kind: String, target: Int64) {
+        let (stored, isSource) = kind.stored
+        if kind == .relates { return (min(id, other), stored, max(id, other)) }
+        return isSource ? (id, stored, other) : (other, stored, id)
+    }
+}
+
+extension TicketWork {
+    /// Whether one ticket comes to another along links of a kind, however many.
+    fileprivate func leads(from start: Int64, to end: Int64, by kind: String) async throws -> Bool {
+        try await transaction.query(
+            """
+            WITH RECURSIVE reached (id) AS (
+                SELECT \(start)
+                UNION
+                SELECT l.target FROM reached JOIN analytics.ticket_links AS l ON l.source = reached.id AND l.kind = \(kind))
+            SELECT EXISTS (SELECT FROM reached WHERE id = \(end))
+            """)[0].decode(0)
+    }
+
+    fileprivate func note(_ act: TicketAct, _ ticket: TicketRow, _ kind: TicketLinkKind, _ other: TicketRow) async throws {
+        for (id, kind, number) in [(ticket.id, kind, other.number), (other.id, kind.inverse, ticket.number)] {
+            let value = JSONValue.object([.init("kind", .string(kind.rawValue)), .init("ticket", .number(String(number)))])
+            try await record(act, of: id, before: act == .unlinked ? value : nil, after: act == .linked ? value : nil)
+            try await touch(id)
+        }
+    }
+}
+
+extension TicketLinkKind {
+    var inverse: TicketLinkKind {
+        switch self {
+        case .blocks: .blockedBy
+        case .blockedBy: .blocks
+        case .duplicates: .duplicatedBy
+        case .duplicatedBy: .duplicates
+        case .relates: .relates
+        }
+    }
+}

@@ -1,0 +1,179 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletFiles
+import MartletHTTP
+import MartletPostgres
+import MartletTesting
+import NIOCore
+import Testing
+
+@testable import AnalyticsService
+
+@Suite struct FeedbackTests {
+    private static let user = "0193a000-0000-7000-8000-0000000000aa"
+    /// The smallest PNG there is.
+    private static let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+    @Test func `what somebody says becomes a ticket`() async throws {
+        try await AnalyticsApp.run { app in
+            try await app.makeIssues(1...1)
+            let space = try await app.service.spaces.space(of: "app1", .live)
+            let event = "11112222333344445555666677778888"
+            try await app.postgres.execute(
+                """
+                INSERT INTO analytics.crash_events (space, event_id, issue, received, at, person, level, handled, stage, os, device, configuration, variants, message,
+                    app_hash, system_hash, algorithm, content)
+                SELECT \(space.id), \(event)::text::uuid, id, now(), now(), 0, 5, FALSE, '', '', '', '', '', '', '\\x00'::bytea || substring(sha256('') FOR 15),
+                    '\\x00'::bytea || substring(sha256('') FOR 15), 1, '{}' FROM analytics.issues
+                """)
+            let body = """
+                {"message":"The app froze\\nwhen I paid","name":"Kim","email":"kim@example.org","appVersion":"1.4","eventId":"\(event)","id":"f1",
+                "screenshot":"\(Self.png)"}
+                """
+            let answer = try await app.client("POST", "/feedback", body, user: Self.user)
+            #expect(answer.status == 204 && answer.text.isEmpty, "\(answer)")
+            let ticket = try await app.ask("GET", "/tickets/1")
+            #expect(ticket["type"] == "\"feedback\"" && ticket["title"] == "\"The app froze\"" && ticket["description"] == "\"\"" && ticket["createdBy"] == "\"client\"", "\(ticket)")
+            #expect(ticket["feedback.message"] == #""The app froze\u000awhen I paid""# && ticket["feedback.name"] == "\"Kim\"" && ticket["feedback.user"] == "\"\(Self.user)\"")
+            #expect(ticket["feedback.eventId"] == "\"\(event)\"" && ticket["feedback.email"] == "\"kim@example.org\"" && ticket["appVersion"] == "\"1.4\"")
+            #expect(ticket.numbers("issues") == [1] && ticket["attachments.0.contentType"] == "\"image/png\"" && ticket["attachments.0.by"] == "\"client\"")
+            #expect(try await app.ask("GET", "/tickets/1/attachments/1").header("content-disposition")?.hasPrefix("inline") == true)
+            #expect(try await app.numbers("?search=paid&type=feedback") == [1])
+
+            // Sent again because the answer was lost.
+            #expect(try await app.client("POST", "/feedback", body).status == 204)
+            #expect(try await app.numbers("") == [1])
+            #expect(try await app.client("POST", "/feedback", #"{"message":"short"}"#).status == 204)
+            #expect(try await app.master("POST", "/feedback", #"{"message":"short"}"#).status == 204)
+            #expect(try await app.numbers("") == [3, 2, 1])
+            #expect(try await app.ask("GET", "/tickets/export?search=2").text.hasSuffix(#""short""# + "\r\n"))
+        }
+    }
+
+    static let refusals: [(body: String, code: ErrorCode, field: String?)] = [
+        ("{", .invalidJSON, nil), ("{}", .invalidBody, "message"), (#"{"message":""}"#, .invalidBody, "message"), (#"{"message":" \n"}"#, .invalidBody, "message"),
+        (#"{"message":"a\u0000"}"#, .invalidBody, "message"), (#"{"message":"m","mood":1}"#, .invalidBody, "mood"), (#"{"message":"m","user":"x"}"#, .invalidBody, "user"),
+        (#"{"message":"m","name":"a\nb"}"#, .invalidBody, "name"), (#"{"message":"m","eventId":"12"}"#, .invalidBody, "eventId"),
+        (#"{"message":"m","screenshot":"?"}"#, .invalidBody, "screenshot"), (#"{"message":"m","screenshot":"PGh0bWw+"}"#, .invalidBody, "screenshot"),
+        (#"{"message":"m","appVersion":""}"#, .invalidBody, "appVersion"), (#"{"message":"m","id":""}"#, .invalidBody, "id"),
+        (#"{"message":"\#(String(repeating: "x", count: 8_001))"}"#, .invalidBody, "message"),
+        (#"{"message":"m","screenshot":"\#(String(repeating: "A", count: 6 << 20))"}"#, .payloadTooLarge, nil),
+    ]
+
+    @Test func `what cannot be feedback is refused and leaves nothing`() async throws {
+        try await AnalyticsApp.run { app in
+            _ = try await app.client("POST", "/feedback", #"{"message":"m"}"#)
+            let before = try await app.fingerprint()
+            for (body, code, field) in Self.refusals {
+                let answer = try await app.client("POST", "/feedback", body)
+                #expect(answer.isProblem(code, field: field), "\(body.prefix(60)): \(answer)")
+                #expect(try await app.fingerprint() == before, "\(body.prefix(60))")
+            }
+            #expect(try await app.ingest("POST", "/feedback", #"{"message":"m"}"#).isProblem(.forbidden))
+            #expect(try await app.staff("POST", "/feedback", #"{"message":"m"}"#).isProblem(.forbidden))
+            #expect(try await app.client("GET", "/tickets").isProblem(.forbidden), "clients see no tickets")
+            #expect(try await app.fingerprint() == before)
+            let space = try await app.service.spaces.space(of: "app1", .live)
+            #expect(try await app.service.tickets.attachments.files.list(AttachmentStore.blobSpace(space), after: nil, limit: 10).blobs.isEmpty)
+        }
+    }
+
+    @Test func `an app and a user say so much in an hour and no more`() async throws {
+        try await AnalyticsApp.run { app in
+            let space = try await app.service.spaces.space(of: "app1", .live)
+            let tickets = Tickets(
+                postgres: app.postgres, spaces: app.service.spaces, files: app.service.tickets.attachments.files, logger: .silent,
+                feedbackLimits: FeedbackIntake.Limits(inSpace: 5, ofUser: 2))
+            let refusals = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for _ in 0..<12 {
+                    group.addTask {
+                        do {
+                            try await tickets.feedback.store(Feedback(message: "m"), in: space)
+                            return false
+                        } catch FeedbackRefusal.tooMany {
+                            return true
+                        }
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(refusals.count { !$0 } == 5)
+            #expect(try await app.numbers("").count == 5)
+            // The next hour.
+            try await app.postgres.execute("UPDATE analytics.ticket_spaces SET feedback_hour = feedback_hour - interval '1 hour'")
+            for _ in 0..<2 { try await tickets.feedback.store(Feedback(message: "m", userID: Self.user), in: space) }
+            let before = try await app.fingerprint()
+            await #expect(throws: FeedbackRefusal.self) { try await tickets.feedback.store(Feedback(message: "m", userID: Self.user), in: space) }
+            #expect(try await app.fingerprint() == before)
+            try await tickets.feedback.store(Feedback(message: "m"), in: space)
+            let other = try await app.service.spaces.space(of: "app1", .test)
+            try await tickets.feedback.store(Feedback(message: "m", userID: Self.user), in: other)
+
+            try await app.postgres.execute("UPDATE analytics.ticket_spaces SET feedback_count = 300")
+            let answer = try await app.client("POST", "/feedback", #"{"message":"m"}"#)
+            #expect(answer.isProblem(.tooManyRequests) && (1...3_600).contains(answer.header("retry-after").flatMap { Int($0) } ?? 0), "\(answer)")
+        }
+    }
+
+    @Test func `what comes by two ways at once is one ticket`() async throws {
+        try await AnalyticsApp.run { app in
+            let space = try await app.service.spaces.space(of: "app1", .live)
+            let feedback = Feedback(
+                message: "m", key: "sentry:1", files: [Feedback.File(name: "", contentType: nil, bytes: ByteBuffer(bytes: Data(base64Encoded: Self.png)!))])
+            let numbers = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<8 { group.addTask { try await app.service.tickets.feedback.store(feedback, in: space) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(numbers == Array(repeating: 1, count: 8))
+            #expect(try await app.service.tickets.attachments.files.list(AttachmentStore.blobSpace(space), after: nil, limit: 10).blobs.count == 1)
+            #expect(try await app.ask("GET", "/tickets/1")["attachments.0.name"] == "\"screenshot-1\"")
+        }
+    }
+
+    @Test func `what comes in envelopes is cut to what fits`() throws {
+        let long = String(repeating: "ä", count: 9_000)
+        let fitted = try #require(Feedback.fitted(message: "\u{0}\(long)", name: "a\nb", email: "", appVersion: long, eventID: "nonsense", key: long))
+        #expect(fitted.message.unicodeScalars.count == 8_000 && fitted.name == "ab" && fitted.email == nil && fitted.appVersion?.count == 64)
+        #expect(fitted.eventID == nil && fitted.key?.count == 100)
+        #expect(Feedback.fitted(message: " \u{0}\n") == nil)
+        for (message, title) in [("one\ntwo", "one"), (String(repeating: "x", count: 81), String(repeating: "x", count: 79) + "…"), ("\r\n  \n  b ", "b"), ("\n", "Feedback")] {
+            #expect(Feedback(message: message).title == title)
+        }
+    }
+
+    @Test func `a user gets what they said, and it goes when they want it`() async throws {
+        try await AnalyticsApp.run { app in
+            let service = app.gateway.asking(as: .service("auth"))
+            let request = #"{"app":"app1","environment":"live","user":"\#(Self.user)"}"#
+            #expect(try await service.post("/internal/users/export", request).text.isEmpty)
+            _ = try await app.client("POST", "/feedback", #"{"message":"secret one","name":"Kim","email":"kim@example.org","screenshot":"\#(Self.png)"}"#, user: Self.user)
+            _ = try await app.client("POST", "/feedback", #"{"message":"secret two"}"#, user: Self.user)
+            _ = try await app.client("POST", "/feedback", #"{"message":"of another"}"#, user: "0193a000-0000-7000-8000-0000000000bb")
+            try await app.change(1, #"{"title":"secret one, renamed"}"#)
+            try await app.ask("POST", "/tickets/1/comments", #"{"text":"ours"}"#)
+
+            let export = try await service.post("/internal/users/export", request).text.split(separator: "\n").map { try JSONValue(parsing: $0.utf8) }
+            #expect(export.map { $0["kind"] } == [.string("feedback"), .string("feedbackFile"), .string("feedback")])
+            #expect(export[0]["service"] == .string("analytics") && export[0]["data"]?["message"] == .string("secret one") && export[0]["data"]?["email"] == .string("kim@example.org"))
+            #expect(export[1]["data"]?["base64"] == .string(Self.png) && export[1]["data"]?["contentType"] == .string("image/png"))
+
+            let erased = try await service.post("/internal/users/erase", request)
+            #expect(erased["erased.feedback"] == "2" && erased["next"] == nil, "\(erased)")
+            let left = try await app.postgres.query(
+                """
+                SELECT (SELECT coalesce(string_agg(t::text, ' '), '') FROM analytics.tickets AS t) || (SELECT coalesce(string_agg(h::text, ' '), '') FROM analytics.ticket_history AS h)
+                    || (SELECT coalesce(string_agg(f::text, ' '), '') FROM analytics.ticket_feedback AS f) || (SELECT coalesce(string_agg(a::text, ' '), '') FROM analytics.ticket_attachments AS a)
+                """)[0].decode(0, as: String.self)
+            for word in ["secret", "Kim", "kim@", Self.user, "screenshot"] { #expect(!left.contains(word), "\(word)") }
+            #expect(left.contains("of another"))
+            let ticket = try await app.ask("GET", "/tickets/1")
+            #expect(ticket["feedback"] == "null" && ticket["title"] == "\"Feedback (erased)\"" && ticket["commentCount"] == "1", "\(ticket)")
+            let space = try await app.service.spaces.space(of: "app1", .live)
+            #expect(try await app.service.tickets.attachments.files.list(AttachmentStore.blobSpace(space), after: nil, limit: 10).blobs.isEmpty)
+            #expect(try await service.post("/internal/users/export", request).text.isEmpty)
+            #expect(try await service.post("/internal/users/erase", request)["erased"] == "{}", "harmless to repeat")
+            #expect(try await service.post("/internal/users/export", #"{"app":"app1","environment":"live","user":"x"}"#).isProblem(.invalidBody, field: "user"))
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletFiles
+import MartletHTTP
+import MartletPostgres
+import MartletTesting
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import AnalyticsService
+
+/// What goes on beside requests: streams and cleaning up.
+@Suite struct TicketBackgroundTests {
+    @Test func `a board that is open is told what changed, in its own space only`() async throws {
+        try await AnalyticsApp.run { app in
+            let space = try await app.service.spaces.space(of: "app1", .live)
+            let streams = app.service.tickets.streams
+            try await app.ticket(#"{"title":"before"}"#)
+            let response = try await streams.response(space, after: nil)
+            #expect(response.headers[.contentType] == "text/event-stream; charset=utf-8" && response.headers[.cacheControl] == "no-store")
+            let reader = Reader()
+            let task = Task { try await response.body.write(reader.writer) }
+            defer { task.cancel() }
+            try await reader.wait(for: ":\n\n")
+
+            try await app.ticket(#"{"title":"t"}"#)
+            try await reader.wait(for: "id: 2\nevent: changed\ndata: {\"generation\":2,\"tickets\":[2]}\n\n")
+            var other = app
+            other.appID = "app2"
+            try await other.ticket(#"{"title":"theirs"}"#)
+            try await app.ask("POST", "/tickets/1/comments", #"{"text":"c"}"#)
+            try await reader.wait(for: "id: 3\nevent: changed\ndata: {\"generation\":3,\"tickets\":[1]}\n\n")
+            try await app.ask("POST", "/tickets/labels", #"{"name":"l"}"#)
+            try await reader.wait(for: "id: 4\nevent: changed\ndata: {\"generation\":4,\"tickets\":[]}\n\n")
+            #expect(reader.text.components(separatedBy: "event: ").count == 4, "\(reader.text)")
+        }
+    }
+
+    @Test func `who comes back gets what came meanwhile at once, and of too much or another past that it is all`() async throws {
+        try await AnalyticsApp.run { app in
+            for _ in 0..<3 { try await app.ticket(#"{"title":"t"}"#) }
+            let space = try await app.service.spaces.space(of: "app1", .live)
+            func first(after generation: Int64) async throws -> String {
+                let response = try await app.service.tickets.streams.response(space, after: generation)
+                let reader = Reader()
+                let task = Task { try await response.body.write(reader.writer) }
+                defer { task.cancel() }
+                try await reader.wait(for: "\n\n")
+                return reader.text
+            }
+            #expect(try await first(after: 1) == "id: 3\nevent: changed\ndata: {\"generation\":3,\"tickets\":[2,3]}\n\n")
+            #expect(try await first(after: 3) == ":\n\n")
+            #expect(try await first(after: 99) == "id: 3\nevent: changed\ndata: {\"generation\":3,\"all\":true}\n\n")
+            try await app.postgres.execute(
+                """
+                INSERT INTO analytics.tickets (space, number, type, status, priority, title, position, generation, author)
+                SELECT space, n, type, status, priority, title, 'a1', 3, author FROM analytics.tickets, generate_series(4, 203) AS n WHERE number = 3
+                """)
+            #expect(try await first(after: 1) == "id: 3\nevent: changed\ndata: {\"generation\":3,\"all\":true}\n\n")
+        }
+    }
+
+    @Test func `a stream has signs of life, ends in time, and there are so many and no more`() async throws {
+        try await AnalyticsApp.run { app in
+            let space = try await app.service.spaces.space(of: "app1", .live)
+            let limits = TicketStreams.Limits(streams: 3, streamsPerSpace: 2, heartbeat: .milliseconds(50), lifetime: .milliseconds(400))
+            let streams = TicketStreams(tickets: app.service.tickets.store, limits: limits)
+            let response = try await streams.response(space, after: 0)
+            var second: Response? = try await streams.response(space, after: 0)
+            await #expect(throws: HTTPProblem.self) { try await streams.response(space, after: 0) }
+            let other = try await app.service.spaces.space(of: "app2", .live)
+            let third = try await streams.response(other, after: 0)
+            await #expect(throws: HTTPProblem.self) { try await streams.response(other, after: 0) }
+            let reader = Reader()
+            try await response.body.write(reader.writer)
+            #expect(reader.isFinished && reader.text.components(separatedBy: ":\n\n").count > 3, "\(reader.text)")
+            // One that never began gives its place back, too.
+            second = nil
+            _ = try await streams.response(space, after: 0)
+            withExtendedLifetime((second, third)) {}
+        }
+    }
+
+    @Test func `the bin is emptied after thirty days, and blobs that nobody has go after a week`() async throws {
+        try await AnalyticsApp.run { app in
+            for _ in 1...3 { try await app.ticket(#"{"title":"t"}"#) }
+            for number in 1...3 { try await app.ask("POST", "/tickets/\(number)/attachments?name=a", "file \(number)") }
+            try await app.ask("POST", "/tickets/1/attachments?name=b", "removed")
+            try await app.ask("DELETE", "/tickets/1/attachments/2")
+            try await app.ask("POST", "/tickets/1/links", #"{"kind":"relates","ticket":2}"#)
+            for number in [2, 3] { try await app.ask("DELETE", "/tickets/\(number)") }
+            try await app.postgres.execute("UPDATE analytics.tickets SET deleted = now() - interval '31 days' WHERE number = 2")
+            let space = try await app.service.spaces.space(of: "app1", .live)
+            let (housekeeping, files) = (app.service.tickets.housekeeping, app.service.tickets.attachments.files)
+            let count = { try await files.list(AttachmentStore.blobSpace(space), after: nil, limit: 10).blobs.count }
+            let day: TimeInterval = 86_400
+
+            await housekeeping.cleanUp(at: Date())
+            #expect(try await app.numbers("?deleted=true") == [3])
+            #expect(try await app.ask("POST", "/tickets/2/restore").isProblem(.ticketNotFound))
+            #expect(try await app.ask("GET", "/tickets/1")["links"] == "[]")
+            #expect(try await count() == 4, "all are younger than an hour")
+            // Tickets do not grow older with it: only blobs are compared with this clock, and the bin.
+            try await app.postgres.execute("UPDATE analytics.tickets SET deleted = now() + interval '100 days' WHERE number = 3")
+            await housekeeping.cleanUp(at: Date() + 2 * day)
+            #expect(try await count() == 4, "two were seen without a row just now")
+            await housekeeping.cleanUp(at: Date() + 8 * day)
+            #expect(try await count() == 4)
+            await housekeeping.cleanUp(at: Date() + 10 * day)
+            #expect(try await count() == 2)
+            #expect(try await app.ask("GET", "/tickets/1/attachments/1").text == "file 1")
+            #expect(try await app.ask("POST", "/tickets/3/restore").status == 200)
+            #expect(try await app.ask("GET", "/tickets/3/attachments/1").text == "file 3")
+            #expect(try await app.ticket(#"{"title":"t"}"#) == 4)
+        }
+    }
+}
+
+/// Reads a stream in this process.
+private final class Reader: Sendable {
+    private let state = Mutex((text: "", isFinished: false))
+
+    var text: String { state.withLock { $0.text } }
+    var isFinished: Bool { state.withLock { $0.isFinished } }
+    var writer: any ResponseBodyWriter { Writer(reader: self) }
+
+    func wait(for part: String) async throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while !text.contains(part) {
+            guard .now < deadline else { throw Timeout(text: text) }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    struct Timeout: Error {
+        var text: String
+    }
+
+    private struct Writer: ResponseBodyWriter {
+        let reader: Reader
+
+        mutating func write(_ buffer: ByteBuffer) async throws {
+            try Task.checkCancellation()
+            reader.state.withLock { $0.text += String(buffer: buffer) }
+        }
+
+        consuming func finish(_ trailingHeaders: HTTPFields?) async throws { reader.state.withLock { $0.isFinished = true } }
+    }
+}
