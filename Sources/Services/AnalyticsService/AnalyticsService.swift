@@ -46,11 +46,19 @@ public struct AnalyticsService: ServiceDefinition {
         spaces = Spaces(postgres: postgres)
         events = Events(postgres: postgres, spaces: spaces, settings: options.events, logger: logger)
         questions = Questions(postgres: postgres, spaces: spaces, logger: logger)
-        crashes = Crashes(postgres: postgres, spaces: spaces, files: files, settings: options.crashes, logger: logger)
-        symbols = Symbols(postgres: postgres, spaces: spaces, files: files, settings: options.symbols, logger: logger)
-        tickets = Tickets(postgres: postgres, spaces: spaces, files: files, logger: logger)
+        let symbols = Symbols(postgres: postgres, spaces: spaces, files: files, settings: options.symbols, logger: logger)
+        let changes = IssueChanges(postgres: postgres)
+        let tickets = Tickets(postgres: postgres, spaces: spaces, files: files, logger: logger) { issues, version, author, space, transaction in
+            try await changes.resolve(issues, in: version, by: author, in: space, transaction)
+        }
+        let crashes = Crashes(
+            postgres: postgres, spaces: spaces, files: files, settings: options.crashes,
+            helpers: CrashHelpers(symbols: symbols, feedback: tickets.feedback), logger: logger)
+        self.symbols = symbols
+        self.tickets = tickets
+        self.crashes = crashes
         worker = JobWorker(
-            queue: JobQueue(postgres: postgres, schema: Self.name), handlers: symbols.handlers(rerun: options.rerun) + crashes.life.handlers, logger: logger)
+            queue: JobQueue(postgres: postgres, schema: Self.name), handlers: symbols.handlers(rerun: options.rerun ?? crashes.digestAgain) + crashes.life.handlers, logger: logger)
     }
 
     public var background: [any Service] {

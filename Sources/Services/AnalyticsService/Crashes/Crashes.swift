@@ -29,7 +29,9 @@ struct Crashes: Sendable {
             digestion: EnvelopeDigestion(spaces: spaces, files: files, helpers: helpers, logger: logger), store: store, logger: logger)
         retention = CrashRetention(postgres: postgres, files: files, days: settings.retentionInDays, logger: logger)
         reprocessing = Reprocessing(postgres: postgres, store: store, helpers: helpers)
-        life = IssueLife(postgres: postgres, spaces: spaces, files: files, settings: settings, logger: logger)
+        life = IssueLife(postgres: postgres, spaces: spaces, files: files, settings: settings, logger: logger) { old, new, transaction in
+            try await TicketStore.moveIssue(from: old, to: new, transaction)
+        }
     }
 
     var background: [any Service] { [digester, retention] + life.background }

@@ -23,7 +23,7 @@ struct Tickets: Sendable {
         streamLimits: TicketStreams.Limits = .init(), resolveIssues: @escaping ResolveIssues = Tickets.refusing
     ) {
         self.spaces = spaces
-        desk = TicketDesk(spaces: spaces, people: PeopleStore(postgres: postgres))
+        desk = TicketDesk(spaces: spaces, people: TicketPeople(postgres: postgres))
         store = TicketStore(postgres: postgres, resolveIssues: resolveIssues)
         attachments = AttachmentStore(tickets: store, files: files)
         sprints = SprintStore(tickets: store)

@@ -9,7 +9,7 @@ import NIOCore
 /// Where everybody passes who works with tickets: staff with the right, and the app's own server.
 struct TicketDesk: Sendable {
     let spaces: Spaces
-    let people: PeopleStore
+    let people: TicketPeople
 
     /// Who asks, and about which tickets.
     struct Visitor: Sendable {

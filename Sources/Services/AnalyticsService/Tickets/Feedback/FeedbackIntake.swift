@@ -155,7 +155,7 @@ extension TicketWork {
         try await transaction.query(
             """
             SELECT i.number FROM analytics.crash_events AS e JOIN analytics.issues AS i ON i.id = e.issue
-            WHERE e.space = \(space.id) AND e.event_id = \(event)
+            WHERE e.space = \(space.id) AND e.event_id = \(event) AND i.deleted IS NULL
             """
         ).map { try $0.decode(0) }
     }

@@ -44,13 +44,13 @@ extension TicketStore {
 extension TicketWork {
     func attach(issues numbers: [Int], to id: Int64) async throws {
         let found: Int = try await transaction.query(
-            "SELECT count(*) FROM analytics.issues WHERE space = \(space.id) AND number = ANY (\(numbers))")[0].decode(0)
+            "SELECT count(*) FROM analytics.issues WHERE space = \(space.id) AND number = ANY (\(numbers)) AND deleted IS NULL")[0].decode(0)
         guard found == numbers.count else { throw HTTPProblem(.invalidBody, "There is no such issue.", field: "issues") }
         let added: [Int] = try await transaction.query(
             """
             WITH added AS (
                 INSERT INTO analytics.ticket_issues (ticket, issue, author)
-                SELECT \(id), i.id, \(author.text) FROM analytics.issues AS i WHERE i.space = \(space.id) AND i.number = ANY (\(numbers))
+                SELECT \(id), i.id, \(author.text) FROM analytics.issues AS i WHERE i.space = \(space.id) AND i.number = ANY (\(numbers)) AND i.deleted IS NULL
                 ON CONFLICT DO NOTHING RETURNING issue)
             SELECT i.number FROM added JOIN analytics.issues AS i ON i.id = added.issue ORDER BY i.number
             """
