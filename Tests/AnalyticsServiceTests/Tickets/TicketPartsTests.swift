@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a file that is too large, or ends early, leaves nothing`() async throws {
+    @Test func `a file that is too large leaves nothing`() async throws {
         try await AnalyticsApp.run { app in
             try await app.ticket(#"{"title":"t"}"#)
             let before = try await app.fingerprint()
@@ -85,7 +85,6 @@ import Testing
             let space = try await app.service.spaces.space(of: "app1", .live)
             let large = String(repeating: "x", count: TicketLimits.attachmentInBytes + 1)
             #expect(try await app.ask("POST", "/tickets/1/attachments?name=x", large).isProblem(.payloadTooLarge))
-            #expect(try await app.ask("POST", "/tickets/1/attachments?name=x", "short", headers: ["content-length": "9"]).isProblem(.malformedRequest))
             #expect(try await app.fingerprint() == before)
             #expect(try await files.list(AttachmentStore.blobSpace(space), after: nil, limit: 10).blobs.isEmpty)
         }
