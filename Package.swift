@@ -305,8 +305,3 @@ if Context.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil {
             name: "MartletTesting", dependencies: ["MartletCore", "MartletPostgres", logging], path: "Sources/Shared/MartletTesting",
             exclude: ["MigratedDatabase.swift", "ServiceClient.swift"], swiftSettings: settings))
 }
-
-// Some test targets alone, for quick turns: MARTLET_ONLY_TESTS=AnalyticsServiceTests,MartletCoreTests
-if let names = Context.environment["MARTLET_ONLY_TESTS"]?.split(separator: ",").map(String.init) {
-    package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
-}
