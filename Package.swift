@@ -317,8 +317,3 @@ if Context.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil {
 if let names = Context.environment["MARTLET_ONLY_TESTS"]?.split(separator: ",").map(String.init) {
     package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
 }
-
-// Some test targets alone, for quick turns: MARTLET_ONLY_TESTS=AnalyticsServiceTests,MartletCoreTests
-if let names = Context.environment["MARTLET_ONLY_TESTS"]?.split(separator: ",").map(String.init) {
-    package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
-}
