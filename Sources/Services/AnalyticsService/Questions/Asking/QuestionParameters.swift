@@ -33,15 +33,6 @@ extension Request {
         return text
     }
 
-    /// A time (RFC 3339).
-    func moment(_ name: Substring) throws -> Date? {
-        guard let text = uri.queryParameters[name] else { return nil }
-        guard let date = Date(rfc3339: String(text)) else {
-            throw HTTPProblem(.invalidParameter, "It must be a time such as 2026-11-21T08:48:59Z.", field: String(name))
-        }
-        return date
-    }
-
     private func day(_ name: Substring) throws -> String? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard text.wholeMatch(of: /20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])/) != nil else {

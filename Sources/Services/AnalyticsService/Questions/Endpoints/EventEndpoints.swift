@@ -60,8 +60,8 @@ struct ListEvents: Endpoint {
     }
 
     private func question(_ request: Request) throws -> EventPageQuestion {
-        let to = try request.moment("to") ?? Date().addingTimeInterval(60)
-        let from = try request.moment("from") ?? to.addingTimeInterval(-86_400)
+        let to = try request.time("to") ?? Date().addingTimeInterval(60)
+        let from = try request.time("from") ?? to.addingTimeInterval(-86_400)
         guard from < to, to.timeIntervalSince(from) <= Double(Span.maximumDays) * 86_400 else {
             throw HTTPProblem(.invalidParameter, "It must be before the end, by at most \(Span.maximumDays) days.", field: "from")
         }

@@ -52,8 +52,8 @@ struct ListRequestCounts: Endpoint {
         try request.allowParameters(["from", "to", "interval", "format"])
         let format: AnswerTable.Format = try request.format()
         let interval = try request.choice("interval", of: Interval.allCases, default: .hour)
-        let to = try request.moment("to") ?? Date()
-        let from = try request.moment("from") ?? to.addingTimeInterval(interval == .minute ? -3_600 : interval == .hour ? -86_400 : -30 * 86_400)
+        let to = try request.time("to") ?? Date()
+        let from = try request.time("from") ?? to.addingTimeInterval(interval == .minute ? -3_600 : interval == .hour ? -86_400 : -30 * 86_400)
         guard from < to, to.timeIntervalSince(from) <= Double(Self.maximumIntervals * interval.minutes * 60) else {
             throw HTTPProblem(.invalidParameter, "It must be before the end, by at most \(Self.maximumIntervals) intervals.", field: "from")
         }
