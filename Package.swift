@@ -98,6 +98,7 @@ let package = Package(
             name: "MartletHTTP",
             dependencies: [
                 "MartletAPI", "MartletCore", asyncHTTPClient, httpTypes, hummingbird, logging, nioCore, nioHTTP1, serviceLifecycle, unixSignals,
+                .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -138,6 +139,19 @@ let package = Package(
             name: "MartletMail",
             dependencies: ["CCurl", "MartletCore", crypto, serviceLifecycle, .product(name: "NIOPosix", package: "swift-nio")],
             path: "Sources/Shared/MartletMail", swiftSettings: settings),
+
+        // Messages to devices: APNs over HTTP/2, Firebase, Web Push. It knows neither tables nor users.
+        .target(
+            name: "MartletPush",
+            dependencies: [
+                "MartletCore", "MartletHTTP", asyncHTTPClient, crypto, cryptoExtras, logging, nioCore, nioHTTP1, serviceLifecycle,
+                .product(name: "NIOHPACK", package: "swift-nio-http2"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOTLS", package: "swift-nio"),
+            ],
+            path: "Sources/Shared/MartletPush", swiftSettings: settings),
 
         // Services
         service(
@@ -203,6 +217,18 @@ let package = Package(
             ],
             path: "Sources/Shared/MartletTesting", swiftSettings: settings),
 
+        // For tests: servers that behave as Apple's, Google's and browsers' push services do.
+        .target(
+            name: "MartletPushSimulator",
+            dependencies: [
+                "MartletCore", crypto, cryptoExtras, httpTypes, hummingbird, logging, nioCore,
+                .product(name: "NIOHPACK", package: "swift-nio-http2"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            path: "Sources/Shared/MartletPushSimulator", swiftSettings: settings),
+
         // Executables
         program("gateway", "GatewayService", dependencies: ["MartletHTTP", logging, serviceLifecycle, unixSignals]),
         program("auth", "AuthService"),
@@ -213,6 +239,10 @@ let package = Package(
         // How fast flags are evaluated, for deploy/bench.
         .executableTarget(
             name: "flagbench", dependencies: ["MartletCore", "MartletFlags"], path: "Sources/Executables/flagbench", swiftSettings: settings),
+        // How fast push messages leave, for deploy/bench.
+        .executableTarget(
+            name: "pushbench", dependencies: ["MartletCore", "MartletPush", crypto, logging], path: "Sources/Executables/pushbench",
+            swiftSettings: settings),
         program("martlet", "OperatorCommands", dependencies: [argumentParser]),
 
         // Tests
@@ -253,6 +283,14 @@ let package = Package(
             exclude: ["Support/moto_server.py"],
             swiftSettings: settings),
         .testTarget(name: "MartletSentryTests", dependencies: ["MartletCore", "MartletSentry"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletPushTests",
+            dependencies: [
+                "MartletCore", "MartletHTTP", "MartletPush", "MartletPushSimulator", crypto, cryptoExtras, logging, nioCore,
+                .product(name: "NIOHPACK", package: "swift-nio-http2"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            exclude: ["Support/decrypt.py"], swiftSettings: settings),
         .testTarget(
             name: "MartletStatisticsTests", dependencies: ["MartletStatistics"], exclude: ["Support/gbstats_cases.py"], swiftSettings: settings),
         .testTarget(

@@ -52,9 +52,9 @@ extension TokenClaims {
     fileprivate static func header(keyID: String) -> String { encodedHeader(keyID: keyID, type: type) }
 }
 
-private func encodedHeader(keyID: String, type: String) -> String {
-    Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(keyID)","typ":"\#(type)"}"#.utf8))
-}
+private func header(keyID: String, type: String) -> String { #"{"alg":"ES256","kid":"\#(keyID)","typ":"\#(type)"}"# }
+
+private func encodedHeader(keyID: String, type: String) -> String { Base64URL.encode(header(keyID: keyID, type: type).utf8) }
 
 /// Makes access tokens.
 public struct AccessTokenSigner: Sendable {
@@ -79,10 +79,7 @@ public struct AccessTokenSigner: Sendable {
     public func sign(claims: some Encodable) throws -> String { try sign(claims, Self.plainType) }
 
     private func sign(_ claims: some Encodable, _ type: String) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let signed = encodedHeader(keyID: keyID, type: type) + "." + Base64URL.encode(try encoder.encode(claims))
-        return signed + "." + Base64URL.encode(try key.signature(for: Data(signed.utf8)).rawRepresentation)
+        try CompactToken.sign(header: header(keyID: keyID, type: type), claims: claims) { try key.signature(for: $0).rawRepresentation }
     }
 }
 

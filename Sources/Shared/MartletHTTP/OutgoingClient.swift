@@ -1,12 +1,15 @@
 public import AsyncHTTPClient
 import Foundation
+import Glibc
 import MartletCore
 public import NIOCore
 public import NIOHTTP1
+import NIOPosix
+import NIOSSL
 
 /// Sends requests out of the server, and to other processes of it.
 ///
-/// No redirect is followed, no cookie kept, no proxy used, no answer read beyond a limit or after the time, HTTP/1.1 spoken. Whoever speaks to
+/// No redirect is followed, no cookie kept, no proxy used, no answer read beyond a limit or after the time. Whoever speaks to
 /// addresses that others choose asks for public ones only: the name is looked up before, and the address that a connection really has is looked at
 /// before anything is sent on it, so that a name that changes its mind in between gains nothing.
 public final class OutgoingClient: Sendable {
@@ -22,6 +25,13 @@ public final class OutgoingClient: Sendable {
         case publicAddresses(lookUp: @Sendable (String) async -> [[UInt8]] = { await NameLookup.addresses(of: $0) })
     }
 
+    /// Which HTTP is spoken.
+    public enum Version: Sendable {
+        case http1
+        /// HTTP/2 where the server offers it, so that many requests share a connection.
+        case upToHTTP2
+    }
+
     public struct Answer: Sendable {
         public var status: Int
         public var headers: HTTPHeaders
@@ -31,22 +41,19 @@ public final class OutgoingClient: Sendable {
     private let client: HTTPClient
     private let reach: Reach
 
-    /// - Parameter connectionsPerHost: kept open at the most; more requests than that wait.
-    public init(_ reach: Reach, connectionsPerHost: Int = 8) {
+    /// - Parameter connectionsPerHost: of HTTP/1.1, kept open at the most; more requests than that wait.
+    public init(_ reach: Reach, connectionsPerHost: Int = 8, version: Version = .http1) {
         self.reach = reach
         var http = HTTPClient.Configuration()
         http.redirectConfiguration = .disallow
-        http.httpVersion = .http1Only
+        http.httpVersion = version == .http1 ? .http1Only : .automatic
         http.connectionPool.retryConnectionEstablishment = false
         http.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connectionsPerHost
         http.connectionPool.idleTimeout = .seconds(20)
         http.timeout.connect = .seconds(5)
         if case .publicAddresses = reach {
-            http.http1_1ConnectionDebugInitializer = { channel in
-                if PublicAddress.contains(channel.remoteAddress) { return channel.eventLoop.makeSucceededVoidFuture() }
-                channel.close(promise: nil)
-                return channel.eventLoop.makeFailedFuture(OutgoingFailure.privateAddress)
-            }
+            http.http1_1ConnectionDebugInitializer = Self.checkAddress
+            http.http2ConnectionDebugInitializer = Self.checkAddress
         }
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: http)
     }
@@ -87,11 +94,29 @@ public final class OutgoingClient: Sendable {
             throw OutgoingFailure.timeout
         } catch {
             try Task.checkCancellation()
-            throw OutgoingFailure.unreachable("\(type(of: error)) \(error)")
+            let cause = "\(type(of: error)) \(error)"
+            throw Self.isBeforeRequest(error) ? OutgoingFailure.unreachable(cause) : OutgoingFailure.connectionLost(cause)
+        }
+    }
+
+    /// Whether the error is one of getting a connection: nothing was sent.
+    private static func isBeforeRequest(_ error: any Error) -> Bool {
+        switch error {
+        case is NIOConnectionError, is NIOSSLExtraError, NIOSSLError.handshakeFailed, ChannelError.connectTimeout: true
+        // Of an address that is no name.
+        case let error as IOError: error.errnoCode == ECONNREFUSED
+        case let error as HTTPClientError: [.connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout, .alreadyShutdown].contains(error)
+        default: false
         }
     }
 
     // MARK: Addresses
+
+    private static func checkAddress(of channel: any Channel) -> EventLoopFuture<Void> {
+        if PublicAddress.contains(channel.remoteAddress) { return channel.eventLoop.makeSucceededVoidFuture() }
+        channel.close(promise: nil)
+        return channel.eventLoop.makeFailedFuture(OutgoingFailure.privateAddress)
+    }
 
     /// Whether the address could be asked. A name that is not known passes: it may become known.
     ///
@@ -126,8 +151,14 @@ public final class OutgoingClient: Sendable {
 /// Why a request out of the server brought no answer.
 public enum OutgoingFailure: Error, Sendable, Equatable {
     case timeout
+    /// There is no connection: nothing was sent.
+    ///
     /// - Parameter cause: for the log.
     case unreachable(String)
+    /// The connection broke before there was a whole answer: the request may have been worked on.
+    ///
+    /// - Parameter cause: for the log.
+    case connectionLost(String)
     case privateAddress
     case invalidURL
     case answerTooLarge
@@ -137,6 +168,7 @@ public enum OutgoingFailure: Error, Sendable, Equatable {
         switch self {
         case .timeout: "It did not answer in time."
         case .unreachable: "It could not be reached."
+        case .connectionLost: "The connection broke before there was an answer."
         case .privateAddress: "Its address is not one of the public internet."
         case .invalidURL: "It is not an https address without user and fragment, of at most \(OutgoingClient.maximumURLLength) characters."
         case .answerTooLarge: "Its answer is too large."
@@ -145,6 +177,10 @@ public enum OutgoingFailure: Error, Sendable, Equatable {
 
     /// For the log.
     public var cause: String {
-        if case .unreachable(let cause) = self { "unreachable: \(cause)" } else { sentence }
+        switch self {
+        case .unreachable(let cause): "unreachable: \(cause)"
+        case .connectionLost(let cause): "connection lost: \(cause)"
+        default: sentence
+        }
     }
 }

@@ -1,0 +1,87 @@
+import Foundation
+
+/// Why APNs refused a request: every reason that Apple documents
+/// (https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns).
+public enum APNsReason: String, Sendable, CaseIterable {
+    // 400
+    case badCollapseID = "BadCollapseId"
+    case badDeviceToken = "BadDeviceToken"
+    case badExpirationDate = "BadExpirationDate"
+    case badMessageID = "BadMessageId"
+    case badPriority = "BadPriority"
+    case badTopic = "BadTopic"
+    case deviceTokenNotForTopic = "DeviceTokenNotForTopic"
+    case duplicateHeaders = "DuplicateHeaders"
+    case idleTimeout = "IdleTimeout"
+    case invalidPushType = "InvalidPushType"
+    case missingDeviceToken = "MissingDeviceToken"
+    case missingTopic = "MissingTopic"
+    case payloadEmpty = "PayloadEmpty"
+    case topicDisallowed = "TopicDisallowed"
+    // 403
+    case badCertificate = "BadCertificate"
+    case badCertificateEnvironment = "BadCertificateEnvironment"
+    case expiredProviderToken = "ExpiredProviderToken"
+    case forbidden = "Forbidden"
+    case invalidProviderToken = "InvalidProviderToken"
+    case missingProviderToken = "MissingProviderToken"
+    case unrelatedKeyIDInToken = "UnrelatedKeyIdInToken"
+    case badEnvironmentKeyIDInToken = "BadEnvironmentKeyIdInToken"
+    // 404, 405
+    case badPath = "BadPath"
+    case methodNotAllowed = "MethodNotAllowed"
+    // 410
+    case expiredToken = "ExpiredToken"
+    case unregistered = "Unregistered"
+    // 413
+    case payloadTooLarge = "PayloadTooLarge"
+    // 429
+    case tooManyProviderTokenUpdates = "TooManyProviderTokenUpdates"
+    case tooManyRequests = "TooManyRequests"
+    // 500, 503
+    case internalServerError = "InternalServerError"
+    case serviceUnavailable = "ServiceUnavailable"
+    case shutdown = "Shutdown"
+}
+
+extension APNsReason {
+    /// What Apple wants senders to wait behind a 5xx.
+    static let serverErrorDelay: Duration = .seconds(15 * 60)
+    static let deviceDelay: Duration = .seconds(60)
+
+    /// What it means to the sender.
+    ///
+    /// A token of the other environment, too, is a `BadDeviceToken`: who gets many of them has most likely mixed up sandbox and production,
+    /// and should look before forgetting devices.
+    ///
+    /// - Parameters:
+    ///   - timestamp: what the answer says: since when the token is not valid any more.
+    ///   - sent: when the request was sent.
+    func meaning(timestamp: Date?, sent: Date, retryAfter: Duration?) -> PushFailure.Meaning {
+        switch self {
+        case .badDeviceToken, .expiredToken, .unregistered: .deviceGone(unlessRegisteredSince: timestamp ?? sent)
+        case .badCollapseID, .badExpirationDate, .badMessageID, .badPriority, .badTopic, .deviceTokenNotForTopic, .duplicateHeaders,
+            .invalidPushType, .missingDeviceToken, .missingTopic, .payloadEmpty, .topicDisallowed, .badPath, .methodNotAllowed, .payloadTooLarge:
+            .messageRejected
+        case .badCertificate, .badCertificateEnvironment, .expiredProviderToken, .forbidden, .invalidProviderToken, .missingProviderToken,
+            .unrelatedKeyIDInToken, .badEnvironmentKeyIDInToken:
+            .credentialBroken
+        // The connection's fault, not the message's: the next goes by another one.
+        case .idleTimeout, .shutdown: .notSent
+        case .tooManyProviderTokenUpdates: .backOff(.credential, atLeast: retryAfter ?? APNsProviderToken.minimumAge)
+        case .tooManyRequests: .backOff(.device, atLeast: retryAfter ?? Self.deviceDelay)
+        case .internalServerError, .serviceUnavailable: .backOff(.service, atLeast: retryAfter ?? Self.serverErrorDelay)
+        }
+    }
+
+    /// What a status means whose reason is missing, or is one that Apple has added since.
+    static func meaning(ofStatus status: Int, timestamp: Date?, sent: Date, retryAfter: Duration?) -> PushFailure.Meaning {
+        switch status {
+        case 403: .credentialBroken
+        case 410: .deviceGone(unlessRegisteredSince: timestamp ?? sent)
+        case 429: .backOff(.device, atLeast: retryAfter ?? deviceDelay)
+        case 500...599: .backOff(.service, atLeast: retryAfter ?? serverErrorDelay)
+        default: .messageRejected
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import NIOCore
+import NIOHPACK
+import Synchronization
+
+/// A notification on its way, and whom to tell what became of it.
+struct APNsRequest: Sendable {
+    let notification: APNsNotification
+    let ticket: APNsTicket
+    /// Until when it may wait.
+    let expires: NIODeadline
+    /// How often it was sent.
+    var attempts = 0
+    var sent = Date.distantPast
+
+    func finish(_ outcome: PushOutcome) { ticket.finish(outcome) }
+
+    /// What differs from request to request is kept out of HPACK's table, so that the rest stays in it.
+    func headers(authority: String, authorization: String) -> HPACKHeaders {
+        var headers = HPACKHeaders()
+        headers.reserveCapacity(11)
+        headers.add(name: ":method", value: "POST")
+        headers.add(name: ":scheme", value: "https")
+        headers.add(name: ":path", value: "/3/device/" + notification.deviceToken.lowercased(), indexing: .nonIndexable)
+        headers.add(name: ":authority", value: authority)
+        headers.add(name: "authorization", value: authorization)
+        headers.add(name: "apns-push-type", value: notification.pushType.rawValue)
+        headers.add(name: "apns-topic", value: notification.topic)
+        headers.add(name: "apns-priority", value: "\(notification.priority.rawValue)")
+        headers.add(name: "apns-expiration", value: "\(max(0, notification.expiration?.secondsSince1970 ?? 0))")
+        headers.add(name: "apns-id", value: notification.id.uuidString.lowercased(), indexing: .nonIndexable)
+        if let collapseID = notification.collapseID { headers.add(name: "apns-collapse-id", value: collapseID) }
+        return headers
+    }
+}
+
+/// Where somebody waits for an outcome. It is told once.
+final class APNsTicket: Sendable {
+    private let continuation = Mutex<CheckedContinuation<PushOutcome, Never>?>(nil)
+    private let cancelled = Atomic(false)
+
+    var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
+
+    func cancel() { cancelled.store(true, ordering: .relaxed) }
+
+    func wait(_ begin: () -> Void) async -> PushOutcome {
+        await withCheckedContinuation { continuation in
+            self.continuation.withLock { $0 = continuation }
+            begin()
+        }
+    }
+
+    func finish(_ outcome: PushOutcome) {
+        continuation.withLock { continuation in
+            defer { continuation = nil }
+            return continuation
+        }?.resume(returning: outcome)
+    }
+}

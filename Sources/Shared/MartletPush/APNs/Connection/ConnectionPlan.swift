@@ -1,0 +1,64 @@
+import NIOCore
+
+/// When to open a connection: what happened goes in, what to do comes out.
+///
+/// A connection that ends before it has answered anything is as good as one that did not open: both make the next wait longer.
+struct ConnectionPlan {
+    enum Step: Equatable {
+        case nothing
+        case connect
+        case look(at: NIODeadline)
+    }
+
+    private let maximum: Int
+    private let waitingForAnother: Int
+    private let firstDelay: TimeAmount
+    private let maximumDelay: TimeAmount
+    private(set) var isConnecting = false
+    private(set) var failures = 0
+    private var notBefore = NIODeadline.uptimeNanoseconds(0)
+
+    init(_ configuration: APNsConfiguration) {
+        maximum = max(1, configuration.maximumConnections)
+        waitingForAnother = configuration.waitingForAnotherConnection
+        firstDelay = configuration.firstDelay
+        maximumDelay = configuration.maximumDelay
+    }
+
+    /// - Parameter open: connections that take requests.
+    mutating func next(waiting: Int, open: Int, now: NIODeadline) -> Step {
+        guard !isConnecting, waiting > 0, open == 0 || (open < maximum && waiting > waitingForAnother) else { return .nothing }
+        guard now >= notBefore else { return .look(at: notBefore) }
+        isConnecting = true
+        return .connect
+    }
+
+    mutating func opened() {
+        isConnecting = false
+    }
+
+    /// A connection answers: the server is well.
+    mutating func proved() {
+        failures = 0
+    }
+
+    /// None could be opened.
+    ///
+    /// - Parameter jitter: from 0 to 1.
+    mutating func failed(now: NIODeadline, jitter: Double) {
+        isConnecting = false
+        wait(now, jitter)
+    }
+
+    /// One has ended.
+    mutating func ended(hadAnswered: Bool, now: NIODeadline, jitter: Double) {
+        if !hadAnswered { wait(now, jitter) }
+    }
+
+    private mutating func wait(_ now: NIODeadline, _ jitter: Double) {
+        let doubled = firstDelay.nanoseconds << min(failures, 20)
+        let delay = Double(min(doubled, maximumDelay.nanoseconds))
+        failures += 1
+        notBefore = now + .nanoseconds(Int64(delay * (0.5 + 0.5 * jitter)))
+    }
+}

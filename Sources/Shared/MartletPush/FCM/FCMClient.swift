@@ -1,0 +1,97 @@
+import AsyncHTTPClient
+public import Foundation
+import MartletCore
+public import MartletHTTP
+import NIOCore
+import NIOHTTP1
+
+/// Sends messages by Firebase Cloud Messaging, for one service account.
+public final class FCMClient: Sendable {
+    public static let address = "https://fcm.googleapis.com"
+    private static let timeout: Duration = .seconds(30)
+    private static let maximumAnswerSizeInBytes = 64 << 10
+
+    private let account: FCMServiceAccount
+    private let client: OutgoingClient
+    private let url: String
+    private let token: FCMAccessToken
+    private let gate: Gate
+    private let now: @Sendable () -> Date
+
+    /// - Parameters:
+    ///   - client: speaks HTTP/2, so that many messages share a connection. It reaches public addresses only: where access tokens come from is said by
+    ///     the account's file.
+    ///   - address: another one than Google's, for tests.
+    ///   - concurrency: messages under way at a time.
+    ///   - maximumWaiting: further ones fail as `notSent`.
+    public init(
+        _ account: FCMServiceAccount, client: OutgoingClient = OutgoingClient(.publicAddresses(), version: .upToHTTP2), address: String = FCMClient.address,
+        concurrency: Int = 100, maximumWaiting: Int = 10_000, now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.account = account
+        self.client = client
+        self.now = now
+        url = address + "/v1/projects/\(account.projectID)/messages:send"
+        token = FCMAccessToken(account, client, now: now)
+        gate = Gate(limit: concurrency, maximumWaiting: maximumWaiting, refusal: PushFailure(.notSent, reason: "queue-full"))
+    }
+
+    /// - Parameter isTest: FCM checks message, token and credential, and sends nothing.
+    public func send(_ message: FCMMessage, isTest: Bool = false) async -> PushOutcome {
+        if let fault = message.fault { return .failed(.messageRejected, reason: fault.reason) }
+        do {
+            return try await gate.withPlace { try await attempt(message.json(isTest: isTest)) }
+        } catch let failure as PushFailure {
+            return .failed(failure)
+        } catch {
+            // Cancelled while it waited, or for its access token.
+            return .failed(.notSent, reason: "cancelled")
+        }
+    }
+
+    /// Once more when the access token was not taken: it may have been withdrawn before its time.
+    private func attempt(_ json: JSONValue) async throws -> PushOutcome {
+        let first = try await token.text()
+        let outcome = await post(json, token: first)
+        guard case .failed(let failure) = outcome, failure.status == 401, failure.reason != FCMErrorCode.thirdPartyAuthentication.rawValue else {
+            return outcome
+        }
+        await token.forget(first)
+        return await post(json, token: try await token.text())
+    }
+
+    private func post(_ json: JSONValue, token: String) async -> PushOutcome {
+        var request = HTTPClientRequest(url: url)
+        request.method = .POST
+        request.headers.add(name: "authorization", value: "Bearer " + token)
+        request.headers.add(name: "content-type", value: "application/json")
+        request.body = .bytes(ByteBuffer(string: json.text))
+        let sent = now()
+        do {
+            let answer = try await client.send(request, within: Self.timeout, upTo: Self.maximumAnswerSizeInBytes)
+            let parsed = try? JSONValue(parsing: answer.body.readableBytesView)
+            return FCMAnswer(status: answer.status, retryAfter: answer.headers.first(name: "retry-after"), json: parsed)
+                .outcome(sent: sent, now: now())
+        } catch {
+            return .failed(PushFailure(outgoing: error))
+        }
+    }
+}
+
+extension FCMMessageFault {
+    /// The word that FCM would have answered with.
+    public var reason: String { FCMErrorCode.invalidArgument.rawValue }
+}
+
+extension PushFailure {
+    /// What it means when a request brought no answer.
+    init(outgoing error: any Error) {
+        switch error as? OutgoingFailure {
+        case .unreachable: self.init(.notSent, reason: "unreachable")
+        case .privateAddress, .invalidURL: self.init(.messageRejected, reason: "address-not-allowed")
+        case .timeout: self.init(.unknown, reason: "answer-timeout")
+        case .connectionLost, .answerTooLarge: self.init(.unknown, reason: "connection-lost")
+        case nil: self.init(.unknown, reason: "cancelled")
+        }
+    }
+}

@@ -1,0 +1,22 @@
+import Foundation
+
+/// `Retry-After` (RFC 9110 §10.2.3).
+enum RetryAfter {
+    /// What asks for more waits this long.
+    static let maximum: Duration = .seconds(24 * 3_600)
+
+    /// Seconds, or a date in the form that senders have to use; nil for what is neither.
+    static func duration(_ text: String?, at now: Date) -> Duration? {
+        guard let text else { return nil }
+        if let seconds = UInt32(text) { return min(.seconds(Int64(seconds)), maximum) }
+        guard let date = try? Date(text, strategy: httpDate) else { return nil }
+        return min(.seconds(Int64(max(0, date.timeIntervalSince(now).rounded(.up)))), maximum)
+    }
+
+    private static let httpDate = Date.ParseStrategy(
+        format: """
+            \(weekday: .abbreviated), \(day: .twoDigits) \(month: .abbreviated) \(year: .defaultDigits) \
+            \(hour: .twoDigits(clock: .twentyFourHour, hourCycle: .zeroBased)):\(minute: .twoDigits):\(second: .twoDigits) GMT
+            """,
+        locale: Locale(identifier: "en_US_POSIX"), timeZone: .gmt)
+}

@@ -1,0 +1,22 @@
+public import Crypto
+import Foundation
+
+/// A key of a developer's account, which the simulator knows and its clients sign with.
+public struct SimulatedKey: Sendable {
+    public let keyID: String
+    public let teamID: String
+    /// Bundle ids that it may send for; empty: all.
+    public var topics: Set<String> = []
+    public let privateKey = P256.Signing.PrivateKey()
+
+    public init(keyID: String = Self.identifier(), teamID: String = Self.identifier(), topics: Set<String> = []) {
+        self.keyID = keyID
+        self.teamID = teamID
+        self.topics = topics
+    }
+
+    /// The text of the `.p8` file.
+    public var pem: String { privateKey.pemRepresentation }
+
+    public static func identifier() -> String { String((0..<10).map { _ in "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789".randomElement() ?? "A" }) }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import MartletCore
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+import Synchronization
+
+/// One client's connection: reads requests, answers them, and has the incidents that are planned.
+final class SimulatorConnection: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame
+    typealias OutboundOut = HTTP2Frame
+
+    private struct Pending {
+        var headers: HPACKHeaders
+        var body = ByteBuffer()
+    }
+
+    /// An incident under way.
+    private struct Trouble {
+        var incident: SimulatedIncident
+        /// That have come since it began.
+        var requests = 0
+        /// The last stream that is worked on, where there is one. Heads come in the order of their streams, bodies do not.
+        var last = 0
+    }
+
+    private let simulator: APNsSimulator
+    private let number: Int
+    private var streams: [HTTP2StreamID: Pending] = [:]
+    private var answering = 0
+    private var trouble: Trouble?
+    private var hasBelieved = false
+
+    init(_ simulator: APNsSimulator, _ number: Int) {
+        self.simulator = simulator
+        self.number = number
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        switch frame.payload {
+        case .headers(let headers):
+            streams[frame.streamID] = Pending(headers: headers.headers)
+            simulator.note(streams: streams.count + answering)
+            begin(frame.streamID, context)
+            if headers.endStream { receive(frame.streamID, context) }
+        case .data(let data):
+            guard case .byteBuffer(var buffer) = data.data else { return }
+            // All that was read is given back at once: the window never closes.
+            if buffer.readableBytes > 0 { write(.windowUpdate(windowSizeIncrement: buffer.readableBytes), on: .rootStream, context) }
+            streams[frame.streamID]?.body.writeBuffer(&buffer)
+            if data.endStream { receive(frame.streamID, context) }
+        case .goAway: context.close(promise: nil)
+        default: break
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.flush()
+        context.fireChannelReadComplete()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? StreamClosedEvent { streams[event.streamID] = nil }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if !(error is NIOHTTP2Errors.StreamError) { context.close(promise: nil) }
+    }
+
+    // MARK: Requests
+
+    /// A request's head is there: GOAWAY goes by those.
+    private func begin(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        if trouble == nil { trouble = simulator.nextIncident().map { Trouble(incident: $0) } }
+        guard var trouble, case .goAway(let count, let processing, let reason) = trouble.incident else { return }
+        trouble.requests += 1
+        if trouble.requests <= processing { trouble.last = Int(stream) }
+        if trouble.requests == count { writeGoAway(after: trouble.last, reason, context) }
+        self.trouble = trouble
+    }
+
+    /// All of a request is there.
+    private func receive(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        guard let pending = streams.removeValue(forKey: stream) else { return }
+        var headers: [String: String] = [:]
+        for (name, value, _) in pending.headers { headers[name] = value }
+        let path = headers[":path"] ?? ""
+        let device = path.hasPrefix("/3/device/") ? String(path.dropFirst(10)) : ""
+        let request = SimulatedRequest(device: device, headers: headers, payload: Array(pending.body.readableBytesView), connection: number)
+        simulator.receive(request)
+        guard !suffers(request, stream, context) else { return }
+        let answer = judge(request)
+        answering += 1
+        let delay = simulator.state.withLock { $0.behaviour.answerDelay }
+        guard delay > .zero else { return reply(answer, to: request, on: stream, context) }
+        context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(delay)) {
+            self.reply(answer, to: request, on: stream, context)
+            context.flush()
+        }
+    }
+
+    private func judge(_ request: SimulatedRequest) -> SimulatorAnswer? {
+        simulator.answer(request, method: request.headers[":method"] ?? "", path: request.headers[":path"] ?? "")
+    }
+
+    /// Whether the incident under way leaves the request without its answer.
+    private func suffers(_ request: SimulatedRequest, _ stream: HTTP2StreamID, _ context: ChannelHandlerContext) -> Bool {
+        guard let trouble else { return false }
+        if case .goAway = trouble.incident { return Int(stream) > trouble.last }
+        self.trouble?.requests += 1
+        let requests = trouble.requests + 1
+        switch trouble.incident {
+        case .goAway: break
+        case .disconnect(let count, let processing):
+            if requests <= processing { _ = judge(request) }
+            if requests >= count { context.close(promise: nil) }
+        case .refuse(let count):
+            write(.rstStream(.refusedStream), on: stream, context)
+            if requests >= count { self.trouble = nil }
+        case .reset(let count):
+            _ = judge(request)
+            write(.rstStream(.internalError), on: stream, context)
+            if requests >= count { self.trouble = nil }
+        case .freeze: context.channel.setOption(.autoRead, value: false).whenFailure { _ in }
+        }
+        return true
+    }
+
+    /// RFC 9113 §6.8. Past NIO's handler, which takes data on streams that it has not heard of, because they came after GOAWAY, for an error.
+    private func writeGoAway(after stream: Int, _ reason: String?, _ context: ChannelHandlerContext) {
+        guard let handler = try? context.pipeline.syncOperations.context(handlerType: NIOHTTP2Handler.self) else { return }
+        let data = Array((reason.map { "{\"reason\":\(JSONValue.quote($0))}" } ?? "").utf8)
+        let size = UInt8(8 + data.count)
+        var frame = ByteBuffer(bytes: [0, 0, size, 7, 0, 0, 0, 0, 0])
+        frame.writeInteger(UInt32(stream))
+        frame.writeInteger(UInt32(0))
+        frame.writeBytes(data)
+        handler.writeAndFlush(NIOAny(IOData.byteBuffer(frame)), promise: nil)
+    }
+
+    // MARK: Answers
+
+    private func reply(_ answer: SimulatorAnswer?, to request: SimulatedRequest, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        guard let answer, context.channel.isActive else { return }
+        answering -= 1
+        var headers = HPACKHeaders([(":status", "\(answer.status)")])
+        headers.add(name: "apns-id", value: request.id, indexing: .nonIndexable)
+        headers.add(name: "apns-unique-id", value: UUID().uuidString.lowercased(), indexing: .nonIndexable)
+        if let retryAfter = answer.retryAfter { headers.add(name: "retry-after", value: retryAfter) }
+        let body = answer.body
+        write(.headers(.init(headers: headers, endStream: body == nil)), on: stream, context)
+        if let body { write(.data(.init(data: .byteBuffer(ByteBuffer(string: body)), endStream: true)), on: stream, context) }
+        if answer.status == 200 { believe(context) }
+    }
+
+    /// The first token that is believed opens the connection for many streams.
+    private func believe(_ context: ChannelHandlerContext) {
+        guard !hasBelieved else { return }
+        hasBelieved = true
+        let behaviour = simulator.state.withLock { $0.behaviour }
+        guard behaviour.firstStreams != nil else { return }
+        let settings = [HTTP2Setting(parameter: .maxConcurrentStreams, value: behaviour.maximumStreams)]
+        write(.settings(.settings(settings)), on: .rootStream, context)
+    }
+
+    private func write(_ payload: HTTP2Frame.FramePayload, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        context.write(wrapOutboundOut(HTTP2Frame(streamID: stream, payload: payload)), promise: nil)
+    }
+}

@@ -1,0 +1,62 @@
+import Crypto
+import Foundation
+import MartletCore
+
+/// What APNs finds in a provider token.
+struct TokenCheck {
+    static let lifetime: TimeInterval = 3_600
+    static let updateInterval: TimeInterval = 20 * 60
+    /// How far ahead a sender's clock may be.
+    static let leeway: TimeInterval = 60
+
+    private struct Known {
+        var key: SimulatedKey
+        var issued: Date
+    }
+
+    private var keys: [String: SimulatedKey] = [:]
+    private var known: [String: Known] = [:]
+    /// When tokens of new times came, by key.
+    private var updates: [String: [(issued: Date, seen: Date)]] = [:]
+    /// Every text that was believed.
+    var texts: Set<String> { Set(known.keys) }
+
+    mutating func trust(_ key: SimulatedKey) { keys[key.keyID] = key }
+
+    /// - Parameter authorization: the header's value.
+    /// - Returns: the key, or the reason that is answered with.
+    mutating func key(_ authorization: String?, at now: Date) -> (key: SimulatedKey?, reason: String) {
+        guard let authorization, authorization.lowercased().hasPrefix("bearer ") else { return (nil, "MissingProviderToken") }
+        let text = String(authorization.dropFirst(7))
+        guard let token = known[text] ?? verified(text) else { return (nil, "InvalidProviderToken") }
+        guard token.issued.timeIntervalSince(now) <= Self.leeway else { return (nil, "InvalidProviderToken") }
+        guard now.timeIntervalSince(token.issued) <= Self.lifetime else { return (nil, "ExpiredProviderToken") }
+        if known[text] == nil {
+            guard takesUpdate(token, at: now) else { return (nil, "TooManyProviderTokenUpdates") }
+            known[text] = token
+        }
+        return (token.key, "")
+    }
+
+    /// Copies of a sender sign the same times with different random numbers; a new time within 20 minutes of the one before is too many.
+    private mutating func takesUpdate(_ token: Known, at now: Date) -> Bool {
+        let seen = updates[token.key.keyID] ?? []
+        if seen.contains(where: { $0.issued == token.issued }) { return true }
+        if let last = seen.last, now.timeIntervalSince(last.seen) < Self.updateInterval { return false }
+        updates[token.key.keyID] = seen + [(token.issued, now)]
+        return true
+    }
+
+    private func verified(_ text: String) -> Known? {
+        let parts = text.parts(between: ".")
+        guard parts.count == 3, let header = Self.json(parts[0]), let claims = Self.json(parts[1]), let signature = Base64URL.decode(parts[2]),
+            header["alg"] == .string("ES256"), case .string(let keyID)? = header["kid"], let key = keys[keyID],
+            claims["iss"] == .string(key.teamID), case .number(let literal)? = claims["iat"], let issued = Int64(literal),
+            let parsed = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
+            key.privateKey.publicKey.isValidSignature(parsed, for: Data("\(parts[0]).\(parts[1])".utf8))
+        else { return nil }
+        return Known(key: key, issued: Date(timeIntervalSince1970: TimeInterval(issued)))
+    }
+
+    private static func json(_ part: String) -> JSONValue? { Base64URL.decode(part).flatMap { try? JSONValue(parsing: $0) } }
+}

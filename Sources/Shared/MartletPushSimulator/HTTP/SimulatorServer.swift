@@ -1,0 +1,64 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import Synchronization
+
+/// A plain HTTP server on a free port of this machine, until it is stopped.
+final class SimulatorServer: Sendable {
+    struct Request: Sendable {
+        var method: String
+        var path: String
+        /// By lower-case name.
+        var headers: [String: String]
+        var body: [UInt8]
+    }
+
+    struct Answer: Sendable {
+        var status: Int
+        var headers: [(String, String)] = []
+        var body = ""
+    }
+
+    private static let maximumBodySizeInBytes = 1 << 20
+
+    let port: Int
+    private let task: Task<Void, any Error>
+
+    private init(port: Int, _ task: Task<Void, any Error>) {
+        self.port = port
+        self.task = task
+    }
+
+    static func start(_ answer: @escaping @Sendable (Request) async throws -> Answer) async throws -> SimulatorServer {
+        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        let responder = CallbackResponder { (request: Hummingbird.Request, _: BasicRequestContext) in
+            try await Self.respond(request, answer)
+        }
+        let application = Application(
+            responder: responder, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { port.yield($0.localAddress?.port ?? 0) }, logger: Logger(label: "simulator") { _ in SwiftLogNoOpLogHandler() })
+        let task = Task {
+            defer { port.finish() }
+            try await application.run()
+        }
+        for await found in ports { return SimulatorServer(port: found, task) }
+        try await task.value
+        throw CancellationError()
+    }
+
+    func stop() { task.cancel() }
+
+    private static func respond(
+        _ request: Hummingbird.Request, _ answer: @Sendable (Request) async throws -> Answer
+    ) async throws -> Response {
+        var headers: [String: String] = [:]
+        for field in request.headers { headers[field.name.canonicalName] = field.value }
+        let body = try await request.body.collect(upTo: maximumBodySizeInBytes)
+        let asked = Request(method: request.method.rawValue, path: request.uri.path, headers: headers, body: Array(body.readableBytesView))
+        let given = try await answer(asked)
+        var response = Response(status: .init(code: given.status), body: .init(byteBuffer: ByteBuffer(string: given.body)))
+        for (name, value) in given.headers { if let name = HTTPField.Name(name) { response.headers[name] = value } }
+        return response
+    }
+}

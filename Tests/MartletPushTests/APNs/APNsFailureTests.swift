@@ -1,0 +1,299 @@
+import Foundation
+import MartletCore
+import MartletPushSimulator
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable import MartletPush
+
+/// What happens to messages when connections fail: none comes twice, and none is lost without a word.
+@Suite struct APNsFailureTests {
+    @Test func `GOAWAY: what was not worked on is sent again, and everything arrives once`() async throws {
+        try await withAPNs({ $0.firstStreams = nil }) { test in
+            test.simulator.plan(.goAway(after: 100, processing: 60, reason: "Shutdown"), .goAway(after: 30, processing: 0))
+            try await test.withClient({ $0.maximumConnections = 1 }) { client in
+                let outcomes = await client.sendAll((0..<500).map(TestAPNs.device))
+                #expect(outcomes.values.count(where: \.isAccepted) == 500, "\(Set(outcomes.values.map { $0.reason ?? "accepted" }))")
+                #expect(test.simulator.deliveriesByCount == [1: 500] && test.simulator.deviceCount == 500)
+                #expect(test.simulator.connectionCount == 3)
+            }
+            let isClosed = await eventually { test.simulator.openConnections == 0 }
+            #expect(isClosed)
+        }
+    }
+
+    @Test func `A connection that is lost: what may have arrived is unknown and is not sent again`() async throws {
+        try await withAPNs({ $0.firstStreams = nil }) { test in
+            test.simulator.plan(.disconnect(after: 100, processing: 60))
+            try await test.withClient({
+                $0.maximumConnections = 1
+                $0.maximumStreams = 100
+            }) { client in
+                let outcomes = await client.sendAll((0..<300).map(TestAPNs.device))
+                let unknown = outcomes.filter { $0.value.meaning == .unknown }
+                #expect(unknown.count == 100 && outcomes.values.count(where: \.isAccepted) == 200)
+                #expect(unknown.values.allSatisfy { $0.reason == "connection-lost" })
+                // 60 of the unknown ones did arrive: sent again, they would have come twice.
+                #expect(test.simulator.deliveriesByCount == [1: 260])
+            }
+        }
+    }
+
+    @Test func `Refused streams are sent again, but not for ever`() async throws {
+        try await withAPNs({ $0.firstStreams = nil }) { test in
+            try await test.withClient({ $0.maximumConnections = 1 }) { client in
+                test.simulator.plan(.refuse(2))
+                let outcome = await client.send(TestAPNs.message(to: "aa"))
+                #expect(outcome.isAccepted && test.simulator.requestCount == 3)
+                test.simulator.plan(.refuse(3))
+                let refused = await client.send(TestAPNs.message(to: "bb"))
+                #expect(refused.failure == PushFailure(.notSent, reason: "refused"))
+                #expect(test.simulator.requestCount == 6 && test.simulator.deliveries(to: "bb").isEmpty && test.simulator.connectionCount == 1)
+            }
+        }
+    }
+
+    @Test func `A stream that is reset may have been worked on`() async throws {
+        try await withAPNs { test in
+            test.simulator.plan(.reset(1))
+            try await test.withClient { client in
+                let outcome = await client.send(TestAPNs.message(to: "aa"))
+                #expect(outcome.failure == PushFailure(.unknown, reason: "stream-reset"))
+                #expect(test.simulator.requestCount == 1)
+                let next = await client.send(TestAPNs.message(to: "aa"))
+                #expect(next.isAccepted && test.simulator.connectionCount == 1)
+            }
+        }
+    }
+
+    @Test func `An answer that does not come is unknown, and its neighbours are not harmed`() async throws {
+        try await withAPNs({ $0.firstStreams = nil }) { test in
+            test.simulator.set("bb", .silent)
+            try await test.withClient({ $0.answerLimit = .milliseconds(300) }) { client in
+                let outcomes = await client.sendAll(["aa", "bb", "cc"])
+                #expect(outcomes["bb"]?.failure == PushFailure(.unknown, reason: "answer-timeout"))
+                #expect(outcomes["aa"]?.isAccepted == true && outcomes["cc"]?.isAccepted == true)
+                let next = await client.send(TestAPNs.message(to: "dd"))
+                #expect(next.isAccepted && test.simulator.connectionCount == 1)
+            }
+        }
+    }
+
+    @Test func `Slow answers are waited for`() async throws {
+        try await withAPNs({ $0.answerDelay = .milliseconds(1_500) }) { test in
+            try await test.withClient { client in
+                let outcome = await client.send(TestAPNs.message(to: "aa"))
+                #expect(outcome.isAccepted)
+            }
+        }
+    }
+
+    @Test func `A network that has gone is noticed by a ping`() async throws {
+        try await withAPNs { test in
+            try await test.withClient({
+                $0.pingInterval = .milliseconds(200)
+                $0.pingLimit = .milliseconds(200)
+            }) { client in
+                let first = await client.send(TestAPNs.message(to: "aa"))
+                #expect(first.isAccepted)
+                test.simulator.plan(.freeze)
+                let frozen = await client.send(TestAPNs.message(to: "aa"))
+                #expect(frozen.failure == PushFailure(.unknown, reason: "connection-lost"))
+                let next = await client.send(TestAPNs.message(to: "aa"))
+                #expect(next.isAccepted && test.simulator.connectionCount == 2)
+            }
+        }
+    }
+
+    @Test func `A living connection answers pings and stays`() async throws {
+        try await withAPNs { test in
+            try await test.withClient({
+                $0.pingInterval = .milliseconds(100)
+                $0.pingLimit = .milliseconds(900)
+            }) { client in
+                for _ in 0..<2 {
+                    let outcome = await client.send(TestAPNs.message(to: "aa"))
+                    #expect(outcome.isAccepted)
+                    try await Task.sleep(for: .milliseconds(2_500))
+                }
+                #expect(test.simulator.connectionCount == 1 && test.simulator.openConnections == 1)
+            }
+        }
+    }
+
+    @Test func `A connection that nobody needs is closed, and opened again when somebody does`() async throws {
+        try await withAPNs { test in
+            try await test.withClient({ $0.idleLimit = .milliseconds(100) }) { client in
+                for round in 1...2 {
+                    let outcome = await client.send(TestAPNs.message(to: "aa"))
+                    #expect(outcome.isAccepted && test.simulator.connectionCount == round)
+                    let isClosed = await eventually { test.simulator.openConnections == 0 }
+                    #expect(isClosed)
+                }
+            }
+        }
+    }
+
+    @Test func `Nobody there: it waits, tries again ever more slowly, and says that nothing was sent`() async throws {
+        try await withAPNs({ $0.refusesConnections = true }) { test in
+            try await test.withClient({ $0.waitLimit = .milliseconds(900) }) { client in
+                let outcomes = await client.sendAll(["aa", "bb"])
+                #expect(outcomes.values.allSatisfy { $0.failure == PushFailure(.notSent, reason: "wait-timeout") })
+                #expect((3...30).contains(test.simulator.connectionCount), "\(test.simulator.connectionCount)")
+                let status = await client.status()
+                #expect(status.lastFailure != nil && status.waiting == 0)
+                test.simulator.change { $0.refusesConnections = false }
+                let outcome = await client.send(TestAPNs.message(to: "aa"))
+                #expect(outcome.isAccepted)
+                let after = await client.status()
+                #expect(after.lastFailure == nil && after.connections == 1)
+            }
+        }
+    }
+
+    @Test func `A server without a port is not there either`() async throws {
+        try await withAPNs { test in
+            let port = try FreePort.find()
+            try await test.withClient({
+                $0.port = port
+                $0.waitLimit = .milliseconds(200)
+            }) { client in
+                let outcome = await client.send(TestAPNs.message(to: "aa"))
+                #expect(outcome.failure == PushFailure(.notSent, reason: "wait-timeout"))
+            }
+        }
+    }
+
+    @Test func `Nothing is sent to a server that cannot prove who it is`() async throws {
+        try await withAPNs { test in
+            try await test.withClient({
+                $0.trustedCertificates = nil
+                $0.waitLimit = .milliseconds(200)
+            }) { client in
+                let outcome = await client.send(TestAPNs.message(to: "aa"))
+                #expect(outcome.failure == PushFailure(.notSent, reason: "wait-timeout") && test.simulator.requestCount == 0)
+                let status = await client.status()
+                #expect(status.lastFailure?.contains("CERTIFICATE_VERIFY_FAILED") == true, "\(status.lastFailure ?? "")")
+            }
+        }
+    }
+
+    @Test func `A server that sends no settings is given up`() async throws {
+        try await withAPNs({ $0.withholdsSettings = true }) { test in
+            try await test.withClient({
+                $0.connectLimit = .milliseconds(200)
+                $0.waitLimit = .milliseconds(900)
+            }) { client in
+                let outcome = await client.send(TestAPNs.message(to: "aa"))
+                #expect(outcome.failure == PushFailure(.notSent, reason: "wait-timeout"))
+                #expect(test.simulator.connectionCount > 1)
+                let status = await client.status()
+                #expect(status.lastFailure == "no-settings")
+            }
+        }
+    }
+
+    @Test func `A full queue refuses`() async throws {
+        try await withAPNs({ $0.answerDelay = .milliseconds(300) }) { test in
+            try await test.withClient({
+                $0.maximumWaiting = 10
+                $0.maximumStreams = 1
+                $0.maximumConnections = 1
+                $0.answerLimit = .seconds(60)
+            }) { client in
+                let outcomes = await client.sendAll((0..<50).map(TestAPNs.device))
+                let refused = outcomes.values.filter { $0.failure == PushFailure(.notSent, reason: "queue-full") }
+                let accepted = outcomes.values.filter(\.isAccepted)
+                #expect(refused.count + accepted.count == 50 && (10...11).contains(accepted.count), "\(accepted.count)")
+            }
+        }
+    }
+
+    @Test func `Cancelled while it waits, a message is not sent; cancelled later, its answer is waited for`() async throws {
+        try await withAPNs({ $0.answerDelay = .milliseconds(300) }) { test in
+            try await test.withClient({
+                $0.maximumStreams = 1
+                $0.maximumConnections = 1
+            }) { client in
+                let first = Task { await client.send(TestAPNs.message(to: "aa")) }
+                await eventually { test.simulator.requestCount == 1 }
+                let second = Task { await client.send(TestAPNs.message(to: "bb")) }
+                await eventually { await client.status().waiting == 1 }
+                second.cancel()
+                first.cancel()
+                let waited = await second.value
+                #expect(waited.failure == PushFailure(.notSent, reason: "cancelled"))
+                let sent = await first.value
+                #expect(sent.isAccepted)
+                #expect(test.simulator.deliveries(to: "bb").isEmpty)
+                let gone = Task {
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    return await client.send(TestAPNs.message(to: "cc"))
+                }
+                let never = await gone.value
+                #expect(never.meaning == .notSent)
+            }
+        }
+    }
+
+    @Test func `Shutting down waits for answers, refuses what waits, and closes`() async throws {
+        try await withAPNs({ $0.answerDelay = .milliseconds(300) }) { test in
+            let client = try APNsClient(
+                test.configuration {
+                    $0.maximumStreams = 1
+                    $0.maximumConnections = 1
+                }, key: try test.credential(), logger: .quiet, now: test.clock.now)
+            let first = Task { await client.send(TestAPNs.message(to: "aa")) }
+            await eventually { test.simulator.requestCount == 1 }
+            let second = Task { await client.send(TestAPNs.message(to: "bb")) }
+            await eventually { await client.status().waiting == 1 }
+            await client.shutDown()
+            let (sent, waited) = (await first.value, await second.value)
+            #expect(sent.isAccepted && waited.failure == PushFailure(.notSent, reason: "shut-down"))
+            let late = await client.send(TestAPNs.message(to: "cc"))
+            #expect(late.failure == PushFailure(.notSent, reason: "shut-down"))
+            let isClosed = await eventually { test.simulator.openConnections == 0 }
+            #expect(isClosed)
+            await client.shutDown()
+        }
+    }
+
+    @Test func `Shutting down does not wait for ever`() async throws {
+        try await withAPNs { test in
+            test.simulator.set("aa", .silent)
+            let client = try APNsClient(
+                test.configuration { $0.drainLimit = .milliseconds(200) }, key: try test.credential(), logger: .quiet, now: test.clock.now)
+            let send = Task { await client.send(TestAPNs.message(to: "aa")) }
+            await eventually { test.simulator.requestCount == 1 }
+            await client.shutDown()
+            let outcome = await send.value
+            #expect(outcome.failure == PushFailure(.unknown, reason: "connection-lost"))
+        }
+    }
+
+    @Test func `A storm of incidents delivers nothing twice, and accounts for everything`() async throws {
+        try await withAPNs({
+            $0.firstStreams = nil
+            $0.maximumStreams = 50
+        }) { test in
+            test.simulator.plan(
+                .goAway(after: 20, processing: 7), .disconnect(after: 30, processing: 11), .refuse(5), .reset(3), .goAway(after: 1, processing: 1),
+                .disconnect(after: 1, processing: 0), .goAway(after: 50, processing: 49), .refuse(1))
+            try await test.withClient { client in
+                let outcomes = await client.sendAll((0..<2_000).map(TestAPNs.device))
+                #expect(outcomes.count == 2_000)
+                #expect(Set(test.simulator.deliveriesByCount.keys) == [1], "\(test.simulator.deliveriesByCount)")
+                for (device, outcome) in outcomes {
+                    let delivered = test.simulator.deliveries(to: device).values.reduce(0, +)
+                    switch outcome {
+                    case .accepted: #expect(delivered == 1)
+                    case .failed(let failure) where failure.meaning == .notSent: #expect(delivered == 0)
+                    case .failed(let failure): #expect(failure.meaning == .unknown && delivered <= 1)
+                    }
+                }
+                #expect(outcomes.values.count(where: \.isAccepted) > 1_700)
+            }
+        }
+    }
+}
