@@ -29,10 +29,6 @@ struct Happening: Sendable {
 }
 
 extension AnalyticsApp {
-    var space: Space {
-        get async throws { try await service.spaces.space(of: appID, environment) }
-    }
-
     /// Writes events as the ingest does, received now, and rolls them up.
     func happen(_ events: [Happening]) async throws {
         try await insert(events, by: postgres)
