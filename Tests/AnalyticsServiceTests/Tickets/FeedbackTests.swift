@@ -145,7 +145,8 @@ import Testing
     @Test func `a user gets what they said, and it goes when they want it`() async throws {
         try await AnalyticsApp.run { app in
             let service = app.gateway.asking(as: .service("auth"))
-            let request = #"{"app":"app1","environment":"live","user":"\#(Self.user)"}"#
+            // The service's other parts come before.
+            let request = #"{"app":"app1","environment":"live","user":"\#(Self.user)","after":"tickets:"}"#
             #expect(try await service.post("/internal/users/export", request).text.isEmpty)
             _ = try await app.client("POST", "/feedback", #"{"message":"secret one","name":"Kim","email":"kim@example.org","screenshot":"\#(Self.png)"}"#, user: Self.user)
             _ = try await app.client("POST", "/feedback", #"{"message":"secret two"}"#, user: Self.user)
@@ -154,6 +155,7 @@ import Testing
             try await app.ask("POST", "/tickets/1/comments", #"{"text":"ours"}"#)
 
             let export = try await service.post("/internal/users/export", request).text.split(separator: "\n").map { try JSONValue(parsing: $0.utf8) }
+            try #require(export.count == 3, "\(export)")
             #expect(export.map { $0["kind"] } == [.string("feedback"), .string("feedbackFile"), .string("feedback")])
             #expect(export[0]["service"] == .string("analytics") && export[0]["data"]?["message"] == .string("secret one") && export[0]["data"]?["email"] == .string("kim@example.org"))
             #expect(export[1]["data"]?["base64"] == .string(Self.png) && export[1]["data"]?["contentType"] == .string("image/png"))
