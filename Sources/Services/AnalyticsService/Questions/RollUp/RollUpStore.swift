@@ -29,8 +29,9 @@ struct RollUpStore: Sendable {
             try await Self.prepare(transaction)
             let rows = try await transaction.query(
                 """
-                SELECT range.first, range.last, range.last = now() FROM (
-                    SELECT first, least(now(), first + make_interval(secs => \(Double(Self.longestStep)))) AS last FROM (
+                SELECT range.first, range.last, range.last >= now() FROM (
+                    -- One that began before the last one and got the row after it takes nothing back.
+                    SELECT first, greatest(first, least(now(), first + make_interval(secs => \(Double(Self.longestStep))))) AS last FROM (
                         SELECT CASE WHEN isfinite(reached) THEN reached ELSE coalesce((SELECT min(day) FROM analytics.events_days() AS day)::timestamptz, now()) END
                             AS first FROM analytics.rollups FOR UPDATE SKIP LOCKED) AS begun) AS range
                 """)
