@@ -70,7 +70,7 @@ import Testing
     @Test func `An answer that does not come is unknown, and its neighbours are not harmed`() async throws {
         try await withAPNs({ $0.firstStreams = nil }) { test in
             test.simulator.set("bb", .silent)
-            try await test.withClient({ $0.answerLimit = .milliseconds(300) }) { client in
+            try await test.withClient({ $0.answerLimit = .seconds(2) }) { client in
                 let outcomes = await client.sendAll(["aa", "bb", "cc"])
                 #expect(outcomes["bb"]?.failure == PushFailure(.unknown, reason: "answer-timeout"))
                 #expect(outcomes["aa"]?.isAccepted == true && outcomes["cc"]?.isAccepted == true)
@@ -110,7 +110,7 @@ import Testing
         try await withAPNs { test in
             try await test.withClient({
                 $0.pingInterval = .milliseconds(100)
-                $0.pingLimit = .milliseconds(900)
+                $0.pingLimit = .seconds(10)
             }) { client in
                 for _ in 0..<2 {
                     let outcome = await client.send(TestAPNs.message(to: "aa"))
@@ -135,61 +135,57 @@ import Testing
         }
     }
 
-    @Test func `Nobody there: it waits, tries again ever more slowly, and says that nothing was sent`() async throws {
+    @Test func `Nobody there: it tries again, and sends when somebody is`() async throws {
         try await withAPNs({ $0.refusesConnections = true }) { test in
-            try await test.withClient({ $0.waitLimit = .milliseconds(900) }) { client in
-                let outcomes = await client.sendAll(["aa", "bb"])
-                #expect(outcomes.values.allSatisfy { $0.failure == PushFailure(.notSent, reason: "wait-timeout") })
-                #expect((3...30).contains(test.simulator.connectionCount), "\(test.simulator.connectionCount)")
+            try await test.withClient { client in
+                let send = Task { await client.sendAll(["aa", "bb"]) }
+                await eventually(within: .seconds(60)) { test.simulator.connectionCount > 3 }
                 let status = await client.status()
-                #expect(status.lastFailure != nil && status.waiting == 0)
+                #expect(status.lastFailure != nil && status.waiting == 2 && status.connections == 0)
                 test.simulator.change { $0.refusesConnections = false }
-                let outcome = await client.send(TestAPNs.message(to: "aa"))
-                #expect(outcome.isAccepted)
+                let outcomes = await send.value
+                #expect(outcomes.values.allSatisfy { $0.isAccepted })
                 let after = await client.status()
-                #expect(after.lastFailure == nil && after.connections == 1)
+                #expect(after.lastFailure == nil && after.connections == 1 && after.openedConnections == 1)
             }
         }
     }
 
-    @Test func `A server without a port is not there either`() async throws {
+    @Test func `What waits too long was not sent`() async throws {
         try await withAPNs { test in
             let port = try FreePort.find()
             try await test.withClient({
                 $0.port = port
                 $0.waitLimit = .milliseconds(200)
             }) { client in
-                let outcome = await client.send(TestAPNs.message(to: "aa"))
-                #expect(outcome.failure == PushFailure(.notSent, reason: "wait-timeout"))
+                let outcomes = await client.sendAll(["aa", "bb"])
+                #expect(outcomes.values.allSatisfy { $0.failure == PushFailure(.notSent, reason: "wait-timeout") })
             }
         }
     }
 
     @Test func `Nothing is sent to a server that cannot prove who it is`() async throws {
         try await withAPNs { test in
-            try await test.withClient({
-                $0.trustedCertificates = nil
-                $0.waitLimit = .milliseconds(200)
-            }) { client in
-                let outcome = await client.send(TestAPNs.message(to: "aa"))
-                #expect(outcome.failure == PushFailure(.notSent, reason: "wait-timeout") && test.simulator.requestCount == 0)
-                let status = await client.status()
-                #expect(status.lastFailure?.contains("CERTIFICATE_VERIFY_FAILED") == true, "\(status.lastFailure ?? "")")
+            try await test.withClient({ $0.trustedCertificates = nil }) { client in
+                let send = Task { await client.send(TestAPNs.message(to: "aa")) }
+                let isRefused = await eventually(within: .seconds(60)) { await client.status().lastFailure?.contains("CERTIFICATE_VERIFY_FAILED") == true }
+                send.cancel()
+                let outcome = await send.value
+                #expect(isRefused && outcome.meaning == .notSent && test.simulator.requestCount == 0)
             }
         }
     }
 
     @Test func `A server that sends no settings is given up`() async throws {
         try await withAPNs({ $0.withholdsSettings = true }) { test in
-            try await test.withClient({
-                $0.connectLimit = .milliseconds(200)
-                $0.waitLimit = .milliseconds(900)
-            }) { client in
-                let outcome = await client.send(TestAPNs.message(to: "aa"))
-                #expect(outcome.failure == PushFailure(.notSent, reason: "wait-timeout"))
-                #expect(test.simulator.connectionCount > 1)
+            try await test.withClient({ $0.connectLimit = .seconds(1) }) { client in
+                let send = Task { await client.send(TestAPNs.message(to: "aa")) }
+                await eventually(within: .seconds(60)) { test.simulator.connectionCount > 1 }
                 let status = await client.status()
-                #expect(status.lastFailure == "no-settings")
+                #expect(status.lastFailure == "no-settings" && test.simulator.requestCount == 0)
+                test.simulator.change { $0.withholdsSettings = false }
+                let outcome = await send.value
+                #expect(outcome.isAccepted)
             }
         }
     }
@@ -205,13 +201,13 @@ import Testing
                 let outcomes = await client.sendAll((0..<50).map(TestAPNs.device))
                 let refused = outcomes.values.filter { $0.failure == PushFailure(.notSent, reason: "queue-full") }
                 let accepted = outcomes.values.filter(\.isAccepted)
-                #expect(refused.count + accepted.count == 50 && (10...11).contains(accepted.count), "\(accepted.count)")
+                #expect(refused.count + accepted.count == 50 && (10...25).contains(accepted.count), "\(accepted.count)")
             }
         }
     }
 
     @Test func `Cancelled while it waits, a message is not sent; cancelled later, its answer is waited for`() async throws {
-        try await withAPNs({ $0.answerDelay = .milliseconds(300) }) { test in
+        try await withAPNs({ $0.answerDelay = .seconds(2) }) { test in
             try await test.withClient({
                 $0.maximumStreams = 1
                 $0.maximumConnections = 1
@@ -238,7 +234,7 @@ import Testing
     }
 
     @Test func `Shutting down waits for answers, refuses what waits, and closes`() async throws {
-        try await withAPNs({ $0.answerDelay = .milliseconds(300) }) { test in
+        try await withAPNs({ $0.answerDelay = .seconds(2) }) { test in
             let client = try APNsClient(
                 test.configuration {
                     $0.maximumStreams = 1
