@@ -101,12 +101,14 @@ import Testing
 
     @Test func `A device and the account that signed in on it are one person`() async throws {
         try await AnalyticsApp.run { app in
-            try await app.happen([Happening("2026-05-01T10:00:00Z", "a", 70)])
+            // Of late: sessions that no event can change any more are cleared away, and the service does so when it starts.
+            let day = Date(timeIntervalSinceNow: -2 * 86_400).formatted(.iso8601.year().month().day())
+            try await app.happen([Happening("\(day)T10:00:00Z", "a", 70)])
             try await app.postgres.execute("INSERT INTO analytics.people (space, person, account) VALUES (\(try await app.space.id), 70, 7)")
-            try await app.happen([Happening("2026-05-01T10:05:00Z", "a", 7), Happening("2026-05-01T10:06:00Z", "a", 70)])
-            #expect(try await app.ask("people?from=2026-05-01&to=2026-05-01") == ["2026-05-01,1,1"])
-            let sessions = try await app.ask("sessions?from=2026-05-01&to=2026-05-01")
-            #expect(sessions == ["2026-05-01,1,360.0"])
+            try await app.happen([Happening("\(day)T10:05:00Z", "a", 7), Happening("\(day)T10:06:00Z", "a", 70)])
+            #expect(try await app.ask("people?from=\(day)&to=\(day)") == ["\(day),1,1"])
+            let sessions = try await app.ask("sessions?from=\(day)&to=\(day)")
+            #expect(sessions == ["\(day),1,360.0"])
         }
     }
 

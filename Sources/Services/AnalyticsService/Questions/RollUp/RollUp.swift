@@ -21,7 +21,8 @@ final class RollUp: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            var pruned = ContinuousClock.now - Self.intervalOfPruning
+            // A minute after the start: first what came meanwhile.
+            var pruned = ContinuousClock.now - Self.intervalOfPruning + .seconds(60)
             while !Task.isCancelled {
                 await self.attempt("events not rolled up") { _ = try await self.catchUp() }
                 await self.attempt("days not made anew in another time zone") { try await self.store.followTimeZones() }
