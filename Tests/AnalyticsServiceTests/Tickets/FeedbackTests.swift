@@ -84,7 +84,7 @@ import Testing
             let space = try await app.service.spaces.space(of: "app1", .live)
             let tickets = Tickets(
                 postgres: app.postgres, spaces: app.service.spaces, files: app.service.tickets.attachments.files, logger: .silent,
-                feedbackLimits: FeedbackIntake.Limits(inSpace: 5, ofUser: 2))
+                feedbackLimits: FeedbackIntake.Limits(inSpace: 5, ofUser: 2), resolveIssues: { _, _, _, _, _ in })
             let refusals = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<12 {
                     group.addTask {

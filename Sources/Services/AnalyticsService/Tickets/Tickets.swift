@@ -1,7 +1,5 @@
 import Logging
-import MartletAPI
 import MartletFiles
-import MartletHTTP
 import MartletPostgres
 import ServiceLifecycle
 
@@ -20,7 +18,7 @@ struct Tickets: Sendable {
     /// - Parameter resolveIssues: for tickets that are completed together with their crash issues.
     init(
         postgres: PostgresClient, spaces: Spaces, files: any FileBackend, logger: Logger, feedbackLimits: FeedbackIntake.Limits = .init(),
-        streamLimits: TicketStreams.Limits = .init(), resolveIssues: @escaping ResolveIssues = Tickets.refusing
+        streamLimits: TicketStreams.Limits = .init(), resolveIssues: @escaping ResolveIssues
     ) {
         self.spaces = spaces
         desk = TicketDesk(spaces: spaces, people: TicketPeople(postgres: postgres))
@@ -37,7 +35,4 @@ struct Tickets: Sendable {
 
     /// What end users said.
     var userData: TicketUserData { TicketUserData(attachments: attachments, spaces: spaces) }
-
-    /// Where nothing knows how to resolve an issue.
-    static let refusing: ResolveIssues = { _, _, _, _, _ in throw HTTPProblem(.notImplemented) }
 }

@@ -22,12 +22,7 @@ struct IssueStore: Sendable {
 
     let postgres: PostgresClient
 
-    /// The issue that a report was counted to; nil: there is no such report (yet).
-    func issue(ofEvent eventID: UUID, in space: Space) async throws -> Int64? {
-        try await postgres.query("SELECT issue FROM analytics.crash_events WHERE space = \(space.id) AND event_id = \(eventID)").first?.decode(0)
-    }
-
-    /// Waits for others that sort reports of these spaces into issues. Nobody else does until the end of the transaction.
+    /// Waits for others that sort reports of these spaces into issues, or move whole issues. Nobody else does until the end of the transaction.
     static func lock(_ spaces: Set<Int32>, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             """

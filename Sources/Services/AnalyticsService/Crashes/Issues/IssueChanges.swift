@@ -58,11 +58,6 @@ struct IssueChanges: Sendable {
         return issues
     }
 
-    /// Keeps the digest away from the issues of a space until the end of the transaction: as it does before it changes any.
-    static func lockDigest(of space: Space, _ transaction: PostgresTransaction) async throws {
-        try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\("martlet.analytics.crashes:\(space.id)"), 0))")
-    }
-
     private static func make(
         _ change: IssueChange, to issues: [Int64], by author: Author, in space: Space, _ transaction: PostgresTransaction
     ) async throws {

@@ -21,7 +21,7 @@ struct IssueMerging: Sendable {
     /// - Throws: `issue-not-found`, when there is one that does not exist: nothing is merged then.
     func merge(_ numbers: [Int32], into issue: Int64, by author: Author, in space: Space) async throws {
         try await postgres.withTransaction(serializationRetries: IssueChanges.retries) { transaction in
-            try await IssueChanges.lockDigest(of: space, transaction)
+            try await IssueStore.lock([space.id], transaction)
             guard try await Self.lock(issue, in: space, transaction) else { throw HTTPProblem(.issueNotFound) }
             let others = try await IssueChanges.lock(numbers, in: space, transaction).filter { $0 != issue }.map { Int($0) }
             guard !others.isEmpty else { return }
@@ -100,7 +100,7 @@ struct IssueMerging: Sendable {
     /// - Throws: `issue-not-found`; `conflict` when the issue has one of them not, or would have none left.
     func part(_ hashes: [String], from issue: Int64, by author: Author, in space: Space) async throws -> Int64 {
         try await postgres.withTransaction(serializationRetries: IssueChanges.retries) { transaction in
-            try await IssueChanges.lockDigest(of: space, transaction)
+            try await IssueStore.lock([space.id], transaction)
             guard try await Self.lock(issue, in: space, transaction) else { throw HTTPProblem(.issueNotFound) }
             let own = try await transaction.query("SELECT encode(hash, 'hex') FROM analytics.issue_hashes WHERE issue = \(issue)").map {
                 try $0.decode(0, as: String.self)

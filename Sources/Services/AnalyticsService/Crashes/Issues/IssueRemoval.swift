@@ -19,7 +19,7 @@ struct IssueRemoval: Sendable {
     /// - Throws: `issue-not-found`.
     func remove(_ issue: Int64, in space: Space) async throws {
         try await postgres.withTransaction(serializationRetries: IssueChanges.retries) { transaction in
-            try await IssueChanges.lockDigest(of: space, transaction)
+            try await IssueStore.lock([space.id], transaction)
             let removed = try await transaction.execute(
                 "UPDATE analytics.issues SET deleted = now() WHERE id = \(issue) AND space = \(space.id) AND deleted IS NULL")
             guard removed == 1 else { throw HTTPProblem(.issueNotFound) }

@@ -17,8 +17,7 @@ struct AddLink: Endpoint {
         }
         guard let other = try TicketInput.number(fields, "ticket") else { throw HTTPProblem(.invalidBody, "This field is required.", field: "ticket") }
         try await tickets.link(number, kind, to: other, in: visitor.space, by: visitor.author)
-        let (json, revision) = try await tickets.read(number, in: visitor.space)
-        return .revised(json, revision)
+        return try await tickets.answer(with: number, in: visitor.space)
     }
 }
 
@@ -53,8 +52,7 @@ struct AttachIssues: Endpoint {
             throw HTTPProblem(.invalidBody, "This field is required.", field: "issues")
         }
         try await tickets.attach(issues: issues, to: number, in: visitor.space, by: visitor.author)
-        let (json, revision) = try await tickets.read(number, in: visitor.space)
-        return .revised(json, revision)
+        return try await tickets.answer(with: number, in: visitor.space)
     }
 }
 

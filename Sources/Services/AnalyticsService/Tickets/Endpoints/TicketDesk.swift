@@ -30,6 +30,16 @@ struct TicketDesk: Sendable {
     }
 }
 
+extension TicketStore {
+    /// The ticket as it is now, with its revision.
+    ///
+    /// - Throws: `ticket-not-found`.
+    func answer(with number: Int, in space: Space, status: HTTPResponse.Status = .ok) async throws -> Response {
+        let (json, revision) = try await read(number, in: space)
+        return .revised(json, revision, status: status)
+    }
+}
+
 extension Response {
     /// JSON of something that has a revision.
     static func revised(_ json: String, _ revision: Int64, status: HTTPResponse.Status = .ok) -> Response {

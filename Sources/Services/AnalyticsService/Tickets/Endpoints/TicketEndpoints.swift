@@ -34,8 +34,7 @@ struct CreateTicket: Endpoint {
         let change = try TicketChange(fields, staff: visitor.staff)
         let ticket = try NewTicket(change, issues: try TicketInput.numbers(fields, "issues", upTo: TicketLimits.issues) ?? [])
         let number = try await tickets.create(ticket, in: visitor.space, by: visitor.author)
-        let (json, revision) = try await tickets.read(number, in: visitor.space)
-        return .revised(json, revision, status: .created)
+        return try await tickets.answer(with: number, in: visitor.space, status: .created)
     }
 }
 
@@ -47,8 +46,7 @@ struct ReadTicket: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let visitor = try await desk.admit(context, to: .read)
         try request.allowParameters()
-        let (json, revision) = try await tickets.read(try TicketInput.ticket(context), in: visitor.space)
-        return .revised(json, revision)
+        return try await tickets.answer(with: try TicketInput.ticket(context), in: visitor.space)
     }
 }
 
@@ -68,8 +66,7 @@ struct ChangeTicket: Endpoint {
         try await tickets.update(
             number, try TicketChange(fields, staff: visitor.staff), if: condition, resolvesIssues: try fields.flag("resolveIssues") ?? false,
             in: visitor.space, by: visitor.author)
-        let (json, revision) = try await tickets.read(number, in: visitor.space)
-        return .revised(json, revision)
+        return try await tickets.answer(with: number, in: visitor.space)
     }
 }
 
@@ -97,8 +94,7 @@ struct MoveTicket: Endpoint {
         try await tickets.move(
             number, to: try TicketInput.choice(fields, "status", TicketStatus.self), place, if: condition,
             resolvesIssues: try fields.flag("resolveIssues") ?? false, in: visitor.space, by: visitor.author)
-        let (json, revision) = try await tickets.read(number, in: visitor.space)
-        return .revised(json, revision)
+        return try await tickets.answer(with: number, in: visitor.space)
     }
 }
 
@@ -125,8 +121,7 @@ struct RestoreTicket: Endpoint {
         try request.allowParameters()
         let number = try TicketInput.ticket(context)
         try await tickets.restore(number, in: visitor.space, by: visitor.author)
-        let (json, revision) = try await tickets.read(number, in: visitor.space)
-        return .revised(json, revision)
+        return try await tickets.answer(with: number, in: visitor.space)
     }
 }
 
