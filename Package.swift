@@ -186,7 +186,13 @@ let package = Package(
                 asyncHTTPClient,
             ],
             migrations: true),
-        service("NotificationsService"),
+        service(
+            "NotificationsService",
+            dependencies: [
+                "MartletFlags", "MartletJobs", "MartletLogic", "MartletMail", "MartletPush", .product(name: "CoreMetrics", package: "swift-metrics"), asyncHTTPClient, crypto,
+                httpTypes, nioCore,
+            ],
+            migrations: true),
         .target(
             name: "GatewayService",
             dependencies: [
@@ -324,6 +330,13 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "NotificationsServiceTests",
+            dependencies: [
+                "NotificationsService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletLogic", "MartletMail", "MartletPostgres", "MartletPush",
+                "MartletPushSimulator", "MartletTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "OperatorCommandsTests",
             dependencies: [
                 "OperatorCommands", "AuthService", "MartletCore", "MartletPostgres", "MartletTesting", argumentParser, logging,
@@ -348,7 +361,7 @@ if Context.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil {
     package.targets.append(
         .target(
             name: "MartletTesting", dependencies: ["MartletCore", "MartletPostgres", logging], path: "Sources/Shared/MartletTesting",
-            exclude: ["HookReceiver.swift", "MigratedDatabase.swift", "ServiceClient.swift"], swiftSettings: settings))
+            exclude: ["HookReceiver.swift", "MigratedDatabase.swift", "ServiceApp.swift", "ServiceClient.swift"], swiftSettings: settings))
 }
 
 // Some test targets alone, for quick turns: MARTLET_ONLY_TESTS=AnalyticsServiceTests,MartletCoreTests

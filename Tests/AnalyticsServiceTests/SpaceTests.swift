@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletPostgres
 import Testing
 
 @testable import AnalyticsService
@@ -8,7 +9,7 @@ import Testing
         try await AnalyticsApp.run { app in
             let ids = try await withThrowingTaskGroup(of: Int32.self) { group in
                 for _ in 0..<20 {
-                    group.addTask { try await Spaces(postgres: app.postgres).space(of: "app1", .live).id }
+                    group.addTask { try await Spaces(postgres: app.postgres, schema: "analytics").space(of: "app1", .live).id }
                 }
                 return try await group.reduce(into: Set()) { $0.insert($1) }
             }

@@ -102,6 +102,14 @@ public struct ErrorCode: Sendable, Hashable {
     public static let sprintNotFound = ErrorCode("sprint-not-found", 404, "The sprint does not exist")
     public static let labelNotFound = ErrorCode("label-not-found", 404, "The label does not exist")
 
+    // Notifications
+    public static let credentialNotFound = ErrorCode("credential-not-found", 404, "The credential does not exist")
+    public static let installationNotFound = ErrorCode("installation-not-found", 404, "The installation does not exist")
+    public static let messageNotFound = ErrorCode("message-not-found", 404, "The message does not exist")
+    public static let templateNotFound = ErrorCode("template-not-found", 404, "The template does not exist")
+    public static let segmentNotFound = ErrorCode("segment-not-found", 404, "The segment does not exist")
+    public static let ruleNotFound = ErrorCode("rule-not-found", 404, "The rule does not exist")
+
     // The server's side
     public static let internalError = ErrorCode("internal-error", 500, "Something went wrong on the server")
     public static let notImplemented = ErrorCode("not-implemented", 501, "The server does not do this")
@@ -130,5 +138,6 @@ public struct ErrorCode: Sendable, Hashable {
         issueNotFound, reportNotFound, alertNotFound,
         questionTooLarge,
         ticketNotFound, commentNotFound, sprintNotFound, labelNotFound,
+        credentialNotFound, installationNotFound, messageNotFound, templateNotFound, segmentNotFound, ruleNotFound,
     ]
 }

@@ -43,7 +43,7 @@ public struct AnalyticsService: ServiceDefinition {
 
     init(postgres: PostgresClient, files: any FileBackend, options: AnalyticsOptions = AnalyticsOptions(), logger: Logger) {
         self.postgres = postgres
-        spaces = Spaces(postgres: postgres)
+        spaces = Spaces(postgres: postgres, schema: Self.name)
         events = Events(postgres: postgres, spaces: spaces, settings: options.events, logger: logger)
         questions = Questions(postgres: postgres, spaces: spaces, logger: logger)
         let symbols = Symbols(postgres: postgres, spaces: spaces, files: files, settings: options.symbols, logger: logger)

@@ -1,5 +1,6 @@
 import Hummingbird
 import MartletHTTP
+import MartletPostgres
 
 extension AnalyticsService {
     /// What crash reporters send. A slash at the end of a path makes no difference.

@@ -1,5 +1,6 @@
 import Hummingbird
 import MartletHTTP
+import MartletPostgres
 
 extension AnalyticsService {
     /// Questions about an app's events, for its own server and for staff with the right to read in `analytics`.

@@ -1,5 +1,6 @@
 import Hummingbird
 import MartletHTTP
+import MartletPostgres
 
 extension AnalyticsService {
     /// `/api/0/…` of the gateway is `/crash/api/0/…`: `sentry-cli` knows only servers at the root of their address.

@@ -1,5 +1,6 @@
 import Hummingbird
 import MartletHTTP
+import MartletPostgres
 
 extension AnalyticsService {
     /// Tickets, sprints and the board; and feedback, which becomes tickets.

@@ -1,31 +1,69 @@
 public import Logging
+import MartletCore
 public import MartletHTTP
-public import MartletPostgres
+import MartletJobs
+import MartletPostgres
 public import ServiceLifecycle
 
-/// Installations, push and mail. So far the process, its schema and its role: the endpoints come with their own issue.
+/// Push, mail, and the rules that send them.
 ///
-/// Settings: `database.url` (secret; role `martlet_notifications`), `database.connections` (4).
+/// Settings: `database.url` (secret; role `martlet_notifications`), `database.connections` (4), `internal.secret` (secret), `services.storage` and
+/// `services.auth` (their usual ports on this machine), `public.url`, `hooks.private.allowed` (false), `mail.…`, and those of `DeliverySettings`.
 public struct NotificationsService: ServiceDefinition {
     public static let name = "notifications"
     public static let defaultPort = 8205
 
-    /// The schema `notifications`, step by step. None yet.
-    public static let migrations: [Migration] = []
-
-    private let postgres: PostgresClient
+    let postgres: PostgresClient
+    let spaces: Spaces
+    let devices: Devices
+    let messages: Messages
+    let delivery: Delivery
+    let rules: Rules
+    let mail: Mail
+    let worker: JobWorker
 
     public init(settings: Settings, logger: Logger) throws {
         let configuration = PostgresConfiguration(
             url: try settings.requiredSecret("database.url"), applicationName: "martlet-notifications",
             maximumConnections: try settings.integer("database.connections", default: 4, in: 1...64))
-        self.postgres = PostgresClient(configuration: configuration, logger: logger)
+        self.init(
+            postgres: PostgresClient(configuration: configuration, logger: logger), options: try NotificationsOptions(settings), logger: logger)
     }
 
-    public var background: [any Service] { [postgres] }
+    init(postgres: PostgresClient, options: NotificationsOptions, logger: Logger) {
+        self.postgres = postgres
+        spaces = Spaces(postgres: postgres, schema: Self.name)
+        let sealing = SealingKey(internalSecret: options.internalSecret, for: "martlet-notifications-credentials")
+        devices = Devices(postgres: postgres, spaces: spaces, sealing: sealing, logger: logger)
+        messages = Messages(postgres: postgres, spaces: spaces, devices: devices, logger: logger)
+        delivery = Delivery(postgres: postgres, spaces: spaces, devices: devices, settings: options.delivery, logger: logger)
+        rules = Rules(postgres: postgres, spaces: spaces, messages: messages, options: options, logger: logger)
+        mail = Mail(postgres: postgres, spaces: spaces, sealing: sealing, options: options, logger: logger)
+        worker = JobWorker(
+            queue: JobQueue(postgres: postgres, schema: Self.name), handlers: messages.handlers + rules.handlers + mail.handlers, logger: logger)
+    }
 
-    /// Nothing yet: there is no table.
+    public var background: [any Service] {
+        [postgres, worker] + devices.background + messages.background + delivery.background + rules.background + mail.background
+    }
+
+    /// What is known of users; each part has its own.
     public var userData: any UserDataHolder { NoUserData() }
 
     public func isReady() async -> Bool { postgres.isReady }
+}
+
+/// What the parts of the service are set up with.
+struct NotificationsOptions: Sendable {
+    var internalSecret: Secret
+    var delivery = DeliverySettings()
+
+    init(internalSecret: Secret) {
+        self.internalSecret = internalSecret
+    }
+
+    init(_ settings: Settings) throws {
+        internalSecret = try settings.requiredSecret("internal.secret")
+        delivery = try DeliverySettings(settings)
+    }
 }

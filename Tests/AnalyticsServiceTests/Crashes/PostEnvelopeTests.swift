@@ -1,6 +1,7 @@
 import Foundation
 import MartletCompression
 import MartletCore
+import MartletPostgres
 import MartletSentry
 import MartletTesting
 import NIOCore

@@ -12,7 +12,7 @@ import Testing
 @testable import AnalyticsService
 
 /// The analytics service with a database of its own, its background running, as the gateway sees it.
-struct AnalyticsApp: Sendable {
+struct AnalyticsApp: ServiceApp {
     let database: MigratedDatabase
     /// Logged in as `martlet_analytics`.
     let postgres: PostgresClient
@@ -40,35 +40,8 @@ struct AnalyticsApp: Sendable {
         }
     }
 
-    func principal(_ kind: Principal.Kind, user: String? = nil, staff: StaffGrant? = nil) -> Principal {
-        Principal(
-            kind: kind, appID: appID, appNumber: appNumber, environment: environment, credentialID: "c1", userID: user,
-            sessionID: user.map { _ in "s1" }, staff: staff)
-    }
-
     /// By an ingest key.
     func ingest(_ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:]) async throws -> Answer {
         try await gateway.asking(as: principal(.ingest)).send(method, path, body, headers: headers)
-    }
-
-    /// As the app's own server.
-    @discardableResult
-    func master(_ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:]) async throws -> Answer {
-        try await gateway.asking(as: principal(.master)).send(method, path, body, headers: headers)
-    }
-
-    /// As the app on a device, and perhaps somebody who is signed in there.
-    func client(
-        _ method: String, _ path: String, _ body: String? = nil, user: String? = nil, headers: [String: String] = [:]
-    ) async throws -> Answer {
-        try await gateway.asking(as: principal(.client, user: user)).send(method, path, body, headers: headers)
-    }
-
-    /// As a staff member.
-    func staff(
-        _ method: String, _ path: String, _ body: String? = nil, rights: StaffRights = .none, headers: [String: String] = [:]
-    ) async throws -> Answer {
-        let grant = StaffGrant(id: "0193a000-0000-7000-8000-000000000001", userName: "sam", rights: rights)
-        return try await gateway.asking(as: principal(.staff, staff: grant)).send(method, path, body, headers: headers)
     }
 }

@@ -11,7 +11,7 @@ import Testing
 @testable import ConfigService
 
 /// The config service with a database of its own, its background running, as the gateway sees it.
-struct ConfigApp: Sendable {
+struct ConfigApp: ServiceApp {
     static let internalSecret = Secret("an-internal-secret-of-the-tests-0123456789")
 
     let database: MigratedDatabase
@@ -40,33 +40,6 @@ struct ConfigApp: Sendable {
     }
 
     var space: ConfigSpace { ConfigSpace(appID: appID, environment: environment) }
-
-    func principal(_ kind: Principal.Kind, user: String? = nil, staff: StaffGrant? = nil) -> Principal {
-        Principal(
-            kind: kind, appID: appID, appNumber: 1, environment: environment, credentialID: "c1", userID: user, sessionID: user.map { _ in "s1" },
-            staff: staff)
-    }
-
-    /// As the app's own server.
-    @discardableResult
-    func master(_ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:]) async throws -> Answer {
-        try await gateway.asking(as: principal(.master)).send(method, path, body, headers: headers)
-    }
-
-    /// As the app on a device, and perhaps somebody who is signed in there.
-    func client(
-        _ method: String, _ path: String, _ body: String? = nil, user: String? = nil, headers: [String: String] = [:]
-    ) async throws -> Answer {
-        try await gateway.asking(as: principal(.client, user: user)).send(method, path, body, headers: headers)
-    }
-
-    /// As a staff member.
-    func staff(
-        _ method: String, _ path: String, _ body: String? = nil, rights: StaffRights = .none, headers: [String: String] = [:]
-    ) async throws -> Answer {
-        let grant = StaffGrant(id: "0193a000-0000-7000-8000-000000000001", userName: "sam", rights: rights)
-        return try await gateway.asking(as: principal(.staff, staff: grant)).send(method, path, body, headers: headers)
-    }
 
     /// Stores a draft and publishes it.
     @discardableResult

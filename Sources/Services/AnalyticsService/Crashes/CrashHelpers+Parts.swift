@@ -1,4 +1,5 @@
 import Foundation
+import MartletPostgres
 import MartletSentry
 
 extension CrashHelpers {

@@ -39,16 +39,16 @@ struct ServerPlan: Sendable {
         for (index, name) in Self.serviceNames.enumerated() {
             var environment = base
             environment["MARTLET_DATABASE_URL"] = try databaseURL(name)
+            // Each reaches each other one.
+            for (other, service) in Self.serviceNames.enumerated() where service != name {
+                environment["MARTLET_SERVICES_" + service.uppercased()] = "http://127.0.0.1:\(ports[2 * other])"
+            }
             if name == "storage" {
                 environment["MARTLET_FILES_DIRECTORY"] = state.appending(path: "files").path
-                environment["MARTLET_SERVICES_CONFIG"] = Self.serviceNames.firstIndex(of: "config").map { "http://127.0.0.1:\(ports[2 * $0])" }
                 // `MARTLET_FILES_…` and `MARTLET_HOOKS_…` are for storage, as they came.
                 for (key, value) in inherited where key.hasPrefix("MARTLET_FILES_") || key.hasPrefix("MARTLET_HOOKS_") {
                     environment[key] = value
                 }
-            }
-            if name == "config" {
-                environment["MARTLET_SERVICES_STORAGE"] = Self.serviceNames.firstIndex(of: "storage").map { "http://127.0.0.1:\(ports[2 * $0])" }
             }
             if name == "analytics" {
                 environment["MARTLET_FILES_DIRECTORY"] = state.appending(path: "analytics").path
@@ -57,12 +57,15 @@ struct ServerPlan: Sendable {
                     environment["MARTLET_" + key.dropFirst("MARTLET_ANALYTICS_".count)] = value
                 }
             }
+            if name == "notifications" {
+                for (key, value) in inherited where ["MARTLET_PUSH_", "MARTLET_MAIL_", "MARTLET_HOOKS_"].contains(where: key.hasPrefix) {
+                    environment[key] = value
+                }
+                environment["MARTLET_PUBLIC_URL"] = inherited["MARTLET_PUBLIC_URL"] ?? LocalServer.publicURL(inherited, port: publicPort)
+            }
             if name == "auth" {
                 let own = ["MARTLET_EXPORT_", "MARTLET_IDENTITY_", "MARTLET_MAIL_", "MARTLET_PASSWORD_", "MARTLET_STORE_"]
                 for (key, value) in inherited where own.contains(where: key.hasPrefix) { environment[key] = value }
-                for (other, service) in Self.serviceNames.enumerated() where service != name {
-                    environment["MARTLET_SERVICES_" + service.uppercased()] = "http://127.0.0.1:\(ports[2 * other])"
-                }
                 environment["MARTLET_PUBLIC_URL"] = inherited["MARTLET_PUBLIC_URL"] ?? LocalServer.publicURL(inherited, port: publicPort)
             }
             let socket = state.appending(path: "run/\(name).sock").path

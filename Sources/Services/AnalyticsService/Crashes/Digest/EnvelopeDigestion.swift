@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import MartletCore
 import MartletFiles
+import MartletPostgres
 import MartletSentry
 import NIOCore
 

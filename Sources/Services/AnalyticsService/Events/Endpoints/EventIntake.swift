@@ -5,6 +5,7 @@ import MartletAPI
 import MartletCompression
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 
 /// What the endpoints that take events have in common.
 struct EventIntake: Sendable {

@@ -4,6 +4,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 
 /// `GET`, `PUT` and `DELETE /events/opt-out`: whether the events of whoever asks are no longer taken. 200 with `{"isOptedOut","since"}`.
 ///

@@ -2,6 +2,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 
 /// `GET /segment/v1/settings`, of the gateway's `/segment/v1/projects/{ingestKey}/settings`: what Segment's mobile clients ask for when they
 /// start. An app whose events are not collected has no integration, and its clients send nothing.

@@ -2,6 +2,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 
 /// `GET /analytics/settings`: how events are taken and kept.
 struct ReadSettings: Endpoint {

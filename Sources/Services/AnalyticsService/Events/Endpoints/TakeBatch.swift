@@ -2,6 +2,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 
 /// `POST /segment/v1/batch`, `/segment/v1/b` and `POST /events`: `{"batch":[…],"sentAt"}`, 200 when what is good of it is stored, also when
 /// nothing was: `{"success":true,"accepted":n,"rejected":[{"index","field","reason"}]}`.

@@ -2,6 +2,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 
 /// `POST /segment/v1/track` and its like: one message, 200 with `{"success":true,"accepted":1}` when it is stored.
 struct TakeMessage: Endpoint {

@@ -4,6 +4,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 
 /// `POST /thesis/events`, of the gateway's `/api/{appKey}/storage/TBAnalytics`: one event in the thesis's form; 201 with the object as storage
 /// would answer it. With an `_id` that has come before nothing changes.

@@ -1,5 +1,6 @@
 import Foundation
 import MartletCore
+import MartletPostgres
 
 /// Makes events of the messages of one request.
 struct EventReader {

@@ -1,5 +1,6 @@
 import Foundation
 import MartletCore
+import MartletPostgres
 
 /// Whose an event is: 64 bits of a digest of who it says, the same for the same id in a space, and another in every other space.
 ///

@@ -1,4 +1,5 @@
 import Foundation
+import MartletPostgres
 
 /// An event as its table has it.
 struct EventRow: Sendable {

@@ -1,4 +1,5 @@
 import Foundation
+import MartletPostgres
 
 /// The time that a question is about, cut into intervals of one time zone.
 struct Span: Sendable {

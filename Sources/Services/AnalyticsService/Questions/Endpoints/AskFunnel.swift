@@ -2,6 +2,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 
 /// `POST /analytics/funnel?from=&to=&timeZone=&format=` with `{"steps":["Opened","Bought"],"windowSeconds":86400}`: how many persons came as far as
 /// each step.

@@ -2,6 +2,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 
 /// `GET /analytics/counts?from=&to=&interval=&timeZone=&event=&group=&property=&people=&limit=&format=`: how many events, and with `people=true`
 /// how many persons had them, by interval and by what they have in `group`. The values beyond `limit` are one line, `other`.

@@ -4,6 +4,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 
 /// `GET /analytics/live?format=`: the last 30 minutes, from the events themselves.
 struct ReadLive: Endpoint {

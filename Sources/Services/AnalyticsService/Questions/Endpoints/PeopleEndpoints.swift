@@ -2,6 +2,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 
 /// `GET /analytics/people?from=&to=&interval=&timeZone=&format=`: how many persons were active in each interval, and how many of them for the
 /// first time ever.

@@ -2,6 +2,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 
 /// `POST /internal/analytics/experiments` with an `ExperimentQuestion`: an `ExperimentSums`. For processes of ours.
 struct SumExperiment: Endpoint {

@@ -4,6 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletFiles
 import MartletHTTP
+import MartletPostgres
 
 /// `GET /crashes/symbols?debugId=&after=&limit=`: the app's debug files, the newest first; staff and master key.
 struct ListDebugFiles: Endpoint {

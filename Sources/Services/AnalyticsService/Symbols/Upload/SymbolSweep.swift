@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import MartletFiles
 import MartletJobs
+import MartletPostgres
 import ServiceLifecycle
 
 /// Looks for what was left over: pieces that nobody puts together, bytes that belong to nothing, idle processes, and reports whose symbols

@@ -4,6 +4,7 @@ import Hummingbird
 import MartletAPI
 import MartletFiles
 import MartletHTTP
+import MartletPostgres
 import NIOCore
 
 /// `POST /tickets/{ticket}/attachments?name=` with the file as the body: 201 with its record.

@@ -3,6 +3,7 @@ import HTTPTypes
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 import NIOCore
 
 /// `GET /tickets/board` with the parameters of `TicketFilter`, and `limit` (1…200, 100) for each column: the columns with their counts and first

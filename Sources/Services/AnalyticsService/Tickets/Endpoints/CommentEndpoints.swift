@@ -1,6 +1,7 @@
 import Hummingbird
 import MartletAPI
 import MartletHTTP
+import MartletPostgres
 import NIOCore
 
 /// `GET /tickets/{ticket}/comments` and `GET /tickets/{ticket}/history` with `after` and `limit` (1…500, 100): in their order.

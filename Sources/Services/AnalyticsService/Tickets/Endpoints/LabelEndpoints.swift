@@ -1,6 +1,7 @@
 import Hummingbird
 import MartletAPI
 import MartletHTTP
+import MartletPostgres
 import NIOCore
 
 /// `GET /tickets/labels`: by name, with how many tickets have them.

@@ -1,6 +1,7 @@
 import Hummingbird
 import MartletAPI
 import MartletHTTP
+import MartletPostgres
 
 /// `POST /tickets/{ticket}/links` with `{"kind","ticket"}`: `blocks`, `blockedBy`, `duplicates`, `duplicatedBy` or `relates`. 200 with the ticket.
 struct AddLink: Endpoint {

@@ -1,6 +1,7 @@
 import Hummingbird
 import MartletAPI
 import MartletHTTP
+import MartletPostgres
 import NIOCore
 
 /// `GET /tickets/sprints` with `before` and `limit` (1…500, 50): sprints with counts of their tickets, the newest first.

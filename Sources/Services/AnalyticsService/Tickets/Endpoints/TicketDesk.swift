@@ -4,6 +4,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 import NIOCore
 
 /// Where everybody passes who works with tickets: staff with the right, and the app's own server.

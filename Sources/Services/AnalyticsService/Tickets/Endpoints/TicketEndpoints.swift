@@ -4,6 +4,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 
 /// `GET /tickets` with the parameters of `TicketFilter`, `sort`, `limit` (1…500, 50) and `cursor`: a page of tickets, the newest first.
 struct ListTickets: Endpoint {

@@ -4,6 +4,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 import NIOCore
 
 /// `POST /feedback` from an app: `{"message"}`, and perhaps `name`, `email`, `appVersion`, `eventId` of a crash report, `id` (sent again, it counts

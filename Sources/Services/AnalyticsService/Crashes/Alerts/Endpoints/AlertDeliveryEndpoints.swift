@@ -2,6 +2,7 @@ import Foundation
 import Hummingbird
 import MartletAPI
 import MartletHTTP
+import MartletPostgres
 
 /// `GET /crashes/alerts/{alert}/deliveries?state=&before=&limit=`: what it told or will tell, the newest first.
 struct ListAlertDeliveries: Endpoint {

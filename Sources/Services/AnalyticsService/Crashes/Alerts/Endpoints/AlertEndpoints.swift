@@ -3,6 +3,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 
 /// `GET /crashes/alerts`: by name, without their secrets.
 struct ListAlerts: Endpoint {

@@ -1,6 +1,7 @@
 import Hummingbird
 import MartletAPI
 import MartletHTTP
+import MartletPostgres
 
 /// `GET /crashes/settings`: `{"retentionDays":n}`, null: as long as the server keeps reports.
 struct ReadCrashSettings: Endpoint {

@@ -3,6 +3,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 
 /// `GET /crashes/issues/{issue}`: the issue, with the newest of its reports as `newestReport`; null when none is kept.
 struct ReadIssue: Endpoint {

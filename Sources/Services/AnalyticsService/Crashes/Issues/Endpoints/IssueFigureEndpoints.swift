@@ -1,6 +1,7 @@
 import Hummingbird
 import MartletAPI
 import MartletHTTP
+import MartletPostgres
 
 /// `GET /crashes/issues/{issue}/counts?interval=month|day|hour&steps=&to=`: a line of how often it happened; 12 months, if nothing is said. And
 /// `GET /crashes/counts?…`, of all issues together.

@@ -4,6 +4,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 import NIOCore
 
 /// `GET /crashes/issues?state=&level=&kind=&release=&text=&tag=&assignee=&firstSeenFrom=…&sort=&cursor=&limit=`: a page of issues.

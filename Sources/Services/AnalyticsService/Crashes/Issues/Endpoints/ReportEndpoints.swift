@@ -4,6 +4,7 @@ import Hummingbird
 import MartletAPI
 import MartletFiles
 import MartletHTTP
+import MartletPostgres
 
 /// `GET /crashes/issues/{issue}/reports?cursor=&limit=`: the reports that are kept, the newest first, without their contents.
 struct ListReports: Endpoint {

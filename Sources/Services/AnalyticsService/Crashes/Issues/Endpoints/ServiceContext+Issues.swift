@@ -1,6 +1,7 @@
 import Hummingbird
 import MartletAPI
 import MartletHTTP
+import MartletPostgres
 
 extension ServiceContext {
     /// Whose crashes are asked for, and who does it, when they may.

@@ -1,18 +1,21 @@
-import MartletAPI
-import MartletHTTP
+public import MartletAPI
 
 /// What several parts of a service hold of users, one after the other.
-struct UserDataParts: UserDataHolder {
+public struct UserDataParts: UserDataHolder {
     /// By names that stay: they are in the places to go on from.
-    let parts: [(name: String, holder: any UserDataHolder)]
+    private let parts: [(name: String, holder: any UserDataHolder)]
 
-    func erase(_ request: UserDataRequest) async throws -> UserErasure {
+    public init(parts: [(name: String, holder: any UserDataHolder)]) {
+        self.parts = parts
+    }
+
+    public func erase(_ request: UserDataRequest) async throws -> UserErasure {
         let (index, request) = try part(request)
         let erasure = try await parts[index].holder.erase(request)
         return UserErasure(erased: erasure.erased, next: next(erasure.next, behind: index))
     }
 
-    func export(_ request: UserDataRequest) async throws -> UserDataPortion {
+    public func export(_ request: UserDataRequest) async throws -> UserDataPortion {
         let (index, request) = try part(request)
         let portion = try await parts[index].holder.export(request)
         return UserDataPortion(lines: portion.lines, next: next(portion.next, behind: index))

@@ -1,0 +1,15 @@
+import MartletJobs
+public import MartletPostgres
+
+extension NotificationsService {
+    /// The schema `notifications`, step by step. A file is never edited once released.
+    ///
+    /// The compiler plug-in puts `_` for the leading digit of a file's name: `001_…` is `_01_…`.
+    public static let migrations: [Migration] = [
+        Migration(number: 1, name: "devices", sql: PackageResources._01_devices_sql),
+        JobQueue.migration(number: 2, schema: name),
+        Migration(number: 3, name: "messages", sql: PackageResources._03_messages_sql),
+        Migration(number: 4, name: "rules", sql: PackageResources._04_rules_sql),
+        Migration(number: 5, name: "mail", sql: PackageResources._05_mail_sql),
+    ]
+}

@@ -1,0 +1,6 @@
+import Hummingbird
+import MartletHTTP
+
+extension NotificationsService {
+    func addDeliveryRoutes(to router: Router<ServiceContext>) {}
+}

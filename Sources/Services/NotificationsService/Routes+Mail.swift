@@ -1,0 +1,6 @@
+import Hummingbird
+import MartletHTTP
+
+extension NotificationsService {
+    func addMailRoutes(to router: Router<ServiceContext>) {}
+}

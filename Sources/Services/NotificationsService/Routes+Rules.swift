@@ -1,0 +1,6 @@
+import Hummingbird
+import MartletHTTP
+
+extension NotificationsService {
+    func addRulesRoutes(to router: Router<ServiceContext>) {}
+}

@@ -1,0 +1,43 @@
+import Hummingbird
+import HummingbirdTesting
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import MartletTesting
+
+@testable import NotificationsService
+
+/// The notifications service with a database of its own, its background running, as the gateway sees it.
+struct NotificationsApp: ServiceApp {
+    static let internalSecret = Secret("an-internal-secret-of-the-tests-0123456789")
+
+    let database: MigratedDatabase
+    /// Logged in as `martlet_notifications`.
+    let postgres: PostgresClient
+    let service: NotificationsService
+    let gateway: ServiceClient
+    var appID = "app1"
+    var environment = AppEnvironment.live
+
+    static func run(
+        _ options: NotificationsOptions = NotificationsOptions(internalSecret: internalSecret),
+        _ body: @Sendable (NotificationsApp) async throws -> Void
+    ) async throws {
+        let database = try await MigratedDatabase.make()
+        let postgres = database.client(for: "notifications")
+        let service = NotificationsService(postgres: postgres, options: options, logger: .silent)
+        let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
+        let application = Application(router: router, services: service.background, logger: .silent)
+        try await application.test(.router) { client in
+            while !(await service.isReady()) { try await Task.sleep(for: .milliseconds(5)) }
+            try await body(
+                NotificationsApp(database: database, postgres: postgres, service: service, gateway: ServiceClient(client, principal: nil)))
+        }
+    }
+
+    /// The app's space.
+    var space: Space {
+        get async throws { try await service.spaces.space(of: appID, environment) }
+    }
+}
