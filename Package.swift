@@ -137,7 +137,7 @@ let package = Package(
         // Messages and their way to an SMTP server.
         .target(
             name: "MartletMail",
-            dependencies: ["CCurl", "MartletCore", crypto, serviceLifecycle, .product(name: "NIOPosix", package: "swift-nio")],
+            dependencies: ["CCurl", "MartletAPI", "MartletCore", "MartletHTTP", crypto, serviceLifecycle, .product(name: "NIOPosix", package: "swift-nio")],
             path: "Sources/Shared/MartletMail", swiftSettings: settings),
 
         // Messages to devices: APNs over HTTP/2, Firebase, Web Push. It knows neither tables nor users.

@@ -1,5 +1,6 @@
 public import Foundation
 public import MartletHTTP
+public import MartletMail
 
 /// What the operator may say of the auth service, beside its database and the internal secret.
 public struct AuthOptions: Sendable {

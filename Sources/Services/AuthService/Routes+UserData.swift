@@ -2,9 +2,10 @@ import Hummingbird
 import MartletHTTP
 
 extension AuthService {
-    /// Deleting accounts, and handing out what is held of a user.
+    /// Deleting accounts, telling how users are reached, and handing out what is held of a user.
     func addUserDataRoutes(to router: Router<ServiceContext>) {
         let (deletions, exports) = (userDataJobs.deletions, userDataJobs.exports)
+        router.on(.post, "internal/users/contacts", ReadContacts(users: users, apps: apps))
         router.on(.delete, "auth/me", DeleteMe(check: passwordCheck, deletions: deletions))
         router.on(.delete, "auth/users/:id", DeleteUser(deletions: deletions))
         router.on(.get, "auth/receipts/:id", ReadReceipt(deletions: deletions))

@@ -14,6 +14,10 @@ public struct MailMessage: Sendable {
     public var html: String?
     /// Where a reader goes to get no more of these (RFC 2369). Control characters and blanks in it are percent-encoded.
     public var unsubscribeURL: URL?
+    /// Whether a POST to it does so at once (RFC 8058).
+    public var isOneClick = false
+    /// Where it goes back to when it cannot be delivered: the sender of the envelope, which is no header; nil: `from`.
+    public var bounces: MailAddress?
     public var date: Date
     /// Left of the `@` in Message-ID.
     public var id: String
@@ -38,6 +42,7 @@ public struct MailMessage: Sendable {
         ]
         if let replyTo { lines.append(MailHeader.address("Reply-To", replyTo)) }
         if let unsubscribeURL { lines.append("List-Unsubscribe: <\(MailHeader.uri(unsubscribeURL.absoluteString))>") }
+        if unsubscribeURL != nil, isOneClick { lines.append("List-Unsubscribe-Post: List-Unsubscribe=One-Click") }
         if let html {
             let boundary = "martlet-" + SymmetricKey(size: .bits128).withUnsafeBytes { Base64URL.encode($0) }
             lines.append("Content-Type: multipart/alternative;\r\n boundary=\"\(boundary)\"")

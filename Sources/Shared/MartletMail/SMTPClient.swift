@@ -51,7 +51,7 @@ private final class SMTPTransfer: Sendable {
 
     init(_ message: MailMessage, _ server: SMTPServer) {
         self.server = server
-        sender = message.from.address
+        sender = (message.bounces ?? message.from).address
         recipient = message.to.address
         reading = Mutex(Reading(rest: message.bytes()[...]))
     }

@@ -66,4 +66,14 @@ public enum SMTPError: Error, Sendable, Equatable {
     public var isFinal: Bool {
         if case .refused(let status) = self { (500...599).contains(status) } else { false }
     }
+
+    /// For programs, such as the app's server that asks what became of a mail.
+    public var code: String {
+        if case .refused = self { "mail-refused" } else { "mail-failed" }
+    }
+
+    /// For whoever sent the message.
+    public var sentence: String {
+        if case .refused(let status) = self { "The mail server answered \(status)." } else { "The mail server could not be used." }
+    }
 }

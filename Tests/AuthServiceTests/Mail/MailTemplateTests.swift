@@ -1,6 +1,7 @@
 import Foundation
 import MartletCore
 import MartletHTTP
+import MartletMail
 import Testing
 
 @testable import AuthService

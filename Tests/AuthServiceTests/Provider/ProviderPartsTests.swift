@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import MartletAPI
 import MartletHTTP
+import MartletMail
 import Testing
 
 @testable import AuthService

@@ -5,6 +5,7 @@ import HummingbirdTesting
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletMail
 import MartletPostgres
 import MartletTesting
 import Testing

@@ -1,3 +1,5 @@
+import MartletMail
+
 /// Where users of an app sign in from elsewhere, as the app's server has set it up.
 struct IdentityProvider: Codable, Sendable, Equatable {
     enum Kind: String, Codable, Sendable, CaseIterable {

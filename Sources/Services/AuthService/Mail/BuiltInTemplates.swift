@@ -1,3 +1,5 @@
+import MartletMail
+
 /// What is mailed where the app has no templates of its own: English and German.
 enum BuiltInTemplates {
     static let languages = ["en", "de"]

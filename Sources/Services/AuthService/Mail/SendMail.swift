@@ -37,18 +37,21 @@ struct SendMail: JobHandler {
             guard isAllowed else { throw JobFailure(code: "mail-limit", detail: "The recipient has got too much mail in this hour.") }
         }
         let sender = try await senders.find(in: space)
-        guard let (smtp, from) = server.way(of: sender, app: app.name) else {
+        guard let way = server.way(of: sender, app: app.name) else {
             throw JobFailure(code: "mail-unavailable", detail: "There is no mail server.")
         }
         guard let proof = try await values(order, recipient, settings) else { return JobNoResult() }
         let values = order.values.merging(["app": app.name, "email": order.email]) { $1 }.mapValues(Self.onOneLine).merging(proof) { $1 }
         let filled = try await template(order, recipient, settings).filled(values)
-        let message = MailMessage(
-            from: from, to: try MailAddress(address: order.email), subject: filled.subject, text: filled.text, html: filled.html)
+        var message = MailMessage(
+            from: way.from, to: try MailAddress(address: order.email), subject: filled.subject, text: filled.text, html: filled.html)
+        message.bounces = way.bounces
         do {
-            try await client.send(message, by: smtp)
+            try await client.send(message, by: way.server)
+        } catch SMTPError.cancelled {
+            throw CancellationError()
         } catch let error as SMTPError {
-            throw Self.failure(error)
+            throw JobFailure(code: error.code, detail: error.sentence, isFinal: error.isFinal, cause: "\(error)")
         }
         return JobNoResult()
     }
@@ -124,18 +127,5 @@ struct SendMail: JobHandler {
     private static func onOneLine(_ value: String) -> String {
         let parts = value.split { $0.isNewline || $0.unicodeScalars.contains { $0.properties.generalCategory == .control } }
         return String(parts.joined(separator: " ").prefix(254))
-    }
-
-    // MARK: Failures
-
-    private static func failure(_ error: SMTPError) -> any Error {
-        switch error {
-        case .cancelled: CancellationError()
-        case .refused(let status):
-            JobFailure(
-                code: "mail-refused", detail: "The mail server answered \(status).", isFinal: error.isFinal, cause: "SMTP \(status)")
-        case .notAuthenticated, .notSecure, .unreachable:
-            JobFailure(code: "mail-failed", detail: "The mail server could not be used.", isFinal: false, cause: "\(error)")
-        }
     }
 }

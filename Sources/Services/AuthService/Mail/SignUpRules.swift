@@ -1,5 +1,6 @@
 import MartletAPI
 import MartletHTTP
+import MartletMail
 
 extension AppSettings {
     /// Whether somebody may get an account with this name and address, as far as the app's settings say.

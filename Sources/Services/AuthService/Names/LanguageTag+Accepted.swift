@@ -10,12 +10,6 @@ extension LanguageTag {
         self = tag
     }
 
-    /// The tag and what it is a kind of, in the small letters in which it is looked up: `de-at`, `de` (RFC 4647 §3.4).
-    var chain: [String] {
-        let parts = text.lowercased().split(separator: "-")
-        return parts.indices.reversed().filter { parts[$0].utf8.count > 1 }.map { parts[...$0].joined(separator: "-") }
-    }
-
     /// What somebody reads best, first (`Accept-Language`, RFC 9110 §12.5.4); five at most. What is not understood is left out.
     static func accepted(_ header: String?) -> [LanguageTag] {
         guard let header, header.utf8.count <= 500 else { return [] }

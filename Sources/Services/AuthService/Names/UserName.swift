@@ -21,38 +21,3 @@ struct UserName: Sendable, Equatable {
         self.text = small
     }
 }
-
-/// An e-mail address (RFC 5321 §4.1.2, without quoted local parts and address literals), in lower case.
-struct EmailAddress: Sendable, Equatable {
-    let text: String
-
-    /// - Throws: `invalid-body`.
-    init(_ text: String, field: String = "email") throws {
-        let small = text.lowercased()
-        // Of some letters the small one is of ASCII, such as of the Kelvin sign: such an address is another mailbox.
-        let isSame = small.unicodeScalars.count(where: \.isASCII) == text.unicodeScalars.count(where: \.isASCII)
-        guard isSame, Self.isWellFormed(small) else { throw HTTPProblem(.invalidBody, "This is not an e-mail address.", field: field) }
-        self.text = small
-    }
-
-    private static func isWellFormed(_ text: String) -> Bool {
-        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
-        guard parts.count == 2, (1...64).contains(parts[0].utf8.count), (1...189).contains(parts[1].utf8.count) else { return false }
-        let local = parts[0].split(separator: ".", omittingEmptySubsequences: false)
-        let labels = parts[1].split(separator: ".", omittingEmptySubsequences: false)
-        guard labels.count >= 2, local.allSatisfy({ !$0.isEmpty && $0.unicodeScalars.allSatisfy(isAtom) }) else { return false }
-        return labels.allSatisfy { label in
-            (1...63).contains(label.utf8.count) && label.first != "-" && label.last != "-"
-                && label.unicodeScalars.allSatisfy { $0 == "-" || isAlphanumeric($0) }
-        }
-    }
-
-    private static func isAtom(_ scalar: Unicode.Scalar) -> Bool {
-        isAlphanumeric(scalar) || "!#$%&'*+-/=?^_`{|}~".unicodeScalars.contains(scalar)
-    }
-
-    /// Letters beyond ASCII are RFC 6531's.
-    private static func isAlphanumeric(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.properties.isAlphabetic || scalar.properties.numericType == .decimal
-    }
-}

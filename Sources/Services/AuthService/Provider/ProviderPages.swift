@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import MartletHTTP
+import MartletMail
 
 /// The provider's pages: no scripts, nothing from elsewhere, in no frame, kept by nobody.
 enum ProviderPages {

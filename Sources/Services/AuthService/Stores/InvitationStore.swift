@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletMail
 import MartletPostgres
 
 /// Invitations to sign up: each good once.

@@ -5,22 +5,6 @@ import MartletCore
 import MartletMail
 import MartletPostgres
 
-/// Whom an app's mail is from, and by which server it goes.
-struct MailSender: Sendable {
-    /// A mail server of the app's own. Stored sealed, as JSON: keep old shapes readable.
-    struct Server: Codable, Sendable, Equatable {
-        var host: String
-        var port: Int
-        var tls: SMTPServer.Security
-        var user: String?
-        var password: String?
-    }
-
-    var address: MailAddress
-    /// Nil: the operator's server.
-    var server: Server?
-}
-
 struct MailSenderStore: Sendable {
     let postgres: PostgresClient
     let sealing: SealingKey

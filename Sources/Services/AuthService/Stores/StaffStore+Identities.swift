@@ -2,6 +2,7 @@ import Foundation
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletMail
 import MartletPostgres
 
 /// Who a staff member is at a provider: a subject, or whoever first comes with a verified address.

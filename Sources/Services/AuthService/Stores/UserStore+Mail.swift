@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletMail
 import MartletPostgres
 
 /// What is known of a user who is written to.
@@ -28,6 +29,16 @@ extension UserStore {
                 id: try $0.decode(0), email: try $0.decode(1), isEmailVerified: try $0.decode(2), isDisabled: try $0.decode(3),
                 language: try $0.decode(4))
         }
+    }
+
+    /// How these users are reached: an address only where it is verified and the user is not disabled.
+    func contacts(_ ids: [UUID], in space: UserSpace) async throws -> [MailContacts.Contact] {
+        try await postgres.query(
+            """
+            SELECT u.id, CASE WHEN u.email_verified AND NOT u.disabled THEN u.email END, coalesce(u.private ->> 'language', u.profile ->> 'language')
+            FROM auth.users AS u WHERE u.id = ANY (\(ids)) AND \(Self.isIn(space))
+            """
+        ).map { MailContacts.Contact(id: try $0.decode(0, as: UUID.self).uuidString.lowercased(), email: try $0.decode(1), language: try $0.decode(2)) }
     }
 
     /// Whom to tell that a session is on a device where the user has not been: nil when it is the first of all, or the address is not verified.

@@ -2,6 +2,7 @@ import Foundation
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletMail
 import MartletPostgres
 
 /// Where users live: an app, live or test.

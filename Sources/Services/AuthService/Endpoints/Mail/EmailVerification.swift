@@ -1,6 +1,7 @@
 import Hummingbird
 import MartletAPI
 import MartletHTTP
+import MartletMail
 
 /// `POST /auth/email/verify` with `language` and `link` if wanted; 202, and a mail to the address of who is signed in. 409 when there is none, or it
 /// is verified.

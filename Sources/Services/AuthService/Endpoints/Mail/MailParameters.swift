@@ -3,6 +3,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletMail
 
 extension BodyFields {
     /// What was in a mail: `token` of its link, or `mailCode` and what that goes with.

@@ -1,6 +1,7 @@
 import Hummingbird
 import MartletAPI
 import MartletHTTP
+import MartletMail
 
 /// `POST /auth/login/mail` with `email`, and `language` and `link` if wanted; 202, and a mail with a code and a link to sign in by.
 ///

@@ -2,6 +2,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletMail
 
 /// `GET /auth/mail/templates`: the app's own templates, for the app's own server: `{"count","data":[{"kind","language","subject"}]}`.
 struct ListMailTemplates: Endpoint {

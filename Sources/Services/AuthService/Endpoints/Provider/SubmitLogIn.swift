@@ -3,6 +3,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletMail
 
 /// `POST /oidc/{app}/login` with the client's request in the query and the form of the page to sign in.
 ///

@@ -2,6 +2,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletMail
 
 /// `GET /admin/auth/providers`: by which providers staff may sign in, for the page on which they do; nobody need be signed in.
 struct ListStaffSignInProviders: Endpoint {

@@ -2,6 +2,7 @@ import Foundation
 import Hummingbird
 import MartletAPI
 import MartletHTTP
+import MartletMail
 
 /// `GET /auth/users?after=&limit=&userName=&email=`: users in the order in which they came, for the app's own server.
 ///

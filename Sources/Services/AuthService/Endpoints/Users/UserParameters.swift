@@ -4,6 +4,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletMail
 
 extension ServiceContext {
     /// The app whose users it is about.

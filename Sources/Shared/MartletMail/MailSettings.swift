@@ -1,13 +1,14 @@
 import Foundation
 import MartletCore
-import MartletHTTP
-public import MartletMail
+public import MartletHTTP
 
 /// The operator's part: by which server mail goes, and whom it is from where an app says nothing else.
 public struct MailSettings: Sendable {
     /// Nil: only apps with a mail server of their own send mail.
     public var server: SMTPServer?
     public var from: MailAddress?
+    /// Where mail that cannot be delivered goes back to; nil: whom it is from.
+    public var bounces: MailAddress?
     /// Whether apps' own mail servers may be at private, loopback and link-local addresses.
     public var arePrivateServersAllowed = false
 
@@ -17,10 +18,11 @@ public struct MailSettings: Sendable {
         self.arePrivateServersAllowed = arePrivateServersAllowed
     }
 
-    /// Reads `mail.host`, `mail.port`, `mail.tls`, `mail.user`, `mail.password`, `mail.certificates`, `mail.from` and `mail.private.allowed`.
+    /// Reads `mail.host`, `mail.port`, `mail.tls`, `mail.user`, `mail.password`, `mail.certificates`, `mail.from`, `mail.bounces` and
+    /// `mail.private.allowed`.
     ///
     /// - Throws: `SettingsError`.
-    init(_ settings: Settings) throws {
+    public init(_ settings: Settings) throws {
         arePrivateServersAllowed = try settings.flag("mail.private.allowed", default: false)
         guard let host = settings.optionalString("mail.host") else { return }
         guard SMTPServer.isHost(host) else { throw SettingsError(key: "mail.host", problem: "must be a host's name or IPv4 address") }
@@ -30,6 +32,10 @@ public struct MailSettings: Sendable {
         guard let from = try? MailAddress(parsing: try settings.requiredString("mail.from")) else {
             throw SettingsError(key: "mail.from", problem: "must be an address, such as Shop <no-reply@example.org>")
         }
+        if let text = settings.optionalString("mail.bounces") {
+            guard let address = try? MailAddress(parsing: text) else { throw SettingsError(key: "mail.bounces", problem: "must be an address") }
+            bounces = address
+        }
         let user = settings.optionalString("mail.user")
         self.from = from
         server = SMTPServer(
@@ -38,16 +44,16 @@ public struct MailSettings: Sendable {
             certificatesFile: settings.optionalString("mail.certificates"), isPrivateAddressAllowed: true)
     }
 
-    /// By which server, and from whom, an app's mail goes.
-    func way(of sender: MailSender?, app: String) -> (SMTPServer, from: MailAddress)? {
+    /// By which server, and from whom, an app's mail goes, and where what cannot be delivered goes back to.
+    public func way(of sender: MailSender?, app: String) -> (server: SMTPServer, from: MailAddress, bounces: MailAddress)? {
         guard let address = sender?.address ?? from else { return nil }
         // The operator's address says the app's name, unless it has one of its own.
         let from = address.name.isEmpty ? (try? MailAddress(name: app, address: address.address)) ?? address : address
-        guard let own = sender?.server else { return server.map { ($0, from) } }
+        guard let own = sender?.server else { return server.map { ($0, from, sender?.bounces ?? bounces ?? from) } }
         let server = SMTPServer(
             host: own.host, port: own.port, security: own.tls, user: own.user, password: own.password.map { .init($0) },
             isPrivateAddressAllowed: arePrivateServersAllowed)
-        return (server, from)
+        return (server, from, sender?.bounces ?? from)
     }
 }
 

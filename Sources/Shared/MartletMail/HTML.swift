@@ -1,14 +1,14 @@
-/// Text of a page. What is interpolated into a literal is escaped, unless it is HTML itself:
+/// Text of a page, or of a mail. What is interpolated into a literal is escaped, unless it is HTML itself:
 ///
 ///     let page: HTML = "<p>\(name)</p>"
-struct HTML: Sendable, ExpressibleByStringInterpolation {
-    let text: String
+public struct HTML: Sendable, ExpressibleByStringInterpolation {
+    public let text: String
 
-    init(stringLiteral text: String) {
+    public init(stringLiteral text: String) {
         self.text = text
     }
 
-    init(stringInterpolation: StringInterpolation) {
+    public init(stringInterpolation: StringInterpolation) {
         text = stringInterpolation.text
     }
 
@@ -18,7 +18,7 @@ struct HTML: Sendable, ExpressibleByStringInterpolation {
 
     /// For content and for attributes in quotes. By code points: a character of Swift may be a quote with an accent on it, which is a quote to
     /// a browser all the same.
-    init(escaping text: String) {
+    public init(escaping text: String) {
         var escaped = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -33,19 +33,19 @@ struct HTML: Sendable, ExpressibleByStringInterpolation {
         self.text = String(escaped)
     }
 
-    static func joined(_ parts: [HTML]) -> HTML { HTML(text: parts.map(\.text).joined()) }
+    public static func joined(_ parts: [HTML]) -> HTML { HTML(text: parts.map(\.text).joined()) }
 
-    struct StringInterpolation: StringInterpolationProtocol {
+    public struct StringInterpolation: StringInterpolationProtocol {
         var text = ""
 
-        init(literalCapacity: Int, interpolationCount: Int) {
+        public init(literalCapacity: Int, interpolationCount: Int) {
             text.reserveCapacity(literalCapacity + 32 * interpolationCount)
         }
 
-        mutating func appendLiteral(_ literal: String) { text += literal }
-        mutating func appendInterpolation(_ value: String) { text += HTML(escaping: value).text }
-        mutating func appendInterpolation(_ value: HTML) { text += value.text }
+        public mutating func appendLiteral(_ literal: String) { text += literal }
+        public mutating func appendInterpolation(_ value: String) { text += HTML(escaping: value).text }
+        public mutating func appendInterpolation(_ value: HTML) { text += value.text }
         /// Nothing for nil.
-        mutating func appendInterpolation(_ value: HTML?) { text += value?.text ?? "" }
+        public mutating func appendInterpolation(_ value: HTML?) { text += value?.text ?? "" }
     }
 }

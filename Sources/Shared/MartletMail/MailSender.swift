@@ -1,0 +1,74 @@
+import MartletAPI
+import MartletCore
+public import MartletHTTP
+
+/// Whom an app's mail is from, and by which server it goes.
+public struct MailSender: Sendable, Equatable {
+    /// A mail server of the app's own. Stored sealed, as JSON: keep old shapes readable.
+    public struct Server: Codable, Sendable, Equatable {
+        public var host: String
+        public var port: Int
+        public var tls: SMTPServer.Security
+        public var user: String?
+        public var password: String?
+
+        public init(host: String, port: Int, tls: SMTPServer.Security, user: String? = nil, password: String? = nil) {
+            self.host = host
+            self.port = port
+            self.tls = tls
+            self.user = user
+            self.password = password
+        }
+    }
+
+    public var address: MailAddress
+    /// Nil: the operator's server.
+    public var server: Server?
+    /// Where mail that cannot be delivered goes back to; nil: as the operator says, or to `address`.
+    public var bounces: MailAddress?
+
+    public init(address: MailAddress, server: Server? = nil, bounces: MailAddress? = nil) {
+        self.address = address
+        self.server = server
+        self.bounces = bounces
+    }
+
+    /// What `init(_:)` reads of a body, but for `bounceAddress`.
+    public static let fields: Set<String> = ["name", "address", "host", "port", "tls", "user", "password"]
+
+    /// `address`, and if wanted `name` and `bounceAddress`; with a mail server of the app's own also `host`, `tls` (`starttls`, else `tls` or `off`),
+    /// `port`, `user` and `password`.
+    ///
+    /// - Throws: `invalid-body` naming the field.
+    public init(_ fields: BodyFields) throws {
+        let name = try fields.string("name") ?? ""
+        guard name.unicodeScalars.count <= MailAddress.maximumNameLength else {
+            throw HTTPProblem(.invalidBody, "This may have at most \(MailAddress.maximumNameLength) characters.", field: "name")
+        }
+        let email = try EmailAddress(try fields.requiredString("address"), field: "address")
+        address = try MailAddress(name: name, address: email.text)
+        bounces = try fields.string("bounceAddress").map { try MailAddress(address: try EmailAddress($0, field: "bounceAddress").text) }
+        server = try Self.server(fields)
+    }
+
+    private static func server(_ fields: BodyFields) throws -> Server? {
+        guard let host = try fields.string("host") else {
+            for name in ["port", "tls", "user", "password"] where fields[name] != nil && fields[name] != .null {
+                throw HTTPProblem(.invalidBody, "This goes with a host only.", field: name)
+            }
+            return nil
+        }
+        guard SMTPServer.isHost(host) else { throw HTTPProblem(.invalidBody, "This is no host's name.", field: "host") }
+        guard let tls = SMTPServer.Security(rawValue: try fields.string("tls") ?? SMTPServer.Security.startTLS.rawValue) else {
+            throw HTTPProblem(.invalidBody, "This must be starttls, tls or off.", field: "tls")
+        }
+        let port = try fields.integer("port", in: 1...65_535) ?? tls.usualPort
+        let (user, password) = (try fields.string("user"), try fields.string("password"))
+        guard (user == nil) == (password == nil) else { throw HTTPProblem(.invalidBody, "User and password go together.", field: "password") }
+        for (text, field) in [(user ?? "", "user"), (password ?? "", "password")] where text.utf8.count > 1_024 || text.utf8.contains(where: { $0 < 0x20 }) {
+            throw HTTPProblem(.invalidBody, "This has at most 1024 bytes, and no control characters.", field: field)
+        }
+        guard tls != .off || password == nil else { throw HTTPProblem(.invalidBody, "A password goes encrypted only.", field: "tls") }
+        return Server(host: host, port: port, tls: tls, user: user, password: password)
+    }
+}

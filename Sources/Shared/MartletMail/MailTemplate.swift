@@ -1,0 +1,50 @@
+import MartletAPI
+import MartletHTTP
+
+/// Subject and body of a mail in one language, with places for values.
+public struct MailTemplate: Sendable, Equatable {
+    /// Characters.
+    public static let maximumSubjectLength = 200
+
+    public let subject: TextTemplate
+    public let text: TextTemplate
+    public let html: TextTemplate?
+
+    /// - Parameters:
+    ///   - names: of the values that it may show; nil: any.
+    ///   - maximumBodySize: bytes, of each body.
+    /// - Throws: `invalid-body` naming the field.
+    public init(subject: String, text: String, html: String?, names: Set<String>?, maximumBodySize: Int) throws {
+        func part(_ source: String, _ field: String) throws -> TextTemplate {
+            do {
+                return try TextTemplate(source, names: names)
+            } catch {
+                throw HTTPProblem(.invalidBody, error.sentence, field: field)
+            }
+        }
+        guard (1...Self.maximumSubjectLength).contains(subject.count) else {
+            throw HTTPProblem(.invalidBody, "A subject has 1 to \(Self.maximumSubjectLength) characters.", field: "subject")
+        }
+        for (body, field) in [(text, "text"), (html ?? "-", "html")] where !(1...maximumBodySize).contains(body.utf8.count) {
+            throw HTTPProblem(.invalidBody, "A body has 1 to \(maximumBodySize) bytes.", field: field)
+        }
+        self.subject = try part(subject, "subject")
+        self.text = try part(text, "text")
+        self.html = try html.map { try part($0, "html") }
+    }
+
+    public struct Filled: Sendable, Equatable {
+        public var subject: String
+        public var text: String
+        public var html: String?
+    }
+
+    public func filled(_ values: [String: String]) -> Filled {
+        Filled(subject: subject.filled(values), text: text.filled(values), html: html?.filled(values) { HTML(escaping: $0).text })
+    }
+
+    /// As of a text.
+    public func missing(_ values: Set<String>) -> Set<String> {
+        subject.missing(values).union(text.missing(values)).union(html?.missing(values) ?? [])
+    }
+}
