@@ -218,10 +218,10 @@ let package = Package(
         .target(
             name: "MartletTesting",
             dependencies: [
-                "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", "OperatorCommands", httpTypes, hummingbird,
+                "MartletAPI", "MartletCore", "MartletHTTP", "MartletMail", "MartletPostgres", "OperatorCommands", httpTypes, hummingbird,
                 hummingbirdTesting, logging, nioCore,
             ],
-            path: "Sources/Shared/MartletTesting", swiftSettings: settings),
+            path: "Sources/Shared/MartletTesting", exclude: ["mail_server.py"], swiftSettings: settings),
 
         // For tests: servers that behave as Apple's, Google's and browsers' push services do.
         .target(
@@ -305,7 +305,7 @@ let package = Package(
                 "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletMail", "MartletPostgres", "MartletTesting",
                 asyncHTTPClient, crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, nioHTTP1, serviceLifecycle,
             ],
-            exclude: ["Support/passkey_device.py", "Support/mail_server.py", "Support/oidc_provider.py"],
+            exclude: ["Support/passkey_device.py", "Support/oidc_provider.py"],
             swiftSettings: settings),
         .testTarget(
             name: "StorageServiceTests",

@@ -29,6 +29,13 @@ import Testing
         message.replyTo = try MailAddress(name: "Help", address: "help@example.org")
         #expect(lines(message).contains("List-Unsubscribe: <https://shop.example.org/stop?u=1>"))
         #expect(lines(message).contains(#"Reply-To: "Help""#))
+        #expect(!lines(message).contains { $0.hasPrefix("List-Unsubscribe-Post") })
+        message.isOneClick = true
+        #expect(lines(message).contains("List-Unsubscribe-Post: List-Unsubscribe=One-Click"))
+        message.unsubscribeURL = nil
+        #expect(!lines(message).contains { $0.hasPrefix("List-Unsubscribe") })
+        message.bounces = try MailAddress(address: "bounces@example.org")
+        #expect(!lines(message).contains { $0.contains("bounces@") })
     }
 
     @Test func `Text and HTML are two forms of one message`() throws {

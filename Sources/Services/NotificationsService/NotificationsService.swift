@@ -1,3 +1,4 @@
+import Foundation
 public import Logging
 import MartletCore
 public import MartletHTTP
@@ -8,7 +9,8 @@ public import ServiceLifecycle
 /// Push, mail, and the rules that send them.
 ///
 /// Settings: `database.url` (secret; role `martlet_notifications`), `database.connections` (4), `internal.secret` (secret), `services.storage` and
-/// `services.auth` (their usual ports on this machine), `public.url`, `hooks.private.allowed` (false), `mail.…`, and those of `DeliverySettings`.
+/// `services.auth` (their usual ports on this machine), `public.url`, `hooks.private.allowed` (false), those of
+/// `AppMailOptions`, and those of `DeliverySettings`.
 public struct NotificationsService: ServiceDefinition {
     public static let name = "notifications"
     public static let defaultPort = 8205
@@ -37,8 +39,8 @@ public struct NotificationsService: ServiceDefinition {
         devices = Devices(postgres: postgres, spaces: spaces, sealing: sealing, hosts: options.hosts, logger: logger)
         messages = Messages(postgres: postgres, spaces: spaces, devices: devices, logger: logger)
         delivery = Delivery(postgres: postgres, spaces: spaces, devices: devices, settings: options.delivery, logger: logger)
+        mail = Mail(postgres: postgres, spaces: spaces, credentials: devices.credentials, options: options, logger: logger)
         rules = Rules(postgres: postgres, spaces: spaces, messages: messages, options: options, logger: logger)
-        mail = Mail(postgres: postgres, spaces: spaces, sealing: sealing, options: options, logger: logger)
         worker = JobWorker(
             queue: JobQueue(postgres: postgres, schema: Self.name), handlers: messages.handlers + rules.handlers + mail.handlers, logger: logger)
     }
@@ -48,7 +50,7 @@ public struct NotificationsService: ServiceDefinition {
     }
 
     /// What is known of users; each part has its own.
-    public var userData: any UserDataHolder { NoUserData() }
+    public var userData: any UserDataHolder { UserDataParts(parts: [("mail", mail.userData)]) }
 
     public func isReady() async -> Bool { postgres.isReady }
 }
@@ -58,6 +60,8 @@ struct NotificationsOptions: Sendable {
     var internalSecret: Secret
     var hosts = PushHosts()
     var delivery = DeliverySettings()
+    var mail = AppMailOptions()
+    var auth = ServiceAddress(name: "auth", url: URL(string: "http://127.0.0.1:8201")!)
 
     init(internalSecret: Secret) {
         self.internalSecret = internalSecret
@@ -67,5 +71,7 @@ struct NotificationsOptions: Sendable {
         internalSecret = try settings.requiredSecret("internal.secret")
         hosts = try PushHosts(settings)
         delivery = try DeliverySettings(settings)
+        mail = try AppMailOptions(settings)
+        auth = try ServiceAddress("auth", settings)
     }
 }

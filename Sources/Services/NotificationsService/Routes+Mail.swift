@@ -2,5 +2,21 @@ import Hummingbird
 import MartletHTTP
 
 extension NotificationsService {
-    func addMailRoutes(to router: Router<ServiceContext>) {}
+    func addMailRoutes(to router: Router<ServiceContext>) {
+        router.on(.post, "notifications/mail", OrderMail(mail: mail))
+        router.on(.get, "notifications/mail", ListMails(mail: mail))
+        router.on(.post, "notifications/mail/preview", PreviewMail(mail: mail))
+        router.on(.post, "notifications/mail/test", TestMail(mail: mail))
+        router.on(.get, "notifications/mail/templates", ListMailTemplates(mail: mail))
+        router.on(.get, "notifications/mail/templates/:name", ReadMailTemplate(mail: mail))
+        router.on(.put, "notifications/mail/templates/:name", ReplaceMailTemplate(mail: mail))
+        router.on(.delete, "notifications/mail/templates/:name", DeleteMailTemplate(mail: mail))
+        router.on(.get, "notifications/mail/unsubscribed", ListUnsubscribed(mail: mail))
+        router.on(.delete, "notifications/mail/unsubscribed", DeleteUnsubscribed(mail: mail))
+        router.on(.get, "notifications/mail/:id", ReadMail(mail: mail))
+
+        // By whoever has the link of a mail
+        router.on(.get, "mail/unsubscribe/:token", ShowUnsubscribe(mail: mail))
+        router.on(.post, "mail/unsubscribe/:token", Unsubscribe(mail: mail))
+    }
 }

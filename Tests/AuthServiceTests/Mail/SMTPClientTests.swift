@@ -1,6 +1,7 @@
 import Foundation
 import MartletCore
 import MartletMail
+import MartletTesting
 import ServiceLifecycle
 import Testing
 

@@ -1,0 +1,96 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// `GET /notifications/mail/templates`: `{"count","data":[{"name","language","subject","author","updated"}]}`.
+struct ListMailTemplates: Endpoint {
+    let mail: Mail
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        _ = try context.author(may: .read, .notifications)
+        return .page(try await mail.templates.list(in: try await mail.spaces.space(of: try context.principal)))
+    }
+}
+
+/// `GET /notifications/mail/templates/:name`: `{"name","languages":{"<language>":{"subject","text","html"}}}`.
+struct ReadMailTemplate: Endpoint {
+    let mail: Mail
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        _ = try context.author(may: .read, .notifications)
+        let (space, name) = (try await mail.spaces.space(of: try context.principal), try context.templateName)
+        let templates = try await mail.templates.all(name, in: space)
+        guard !templates.isEmpty else { throw HTTPProblem(.templateNotFound) }
+        return try .template(name, templates)
+    }
+}
+
+/// `PUT /notifications/mail/templates/:name?language=` (en) with `subject`, `text` and if wanted `html`: takes the place of what there was in the
+/// language. 200 with the template in all languages.
+struct ReplaceMailTemplate: Endpoint {
+    let mail: Mail
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters(["language"])
+        let author = try context.author(may: .update, .notifications)
+        let (space, name) = (try await mail.spaces.space(of: try context.principal), try context.templateName)
+        let language = try request.templateLanguage ?? "en"
+        let fields = try await BodyFields(request, ["subject", "text", "html"], upTo: MailOrder.maximumBodySizeInBytes)
+        let words = MailContent.Words(
+            subject: try fields.requiredString("subject"), text: try fields.requiredString("text"), html: try fields.string("html"))
+        _ = try words.template
+        try await mail.templates.replace(AppMailTemplate(name: name, language: language, words: words), by: author, in: space)
+        return try .template(name, try await mail.templates.all(name, in: space))
+    }
+}
+
+/// `DELETE /notifications/mail/templates/:name?language=`; 204. Without a language in all of them.
+struct DeleteMailTemplate: Endpoint {
+    let mail: Mail
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters(["language"])
+        _ = try context.author(may: .delete, .notifications)
+        let (space, name) = (try await mail.spaces.space(of: try context.principal), try context.templateName)
+        guard try await mail.templates.remove(name, try request.templateLanguage, in: space) else { throw HTTPProblem(.templateNotFound) }
+        return Response(status: .noContent)
+    }
+}
+
+extension ServiceContext {
+    fileprivate var templateName: String {
+        get throws {
+            guard let name = parameters.get("name"), name.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{0,63}/) != nil else {
+                throw HTTPProblem(.invalidName, "A template's name is 1 to 64 of A-Z a-z 0-9 . _ -, a letter or digit first.", field: "name")
+            }
+            return name
+        }
+    }
+}
+
+extension Request {
+    /// In small letters.
+    fileprivate var templateLanguage: String? {
+        get throws {
+            guard let text = uri.queryParameters["language"].map(String.init) else { return nil }
+            guard let tag = LanguageTag(text) else {
+                throw HTTPProblem(.invalidParameter, "This is not a language, such as en or de-AT.", field: "language")
+            }
+            return tag.text.lowercased()
+        }
+    }
+}
+
+extension Response {
+    fileprivate static func template(_ name: String, _ templates: [AppMailTemplate]) throws -> Response {
+        struct Answer: Encodable {
+            var name: String
+            var languages: [String: MailContent.Words]
+        }
+        return try .encoding(Answer(name: name, languages: Dictionary(uniqueKeysWithValues: templates.map { ($0.language, $0.words) })))
+    }
+}

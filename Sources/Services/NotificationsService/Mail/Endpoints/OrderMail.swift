@@ -1,0 +1,102 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+import MartletMail
+import MartletPostgres
+
+/// `POST /notifications/mail` with `to` and `users`, `template` or `subject`, `text` and `html`, `variables`, `language`, `replyTo`, `topic`: 202 with
+/// `{"count":n,"data":["<id of a mail>",…]}`, in the order of the recipients, addresses first. With an `Idempotency-Key` that came before, the same
+/// mails again.
+struct OrderMail: Endpoint {
+    private static let key = HTTPField.Name("Idempotency-Key")!
+
+    let mail: Mail
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        let author = try context.author(may: .create, .notifications)
+        let space = try await mail.spaces.space(of: try context.principal)
+        let key = request.headers[Self.key]
+        if let key, !(1...255).contains(key.utf8.count) || !key.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) {
+            throw HTTPProblem(.invalidParameter, "It has 1 to 255 printable ASCII characters.", field: "Idempotency-Key")
+        }
+        let fields = try await BodyFields(request, MailOrder.fields, upTo: MailOrder.maximumBodySizeInBytes)
+        let order = try MailOrder(fields, author: author, origin: key.map { "key:" + $0 })
+        guard try await mail.senders.way(of: space, app: "") != nil else { throw HTTPProblem.noMailServer }
+        let ids = try await mail.orders.place(order, in: space)
+        var response = try Response.list(ids.map { $0.uuidString.lowercased() })
+        response.status = .accepted
+        return response
+    }
+}
+
+/// `POST /notifications/mail/preview` with a mail as it is sent, but for the recipients: 200 with `{"language","subject","text","html"}`. Nothing is
+/// sent.
+struct PreviewMail: Endpoint {
+    let mail: Mail
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        _ = try context.author(may: .read, .notifications)
+        let space = try await mail.spaces.space(of: try context.principal)
+        let fields = try await BodyFields(request, MailContent.fields.union(["topic"]), upTo: MailOrder.maximumBodySizeInBytes)
+        let content = try MailContent(fields)
+        let topic = try fields.string("topic").map { try MailTopic.checked($0, field: "topic") }
+        try await mail.orders.check(content, hasTopic: topic != nil, in: space)
+        var values = ["app": try await mail.contacts.contacts([], in: space).app ?? "", "email": "somebody@example.org"]
+        if topic != nil { values["unsubscribe"] = "https://example.org/unsubscribe" }
+        struct Answer: Encodable {
+            var language: String?
+            var subject: String
+            var text: String
+            var html: String?
+        }
+        do {
+            let written = try await mail.writer.write(content, for: nil, values, in: space)
+            return try .encoding(Answer(language: written.language, subject: written.words.subject, text: written.words.text, html: written.words.html))
+        } catch is MailWriter.Refusal {
+            // Somebody has changed the template meanwhile.
+            throw HTTPProblem(.conflict)
+        }
+    }
+}
+
+/// `POST /notifications/mail/test` with `{"to":"<address>"}`: mails a few words at once, by the server and from the sender that the app's mail has. 200
+/// with `{"isSent":true}`, or `{"isSent":false,"reason":…}` as the mail server has it.
+struct TestMail: Endpoint {
+    let mail: Mail
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        _ = try context.author(may: .create, .notifications)
+        let space = try await mail.spaces.space(of: try context.principal)
+        let address = try EmailAddress(try await BodyFields(request, ["to"]).requiredString("to"), field: "to")
+        let app = try await mail.contacts.contacts([], in: space).app ?? space.appID
+        guard var way = try await mail.senders.way(of: space, app: app) else { throw HTTPProblem.noMailServer }
+        // Somebody waits for the answer.
+        way.server.timeoutInSeconds = 20
+        let words = "This is a test of the mail of \(app). Nobody needs to do anything."
+        var message = MailMessage(from: way.from, to: try MailAddress(address: address.text), subject: "\(app): test", text: words)
+        message.bounces = way.bounces
+        struct Answer: Encodable {
+            var isSent: Bool
+            var reason: String?
+        }
+        do {
+            try await mail.client.send(message, by: way.server)
+            try await mail.senders.note(nil, way, in: space)
+            return try .encoding(Answer(isSent: true))
+        } catch let error as SMTPError {
+            try await mail.senders.note(error, way, in: space)
+            return try .encoding(Answer(isSent: false, reason: error.reason))
+        }
+    }
+}
+
+extension HTTPProblem {
+    fileprivate static var noMailServer: HTTPProblem {
+        HTTPProblem(.notImplemented, "This server sends no mail: the operator sets MARTLET_MAIL_HOST, or the app has a credential smtp with a host.")
+    }
+}

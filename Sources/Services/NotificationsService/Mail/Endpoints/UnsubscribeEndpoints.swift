@@ -1,0 +1,69 @@
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+import MartletMail
+import NIOCore
+
+/// `GET /mail/unsubscribe/:token`: a page with buttons, for whoever has the link. Nothing changes by looking: mail scanners look, too.
+struct ShowUnsubscribe: Endpoint {
+    let mail: Mail
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        guard let token = context.parameters.get("token").flatMap(mail.unsubscribing.token) else { return UnsubscribePages.unknown }
+        return UnsubscribePages.question(token)
+    }
+}
+
+/// `POST /mail/unsubscribe/:token`, of the page's buttons or of a mail program (`List-Unsubscribe=One-Click`, RFC 8058): with `scope=all` from all
+/// topics, else from that of the mail. 200 with a page.
+struct Unsubscribe: Endpoint {
+    let mail: Mail
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        guard let token = context.parameters.get("token").flatMap(mail.unsubscribing.token) else { return UnsubscribePages.unknown }
+        // A form of either kind; nothing else in it matters.
+        let all = String(buffer: try await request.wholeBody(upTo: 1_024)) == "scope=all"
+        try await mail.unsubscribed.add(token.address, all ? MailTopic.all : token.topic, user: token.user, in: token.space)
+        return UnsubscribePages.done(token, all: all)
+    }
+}
+
+/// `GET /notifications/mail/unsubscribed?address=&limit=&cursor=`: who wants no more mail, and about what (`*`: anything).
+struct ListUnsubscribed: Endpoint {
+    let mail: Mail
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters(["address", "limit", "cursor"])
+        _ = try context.author(may: .read, .notifications)
+        let space = try await mail.spaces.space(of: try context.principal)
+        let limit = try request.number("limit", default: 100, in: 1...1_000)
+        let place = try request.uri.queryParameters["cursor"].map { cursor in
+            // An address has no blank.
+            let parts = cursor.split(separator: " ")
+            guard parts.count == 2 else { throw HTTPProblem(.invalidParameter, "This is no answer's next.", field: "cursor") }
+            return UnsubscribedStore.Place(address: String(parts[0]), topic: String(parts[1]))
+        }
+        let address = request.uri.queryParameters["address"].map { $0.lowercased() }
+        let list = try await mail.unsubscribed.list(address: address, behind: place, limit: limit + 1, in: space)
+        let page = list.prefix(limit)
+        return .page(page.map(\.json), next: list.count > limit ? page.last.map { "\($0.place.address) \($0.place.topic)" } : nil)
+    }
+}
+
+/// `DELETE /notifications/mail/unsubscribed?address=&topic=`: mail is sent again, as somebody has asked for; 204. Without a topic about all there are.
+struct DeleteUnsubscribed: Endpoint {
+    let mail: Mail
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters(["address", "topic"])
+        _ = try context.author(may: .delete, .notifications)
+        let space = try await mail.spaces.space(of: try context.principal)
+        guard let address = request.uri.queryParameters["address"].map({ $0.lowercased() }) else {
+            throw HTTPProblem(.invalidParameter, "An address is required.", field: "address")
+        }
+        guard try await mail.unsubscribed.remove(address, request.uri.queryParameters["topic"].map(String.init), in: space) else {
+            throw HTTPProblem(.notFound)
+        }
+        return Response(status: .noContent)
+    }
+}

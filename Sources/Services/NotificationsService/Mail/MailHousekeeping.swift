@@ -1,0 +1,48 @@
+import Foundation
+import Logging
+import MartletPostgres
+import ServiceLifecycle
+
+/// Deletes records of mail that are too old, and ends those that nobody works on any more. Every copy of the service may do this at any time.
+struct MailHousekeeping: Service {
+    private static let interval: Duration = .seconds(3_600)
+    private static let pageLength = 1_000
+    /// Longer than all attempts of a job take.
+    private static let longestWaitInSeconds: Int64 = 86_400
+
+    let postgres: PostgresClient
+    let retentionInDays: Int
+    let logger: Logger
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                // Copies that start together do not all look at once.
+                try? await Task.sleep(for: Self.interval * Double.random(in: 0.5...1))
+                if Task.isCancelled { return }
+                do {
+                    try await cleanUp(at: Date())
+                } catch {
+                    logger.warning("Old records of mail could not be deleted; the next attempt is in an hour.", metadata: ["error.cause": "\(error)"])
+                }
+            }
+        }
+    }
+
+    func cleanUp(at now: Date) async throws {
+        try await postgres.execute(
+            """
+            UPDATE notifications.mails SET state = 'failed', reason = coalesce(reason, 'given up'), content = NULL, finished = now()
+            WHERE state = 'queued' AND created < \(now.addingTimeInterval(-Double(Self.longestWaitInSeconds)))
+            """)
+        let border = now.addingTimeInterval(-Double(retentionInDays) * 86_400)
+        for space: Int32 in try await postgres.query("SELECT id FROM notifications.spaces ORDER BY id").map({ try $0.decode(0) }) {
+            while try await postgres.execute(
+                """
+                DELETE FROM notifications.mails WHERE id IN (
+                    SELECT id FROM notifications.mails WHERE space = \(space) AND created < \(border) AND state <> 'queued' LIMIT \(Self.pageLength))
+                """) == Self.pageLength
+            {}
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletMail
+
+extension MailOrder {
+    static let fields: Set<String> = MailContent.fields.union(["to", "users", "topic"])
+    /// Two bodies of full size, escaped as JSON may be, and the rest.
+    static let maximumBodySizeInBytes = 768 << 10
+
+    /// `to` (addresses) and `users` (ids), together 1 to 50; `topic`; and what `MailContent` has.
+    ///
+    /// - Throws: `invalid-body` naming the field.
+    init(_ fields: BodyFields, author: Author, origin: String?) throws {
+        let addresses = try fields.strings("to", upTo: Self.maximumRecipients) ?? []
+        let users = try fields.strings("users", upTo: Self.maximumRecipients) ?? []
+        var recipients = try addresses.map { MailRecipient.address(try EmailAddress($0, field: "to")) }
+        recipients += try users.map { id in
+            guard let id = UUID(uuidString: id) else { throw HTTPProblem(.invalidBody, "This is no user's id.", field: "users") }
+            return .user(id.uuidString.lowercased())
+        }
+        guard (1...Self.maximumRecipients).contains(recipients.count) else {
+            throw HTTPProblem(.invalidBody, "There are 1 to \(Self.maximumRecipients) recipients.", field: "to")
+        }
+        guard Set(recipients).count == recipients.count else { throw HTTPProblem(.invalidBody, "Somebody is named twice.", field: "to") }
+        self.init(
+            to: recipients, try MailContent(fields), topic: try fields.string("topic").map { try MailTopic.checked($0, field: "topic") }, author: author,
+            origin: origin)
+    }
+}
+
+/// What people can unsubscribe from.
+enum MailTopic {
+    /// Of the list of who has unsubscribed.
+    static let all = "*"
+
+    /// 1 to 64 of `a-z 0-9 . _ -`.
+    ///
+    /// - Throws: `invalid-body`.
+    static func checked(_ text: String, field: String) throws -> String {
+        guard text.wholeMatch(of: /[a-z0-9._-]{1,64}/) != nil else {
+            throw HTTPProblem(.invalidBody, "A topic is 1 to 64 of a-z 0-9 . _ -.", field: field)
+        }
+        return text
+    }
+}
+
+extension MailContent {
+    static let fields: Set<String> = ["template", "subject", "text", "html", "variables", "language", "replyTo"]
+    private static let maximumVariables = 50
+    private static let maximumVariableSizeInBytes = 8 << 10
+
+    /// `template`, or `subject`, `text` and if wanted `html`; `variables`, `language` and `replyTo`.
+    ///
+    /// - Throws: `invalid-body` naming the field.
+    init(_ fields: BodyFields) throws {
+        template = try fields.string("template")
+        if template != nil {
+            for name in ["subject", "text", "html"] where fields[name] != nil && fields[name] != .null {
+                throw HTTPProblem(.invalidBody, "Either a template or texts.", field: name)
+            }
+        } else {
+            words = Words(
+                subject: try fields.requiredString("subject"), text: try fields.requiredString("text"), html: try fields.string("html"))
+        }
+        variables = try Self.variables(fields["variables"])
+        language = try fields.string("language").map {
+            guard let tag = LanguageTag($0) else { throw HTTPProblem(.invalidBody, "This is not a language, such as en or de-AT.", field: "language") }
+            return tag.text
+        }
+        replyTo = try fields.string("replyTo").map { try EmailAddress($0, field: "replyTo").text }
+    }
+
+    private static func variables(_ value: JSONValue?) throws -> [String: String] {
+        guard let value, value != .null else { return [:] }
+        guard case .object(let members) = value, members.count <= maximumVariables else {
+            throw HTTPProblem(.invalidBody, "This must be an object of at most \(maximumVariables) values.", field: "variables")
+        }
+        var variables: [String: String] = [:]
+        for member in members {
+            let field = "variables.\(member.name.prefix(64))"
+            guard TextTemplate.isName(member.name), !ownValues.contains(member.name) else {
+                throw HTTPProblem(
+                    .invalidBody, "A name is a letter, then letters, digits and _; \(ownValues.sorted().joined(separator: ", ")) are taken.", field: field)
+            }
+            switch member.value {
+            case .string(let text) where text.utf8.count <= maximumVariableSizeInBytes: variables[member.name] = text
+            case .number(let literal): variables[member.name] = literal
+            // As if it was not there: what is in {{#name}} is left out.
+            case .null: break
+            default:
+                throw HTTPProblem(.invalidBody, "A value is a string of at most \(maximumVariableSizeInBytes) bytes, or a number.", field: field)
+            }
+        }
+        return variables
+    }
+}

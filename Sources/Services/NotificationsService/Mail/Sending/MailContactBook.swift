@@ -1,0 +1,31 @@
+import Foundation
+import MartletHTTP
+import MartletMail
+import MartletPostgres
+import NIOCore
+
+/// Asks how users are reached by mail. Nothing is remembered: who changes their address, or is erased, is so at once.
+struct MailContactBook: Sendable {
+    /// Names and addresses of `MailContacts.Request.maximumUsers`.
+    private static let maximumAnswerSizeInBytes = 128 << 10
+    private static let patience: Duration = .seconds(10)
+
+    let load: @Sendable (MailContacts.Request) async throws -> MailContacts
+
+    init(load: @escaping @Sendable (MailContacts.Request) async throws -> MailContacts) {
+        self.load = load
+    }
+
+    init(of auth: ServiceAddress, calls: ServiceCalls) {
+        self.init { request in
+            let answer = try await calls.post(
+                "/internal/users/contacts", request, to: auth, upTo: Self.maximumAnswerSizeInBytes, within: Self.patience)
+            return try JSONDecoder().decode(MailContacts.self, from: Data(answer.body.readableBytesView))
+        }
+    }
+
+    /// - Throws: as `ServiceCalls.post`.
+    func contacts(_ users: [String], in space: Space) async throws -> MailContacts {
+        try await load(MailContacts.Request(app: space.appID, environment: space.environment, users: users))
+    }
+}

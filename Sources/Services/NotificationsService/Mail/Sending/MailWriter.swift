@@ -1,0 +1,62 @@
+import Foundation
+import MartletCore
+import MartletMail
+import MartletPostgres
+
+/// Makes a message of what was ordered.
+struct MailWriter: Sendable {
+    /// Why a mail cannot be written, as its record says.
+    struct Refusal: Error, Equatable {
+        var reason: String
+    }
+
+    struct Written: Sendable {
+        /// Of the template; nil: the words came with the order.
+        var language: String?
+        var words: MailTemplate.Filled
+    }
+
+    let templates: AppMailTemplateStore
+    let unsubscribing: Unsubscribing
+
+    /// - Parameters:
+    ///   - language: what the reader reads best.
+    ///   - values: those that every mail has.
+    /// - Throws: `Refusal`; `PostgresError`.
+    func write(_ content: MailContent, for language: String?, _ values: [String: String], in space: Space) async throws -> Written {
+        let (words, found) = try await words(of: content, for: language, in: space)
+        guard let template = try? words.template else { throw Refusal(reason: "template-broken") }
+        let values = content.variables.merging(values) { $1 }
+        if let missing = template.missing(Set(values.keys)).min() { throw Refusal(reason: "no value for \(missing)") }
+        return Written(language: found, words: template.filled(values))
+    }
+
+    private func words(of content: MailContent, for language: String?, in space: Space) async throws -> (MailContent.Words, String?) {
+        if let words = content.words { return (words, nil) }
+        let chain = [content.language, language, "en"].compactMap { $0.flatMap(LanguageTag.init)?.chain }.flatMap(\.self)
+        guard let template = try await templates.find(content.template ?? "", chain, in: space) else { throw Refusal(reason: "template-not-found") }
+        return (template.words, template.language)
+    }
+
+    /// The message to one person.
+    ///
+    /// - Parameter user: whose address it is.
+    /// - Throws: as `write(_:for:_:in:)`.
+    func message(
+        _ content: MailContent, id: UUID, topic: String?, to address: String, user: String?, language: String?, app: String, _ way: MailSenders.Way,
+        in space: Space
+    ) async throws -> MailMessage {
+        var values = ["app": app, "email": address]
+        let link = try topic.map { try unsubscribing.link(UnsubscribeToken(space: space.id, address: address, topic: $0, user: user, app: app)) }
+        values["unsubscribe"] = link?.absoluteString
+        let words = try await write(content, for: language, values, in: space).words
+        var message = MailMessage(from: way.from, to: try MailAddress(address: address), subject: words.subject, text: words.text, html: words.html)
+        message.id = id.uuidString.lowercased()
+        message.bounces = way.bounces
+        message.replyTo = try content.replyTo.map { try MailAddress(address: $0) }
+        message.unsubscribeURL = link
+        // RFC 8058 §3.1: an https address.
+        message.isOneClick = link?.scheme == "https"
+        return message
+    }
+}

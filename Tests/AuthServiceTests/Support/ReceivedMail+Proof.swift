@@ -1,0 +1,14 @@
+import MartletTesting
+import Testing
+
+extension ReceivedMail {
+    /// The code on a line of its own.
+    var code: String {
+        get throws { try #require(text.split(separator: "\n").first { $0.count == 8 && $0.allSatisfy(\.isNumber) }.map(String.init), "\(text)") }
+    }
+
+    /// The token of the link.
+    var token: String {
+        get throws { try #require(text.firstMatch(of: /token=(mt_[A-Za-z0-9_-]{43})/).map { String($0.1) }, "\(text)") }
+    }
+}

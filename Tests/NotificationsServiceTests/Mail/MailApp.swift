@@ -1,0 +1,51 @@
+import Foundation
+import MartletMail
+import MartletTesting
+
+@testable import NotificationsService
+
+/// The service with a mail server, and users whom a test makes up.
+enum MailApp {
+    static let ada = "0193a000-0000-7000-8000-0000000000aa"
+    /// Has no address that is verified.
+    static let bob = "0193a000-0000-7000-8000-0000000000bb"
+
+    static func options(ada address: String = "ada@example.org") async throws -> NotificationsOptions {
+        var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
+        if MailServer.isThere { options.mail.server = try await MailServer.shared.settings() }
+        options.mail.publicURL = URL(string: "https://backend.example.org/martlet")!
+        options.mail.contacts = MailContactBook { request in
+            let users = [
+                MailContacts.Contact(id: ada, email: address, language: "de-AT"), MailContacts.Contact(id: bob, email: nil, language: nil),
+            ]
+            return MailContacts(app: "Shöp", users: users.filter { request.users.contains($0.id) })
+        }
+        return options
+    }
+
+    static func run(_ options: NotificationsOptions? = nil, _ body: @Sendable (NotificationsApp) async throws -> Void) async throws {
+        try await NotificationsApp.run(try await options ?? Self.options(), body)
+    }
+
+    static func address(_ name: String = "ada") -> String { "\(name)-\(UInt64.random(in: 0 ... .max))@example.org" }
+}
+
+extension NotificationsApp {
+    /// Orders mail and waits until it is sent or never will be: its record.
+    func sent(_ body: String, headers: [String: String] = [:]) async throws -> Answer {
+        let answer = try await master("POST", "/notifications/mail", body, headers: headers)
+        guard answer.status == 202, let id = answer["data.0"] else { return answer }
+        return try await ended(id)
+    }
+
+    /// - Parameter id: as JSON has it.
+    func ended(_ id: String) async throws -> Answer {
+        let path = "/notifications/mail/" + id.filter { $0 != "\"" }
+        for _ in 0..<1_200 {
+            let record = try await master("GET", path)
+            if record["state"] != "\"queued\"" { return record }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        return try await master("GET", path)
+    }
+}

@@ -1,0 +1,131 @@
+import MartletAPI
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import NotificationsService
+
+/// What is refused when mail is ordered. Nothing is written by it.
+struct OrderMailTests {
+    private static let words = #""subject":"Hi","text":"Hello""#
+
+    @Test(arguments: [
+        (#"{"to":["ada@example.org"]}"#, "subject"), (#"{"to":["ada@example.org"],"subject":"Hi"}"#, "text"),
+        (#"{\#(words)}"#, "to"), (#"{"to":[],\#(words)}"#, "to"), (#"{"to":["nobody"],\#(words)}"#, "to"),
+        (#"{"to":["ada@example.org","ADA@example.org"],\#(words)}"#, "to"), (#"{"users":["7"],\#(words)}"#, "users"),
+        (#"{"to":["ada@example.org\r\nBcc: eve@example.org"],\#(words)}"#, "to"), (#"{"to":["ada@example.org, eve@example.org"],\#(words)}"#, "to"),
+        (#"{"to":["ada@example.org"],\#(words),"template":"welcome"}"#, "subject"), (#"{"to":["ada@example.org"],\#(words),"topic":"News!"}"#, "topic"),
+        (#"{"to":["ada@example.org"],\#(words),"replyTo":"help@example.org\nBcc: eve@example.org"}"#, "replyTo"),
+        (#"{"to":["ada@example.org"],\#(words),"language":"../de"}"#, "language"), (#"{"to":["ada@example.org"],\#(words),"bcc":"eve@example.org"}"#, "bcc"),
+        (#"{"to":["ada@example.org"],\#(words),"variables":{"email":"x"}}"#, "variables.email"),
+        (#"{"to":["ada@example.org"],\#(words),"variables":{"a b":"x"}}"#, "variables.a b"),
+        (#"{"to":["ada@example.org"],\#(words),"variables":{"a":{}}}"#, "variables.a"), (#"{"to":["ada@example.org"],\#(words),"variables":7}"#, "variables"),
+        (#"{"to":["ada@example.org"],"subject":"{{name}}","text":"Hello"}"#, "variables.name"),
+        (#"{"to":["ada@example.org"],"subject":"{{unsubscribe}}","text":"no topic"}"#, "variables.unsubscribe"),
+        (#"{"to":["ada@example.org"],"subject":"Hi","text":"{{#a}}{{b}}"}"#, "text"), (#"{"to":["ada@example.org"],"subject":"","text":"Hello"}"#, "subject"),
+        (#"{"to":["ada@example.org"],"subject":"Hi","text":"Hello","html":"{{ x }}"}"#, "html"),
+    ])
+    func `What cannot be sent is refused, naming the field`(body: String, field: String) async throws {
+        try await MailApp.run(Self.options) { app in
+            let answer = try await app.master("POST", "/notifications/mail", body)
+            #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")
+            #expect(try await app.count("mails") == 0 && app.count("jobs") == 0)
+        }
+    }
+
+    @Test func `Too many recipients, a template that is not there, keys of the wrong kind`() async throws {
+        try await MailApp.run(Self.options) { app in
+            let many = (0...50).map { #""u\#($0)@example.org""# }.joined(separator: ",")
+            #expect(try await app.master("POST", "/notifications/mail", #"{"to":[\#(many)],\#(Self.words)}"#).isProblem(.invalidBody, field: "to"))
+            let unknown = #"{"to":["ada@example.org"],"template":"welcome"}"#
+            #expect(try await app.master("POST", "/notifications/mail", unknown).isProblem(.templateNotFound))
+            let body = #"{"to":["ada@example.org"],\#(Self.words)}"#
+            #expect(try await app.client("POST", "/notifications/mail", body, user: MailApp.ada).isProblem(.forbidden))
+            #expect(try await app.staff("POST", "/notifications/mail", body, rights: .none).isProblem(.forbidden))
+            let key = try await app.master("POST", "/notifications/mail", body, headers: ["Idempotency-Key": "a b"])
+            #expect(key.isProblem(.invalidParameter, field: "Idempotency-Key"))
+            #expect(try await app.count("mails") == 0)
+            var options = Self.options
+            options.mail.server = .init()
+            try await MailApp.run(options) { app in
+                #expect(try await app.master("POST", "/notifications/mail", body).isProblem(.notImplemented))
+                #expect(try await app.count("mails") == 0)
+            }
+        }
+    }
+
+    @Test func `The app's hour is counted over all its orders, and an order that does not fit is not taken at all`() async throws {
+        var options = Self.options
+        options.mail.mailsPerHour = 3
+        try await MailApp.run(options) { app in
+            func order(_ count: Int) async throws -> Answer {
+                let to = (0..<count).map { #""u\#($0)@example.org""# }.joined(separator: ",")
+                return try await app.master("POST", "/notifications/mail", #"{"to":[\#(to)],\#(Self.words)}"#)
+            }
+            #expect(try await order(2).status == 202)
+            #expect(try await order(2).isProblem(.tooManyRequests))
+            #expect(try await order(1).status == 202)
+            #expect(try await order(1).isProblem(.tooManyRequests))
+            #expect(try await app.count("mails") == 3)
+            // Test is another space.
+            var test = app
+            test.environment = .test
+            #expect(try await test.master("POST", "/notifications/mail", #"{"to":["a@example.org"],\#(Self.words)}"#).status == 202)
+        }
+    }
+
+    @Test func `Orders at once keep the limit, and the same key orders once`() async throws {
+        var options = Self.options
+        options.mail.mailsPerHour = 5
+        try await MailApp.run(options) { app in
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 0..<12 {
+                    let body = #"{"to":["u\#(number)@example.org"],\#(Self.words)}"#
+                    group.addTask { try await app.master("POST", "/notifications/mail", body).status }
+                }
+                return try await group.reduce(into: [Int: Int]()) { $0[$1, default: 0] += 1 }
+            }
+            #expect(statuses == [202: 5, 429: 7])
+        }
+        try await MailApp.run(Self.options) { app in
+            let body = #"{"to":["a@example.org","b@example.org"],\#(Self.words)}"#
+            let answers = try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<6 { group.addTask { try await app.master("POST", "/notifications/mail", body, headers: ["Idempotency-Key": "k1"]).text } }
+                return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+            }
+            #expect(answers.count == 1, "\(answers)")
+            #expect(try await app.count("mails") == 2 && app.count("jobs") == 2)
+        }
+    }
+
+    @Test func `What is ordered in a transaction that fails is not sent`() async throws {
+        try await MailApp.run(Self.options) { app in
+            let space = try await app.space
+            let order = MailOrder(
+                to: [.user(MailApp.ada)], MailContent(words: .init(subject: "Hi", text: "Hello")), author: .service, origin: "change:7")
+            struct Fault: Error {}
+            await #expect(throws: Fault.self) {
+                try await app.postgres.withTransaction { transaction in
+                    #expect(try await app.service.mail.orders.place(order, in: space, transaction).count == 1)
+                    throw Fault()
+                }
+            }
+            #expect(try await app.count("mails") == 0 && app.count("jobs") == 0)
+        }
+    }
+
+    /// A server where nobody listens: nothing leaves.
+    static var options: NotificationsOptions {
+        var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
+        options.mail.server.server = .init(host: "127.0.0.1", port: 9, security: .off, isPrivateAddressAllowed: true)
+        options.mail.server.from = try? .init(address: "shop@example.org")
+        options.mail.contacts = MailContactBook { _ in .init(app: "Shop", users: []) }
+        return options
+    }
+}
+
+extension NotificationsApp {
+    func count(_ table: StaticString) async throws -> Int {
+        try await postgres.query("SELECT count(*) FROM notifications.\(unescaped: table)")[0].decode(0)
+    }
+}
