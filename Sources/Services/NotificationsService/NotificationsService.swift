@@ -9,8 +9,8 @@ public import ServiceLifecycle
 /// Push, mail, and the rules that send them.
 ///
 /// Settings: `database.url` (secret; role `martlet_notifications`), `database.connections` (4), `internal.secret` (secret), `services.storage` and
-/// `services.auth` (their usual ports on this machine), `public.url`, `hooks.private.allowed` (false), those of
-/// `AppMailOptions`, and those of `DeliverySettings`.
+/// `services.auth` (their usual ports on this machine), `public.url`, `hooks.private.allowed` (false), and those of `DeviceSettings`,
+/// `DeliverySettings` and `AppMailOptions`.
 public struct NotificationsService: ServiceDefinition {
     public static let name = "notifications"
     public static let defaultPort = 8205
@@ -36,7 +36,7 @@ public struct NotificationsService: ServiceDefinition {
         self.postgres = postgres
         spaces = Spaces(postgres: postgres, schema: Self.name)
         let sealing = SealingKey(internalSecret: options.internalSecret, for: "martlet-notifications-credentials")
-        devices = Devices(postgres: postgres, spaces: spaces, sealing: sealing, hosts: options.hosts, logger: logger)
+        devices = Devices(postgres: postgres, spaces: spaces, sealing: sealing, settings: options.devices, logger: logger)
         messages = Messages(postgres: postgres, spaces: spaces, devices: devices, logger: logger)
         delivery = Delivery(postgres: postgres, spaces: spaces, devices: devices, settings: options.delivery, logger: logger)
         mail = Mail(postgres: postgres, spaces: spaces, credentials: devices.credentials, options: options, logger: logger)
@@ -50,7 +50,7 @@ public struct NotificationsService: ServiceDefinition {
     }
 
     /// What is known of users; each part has its own.
-    public var userData: any UserDataHolder { UserDataParts(parts: [("mail", mail.userData)]) }
+    public var userData: any UserDataHolder { UserDataParts(parts: [("devices", devices.userData), ("mail", mail.userData)]) }
 
     public func isReady() async -> Bool { postgres.isReady }
 }
@@ -58,7 +58,7 @@ public struct NotificationsService: ServiceDefinition {
 /// What the parts of the service are set up with.
 struct NotificationsOptions: Sendable {
     var internalSecret: Secret
-    var hosts = PushHosts()
+    var devices = DeviceSettings()
     var delivery = DeliverySettings()
     var mail = AppMailOptions()
     var auth = ServiceAddress(name: "auth", url: URL(string: "http://127.0.0.1:8201")!)
@@ -69,7 +69,7 @@ struct NotificationsOptions: Sendable {
 
     init(_ settings: Settings) throws {
         internalSecret = try settings.requiredSecret("internal.secret")
-        hosts = try PushHosts(settings)
+        devices = try DeviceSettings(settings)
         delivery = try DeliverySettings(settings)
         mail = try AppMailOptions(settings)
         auth = try ServiceAddress("auth", settings)

@@ -2,6 +2,7 @@ import Foundation
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletMail
 import MartletPostgres
 
 /// Who users are elsewhere.

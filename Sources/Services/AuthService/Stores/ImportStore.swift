@@ -1,6 +1,7 @@
 import Foundation
 import MartletAPI
 import MartletHTTP
+import MartletMail
 import MartletPostgres
 
 /// A user from elsewhere.

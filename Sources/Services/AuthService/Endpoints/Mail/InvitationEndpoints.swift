@@ -3,6 +3,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletMail
 
 /// `POST /auth/invitations` by the app's server, with `days` (1 to 90, else 7); with `email`, and `language` and `link` if wanted, the code goes
 /// there by mail, without it is in the answer. 201 with `{"id","email","created","expires","used","code"}`.

@@ -2,6 +2,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletMail
 
 /// `POST /auth/password/reset` with `email`, and `language` and `link` if wanted; 202, and a mail if somebody has the address.
 ///

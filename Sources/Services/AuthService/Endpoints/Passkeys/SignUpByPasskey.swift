@@ -3,6 +3,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletMail
 
 /// `POST /auth/passkeys/signup/options` with `userName` or `email` or both: what an authenticator is asked to make,
 /// `PublicKeyCredentialCreationOptionsJSON`. Whether somebody has the name is told by `SignUpByPasskey`.

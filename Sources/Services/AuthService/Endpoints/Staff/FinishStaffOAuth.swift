@@ -2,6 +2,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletMail
 
 /// `POST /admin/auth/oidc/finish` with `code` of the callback and `codeVerifier`, `secondFactorCode`, `device` and `staySignedIn` if wanted; 200 as
 /// after `StaffLogIn`.

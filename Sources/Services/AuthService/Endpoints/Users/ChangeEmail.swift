@@ -1,6 +1,7 @@
 import Hummingbird
 import MartletAPI
 import MartletHTTP
+import MartletMail
 
 /// `PUT /auth/me/email` with `email` and `password`, and `language` and `link` if wanted: 202, and a mail to the new address, which is the user's after
 /// `ConfirmEmailChange`. Whether somebody has it already is not told. On a server that sends no mail it is the user's at once, not verified: 200 with

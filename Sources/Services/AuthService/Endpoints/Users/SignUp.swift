@@ -2,6 +2,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletMail
 
 /// `POST /auth/signup` with `userName` or `email` or both, `password`, and if wanted `profile`, `private`, `device`, `invitation`, `language`;
 /// 201, signed in. Where the app demands verified addresses 202 with `{"user"}`, and logging in is for after `POST /auth/email/verify/confirm`.

@@ -2,6 +2,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletMail
 import MartletPostgres
 
 /// `POST /auth/me/upgrade` with `userName` or `email` or both, and `password`: a user without a password gets what to sign in with, and keeps

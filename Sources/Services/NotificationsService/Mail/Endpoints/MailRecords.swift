@@ -12,8 +12,7 @@ struct ListMails: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters(["state", "to", "user", "limit", "cursor"])
-        _ = try context.author(may: .read, .notifications)
-        let space = try await mail.spaces.space(of: try context.principal)
+        let (space, _) = try await context.notifications(may: .read, mail.spaces)
         let parameters = request.uri.queryParameters
         var filter = MailStore.Filter()
         filter.state = parameters["state"].map(String.init)
@@ -39,8 +38,7 @@ struct ReadMail: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
-        _ = try context.author(may: .read, .notifications)
-        let space = try await mail.spaces.space(of: try context.principal)
+        let (space, _) = try await context.notifications(may: .read, mail.spaces)
         guard let id = context.parameters.get("id").flatMap({ UUID(uuidString: $0) }) else { throw HTTPProblem(.invalidID, field: "id") }
         guard let json = try await mail.mails.read(id, in: space) else { throw HTTPProblem(.messageNotFound) }
         return .json(json)

@@ -10,8 +10,8 @@ struct ListMailTemplates: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
-        _ = try context.author(may: .read, .notifications)
-        return .page(try await mail.templates.list(in: try await mail.spaces.space(of: try context.principal)))
+        let (space, _) = try await context.notifications(may: .read, mail.spaces)
+        return .page(try await mail.templates.list(in: space))
     }
 }
 
@@ -21,8 +21,8 @@ struct ReadMailTemplate: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
-        _ = try context.author(may: .read, .notifications)
-        let (space, name) = (try await mail.spaces.space(of: try context.principal), try context.templateName)
+        let (space, _) = try await context.notifications(may: .read, mail.spaces)
+        let name = try context.templateName
         let templates = try await mail.templates.all(name, in: space)
         guard !templates.isEmpty else { throw HTTPProblem(.templateNotFound) }
         return try .template(name, templates)
@@ -36,8 +36,8 @@ struct ReplaceMailTemplate: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters(["language"])
-        let author = try context.author(may: .update, .notifications)
-        let (space, name) = (try await mail.spaces.space(of: try context.principal), try context.templateName)
+        let (space, author) = try await context.notifications(may: .update, mail.spaces)
+        let name = try context.templateName
         let language = try request.templateLanguage ?? "en"
         let fields = try await BodyFields(request, ["subject", "text", "html"], upTo: MailOrder.maximumBodySizeInBytes)
         let words = MailContent.Words(
@@ -54,8 +54,8 @@ struct DeleteMailTemplate: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters(["language"])
-        _ = try context.author(may: .delete, .notifications)
-        let (space, name) = (try await mail.spaces.space(of: try context.principal), try context.templateName)
+        let (space, _) = try await context.notifications(may: .delete, mail.spaces)
+        let name = try context.templateName
         guard try await mail.templates.remove(name, try request.templateLanguage, in: space) else { throw HTTPProblem(.templateNotFound) }
         return Response(status: .noContent)
     }

@@ -16,8 +16,7 @@ struct OrderMail: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
-        let author = try context.author(may: .create, .notifications)
-        let space = try await mail.spaces.space(of: try context.principal)
+        let (space, author) = try await context.notifications(may: .create, mail.spaces)
         let key = request.headers[Self.key]
         if let key, !(1...255).contains(key.utf8.count) || !key.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) {
             throw HTTPProblem(.invalidParameter, "It has 1 to 255 printable ASCII characters.", field: "Idempotency-Key")
@@ -39,8 +38,7 @@ struct PreviewMail: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
-        _ = try context.author(may: .read, .notifications)
-        let space = try await mail.spaces.space(of: try context.principal)
+        let (space, _) = try await context.notifications(may: .read, mail.spaces)
         let fields = try await BodyFields(request, MailContent.fields.union(["topic"]), upTo: MailOrder.maximumBodySizeInBytes)
         let content = try MailContent(fields)
         let topic = try fields.string("topic").map { try MailTopic.checked($0, field: "topic") }
@@ -63,15 +61,14 @@ struct PreviewMail: Endpoint {
     }
 }
 
-/// `POST /notifications/mail/test` with `{"to":"<address>"}`: mails a few words at once, by the server and from the sender that the app's mail has. 200
+/// `POST /notifications/credentials/smtp/test` with `{"to":"<address>"}`: mails a few words at once, by the server and from the sender that the app's mail has. 200
 /// with `{"isSent":true}`, or `{"isSent":false,"reason":…}` as the mail server has it.
 struct TestMail: Endpoint {
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
-        _ = try context.author(may: .create, .notifications)
-        let space = try await mail.spaces.space(of: try context.principal)
+        let (space, _) = try await context.notifications(may: .create, mail.spaces)
         let address = try EmailAddress(try await BodyFields(request, ["to"]).requiredString("to"), field: "to")
         let app = try await mail.contacts.contacts([], in: space).app ?? space.appID
         guard var way = try await mail.senders.way(of: space, app: app) else { throw HTTPProblem.noMailServer }

@@ -34,8 +34,7 @@ struct ListUnsubscribed: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters(["address", "limit", "cursor"])
-        _ = try context.author(may: .read, .notifications)
-        let space = try await mail.spaces.space(of: try context.principal)
+        let (space, _) = try await context.notifications(may: .read, mail.spaces)
         let limit = try request.number("limit", default: 100, in: 1...1_000)
         let place = try request.uri.queryParameters["cursor"].map { cursor in
             // An address has no blank.
@@ -56,8 +55,7 @@ struct DeleteUnsubscribed: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters(["address", "topic"])
-        _ = try context.author(may: .delete, .notifications)
-        let space = try await mail.spaces.space(of: try context.principal)
+        let (space, _) = try await context.notifications(may: .delete, mail.spaces)
         guard let address = request.uri.queryParameters["address"].map({ $0.lowercased() }) else {
             throw HTTPProblem(.invalidParameter, "An address is required.", field: "address")
         }
