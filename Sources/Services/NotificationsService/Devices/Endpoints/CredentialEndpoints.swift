@@ -4,6 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 import MartletPostgres
+import MartletPush
 
 extension CredentialKind {
     /// What is uploaded for each kind.
@@ -45,7 +46,8 @@ struct PutCredential: Endpoint {
         try request.allowParameters()
         let kind = try context.credentialKind
         guard let type = CredentialKind.contents.first(where: { $0.kind == kind }) else { throw HTTPProblem(.credentialNotFound) }
-        return .json(try await store.put(try await type.init(request), by: author, in: space.id).json.text)
+        let content: any CredentialContent = try await type.init(request)
+        return .json(try await store.put(content, by: author, in: space.id).json.text)
     }
 }
 

@@ -1,0 +1,66 @@
+import Foundation
+import MartletCore
+import MartletHTTP
+import MartletPush
+import MartletPushSimulator
+import MartletTesting
+import Testing
+
+@testable import NotificationsService
+
+/// What an app on a device has: an id and a secret of its own.
+struct TestDevice: Sendable {
+    var id = UUID().uuidString.lowercased()
+    var secret = Secret.random().withValue { $0 }
+
+    var headers: [String: String] { ["Installation-Secret": secret] }
+    var path: String { "/installations/\(id)" }
+
+    /// The token of one of Apple's devices.
+    static func token() -> String { Hexadecimal.text((0..<32).map { _ in UInt8.random(in: .min ... .max) }) }
+
+    static func ios(_ token: String = token(), sandbox: Bool = false, more: String = "") -> String {
+        #"{"platform":"ios","push":{"service":"apns","token":"\#(token)","sandbox":\#(sandbox)}\#(more)}"#
+    }
+}
+
+extension NotificationsApp {
+    @discardableResult
+    func ask(_ method: String, _ device: TestDevice, _ body: String? = nil, at path: String = "", user: String? = nil) async throws -> Answer {
+        try await client(method, device.path + path, body, user: user, headers: device.headers)
+    }
+
+    /// Of the table, where a condition holds.
+    func countInstallations() async throws -> Int {
+        try await postgres.query("SELECT count(*) FROM notifications.installations")[0].decode(0)
+    }
+
+    static func json(_ key: SimulatedKey, bundles: String = #"["com.example.app"]"#, more: String = "") -> String {
+        #"{"key":\#(JSONValue.quote(key.pem)),"keyId":"\#(key.keyID)","teamId":"\#(key.teamID)","bundleIds":\#(bundles)\#(more)}"#
+    }
+}
+
+/// The push services of a test: both of Apple's worlds, Google's, and a browser maker's.
+struct PushServices: Sendable {
+    let production, sandbox: APNsSimulator
+    let fcm: FCMSimulator
+    let webPush: WebPushSimulator
+
+    static func with(_ body: @Sendable (PushServices, NotificationsOptions) async throws -> Void) async throws {
+        let services = PushServices(
+            production: try await .start(), sandbox: try await .start(), fcm: try await .start(), webPush: try await .start())
+        var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
+        options.devices.hosts.apns = { environment in
+            let simulator = environment == .sandbox ? services.sandbox : services.production
+            return APNsConfiguration(host: simulator.host, port: simulator.port, trustedCertificates: simulator.trustedCertificates)
+        }
+        options.devices.hosts.fcmAddress = services.fcm.address
+        options.devices.hosts.outgoing = OutgoingClient(.anywhere, version: .upToHTTP2)
+        let result = await Task { try await body(services, options) }.result
+        await services.production.stop()
+        await services.sandbox.stop()
+        services.fcm.stop()
+        services.webPush.stop()
+        try result.get()
+    }
+}

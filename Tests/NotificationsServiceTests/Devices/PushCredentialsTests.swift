@@ -1,0 +1,78 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import MartletPush
+import MartletPushSimulator
+import MartletTesting
+import Testing
+
+@testable import NotificationsService
+
+@Suite struct PushCredentialsTests {
+    @Test func `a copy of the service follows what another one stores`() async throws {
+        try await NotificationsApp.run { app in
+            let space = try await app.space.id
+            let credentials = app.service.devices.credentials
+            let other = PushCredentials(store: credentials.store)
+            #expect(try await other.current(space).apns == nil && credentials.current(space).apns == nil)
+            let key = SimulatedKey()
+            _ = try await app.master("PUT", "/notifications/credentials/apns", NotificationsApp.json(key))
+            _ = try await app.master("PUT", "/notifications/credentials/webpush", #"{"subject":"mailto:push@example.com"}"#)
+            try await eventually { try await credentials.current(space).apns?.key(for: .sandbox).keyID == key.keyID }
+            // This one hears nothing: it looks from time to time.
+            try await eventually { try await other.current(space).webPush != nil }
+            let before = try await credentials.current(space).webPush
+
+            // Another key, and the one that is the same stays the same object, with the tokens it has made.
+            let next = SimulatedKey()
+            _ = try await app.master("PUT", "/notifications/credentials/apns", NotificationsApp.json(next))
+            try await eventually { try await credentials.current(space).apns?.key(for: .production).keyID == next.keyID }
+            #expect(try await credentials.current(space).webPush === before && before != nil)
+            _ = try await app.master("DELETE", "/notifications/credentials/webpush")
+            try await eventually { try await credentials.current(space).webPush == nil }
+            #expect(try await credentials.current(space).apns != nil)
+        }
+    }
+
+    @Test func `a credential that is held is held everywhere until it is another one`() async throws {
+        try await NotificationsApp.run { app in
+            let space = try await app.space.id
+            let credentials = app.service.devices.credentials
+            let other = PushCredentials(store: credentials.store)
+            _ = try await app.master("PUT", "/notifications/credentials/apns", NotificationsApp.json(SimulatedKey()))
+            let version = try #require(try await credentials.store.current(space, known: nil).versions[.apns])
+            try await other.markBroken(.apns, in: space, version: version, reason: "InvalidProviderToken")
+            try await eventually { try await credentials.current(space).isBroken(.apns) }
+            #expect(try await credentials.current(space).broken[.apns] == "InvalidProviderToken" && !credentials.current(space).canSend(by: .apns))
+            let shown = try await app.master("GET", "/notifications/credentials/apns")
+            #expect(shown["broken.reason"] == "\"InvalidProviderToken\"" && shown["broken.since"] != nil, "\(shown)")
+
+            _ = try await app.master("PUT", "/notifications/credentials/apns", NotificationsApp.json(SimulatedKey()))
+            try await eventually { try await credentials.current(space).canSend(by: .apns) }
+            // What was sent with the one before says nothing of this one.
+            try await other.markBroken(.apns, in: space, version: version, reason: "InvalidProviderToken")
+            #expect(try await app.master("GET", "/notifications/credentials/apns")["broken"] == "null")
+            try await other.markBroken(.apns, in: space, version: nil, reason: String(repeating: "x", count: 1_000))
+            #expect(try await app.master("GET", "/notifications/credentials/apns")["broken.reason"]?.utf8.count == 202)
+            try await credentials.markGood(.apns, in: space)
+            #expect(try await app.master("GET", "/notifications/credentials/apns")["broken"] == "null")
+        }
+    }
+
+    @Test func `each bundle id has its devices`() throws {
+        let key = SimulatedKey()
+        let signing = try APNsKey(keyID: key.keyID, teamID: key.teamID, privateKey: Secret(key.pem))
+        let credential = APNsCredential(production: signing, sandbox: signing, bundleIDs: ["a.b", "a.b.watch"])
+        func bundle(_ named: String?) -> String? {
+            credential.bundleID(of: Device(id: UUID(), space: 1, platform: .ios, service: .apns, token: "00", bundleID: named))
+        }
+        #expect(bundle(nil) == "a.b" && bundle("a.b.watch") == "a.b.watch" && bundle("c.d") == nil)
+    }
+}
+
+/// Waits until it holds; a test that waits in vain is ended by its suite.
+func eventually(_ condition: () async throws -> Bool) async throws {
+    while try await !condition() { try await Task.sleep(for: .milliseconds(10)) }
+}
