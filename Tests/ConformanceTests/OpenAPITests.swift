@@ -106,18 +106,22 @@ private enum CodedRoutes {
     /// Addresses of their own, by the path that the gateway makes of them.
     private static let rewritten = [
         "/segment/v1/settings": "/segment/v1/projects/{}/settings", "/thesis/events": "/api/{}/storage/TBAnalytics",
-        "/thesis/exceptions": "/api/{}/storage/TBException",
+        "/thesis/exceptions": "/api/{}/storage/TBException", "/thesis/notification": "/api/{}/notification",
+        "/thesis/notifications": "/api/{}/storage/TBNotification",
     ]
 
     /// Where clients find the path.
     static func address(of path: String) -> String {
         if let address = rewritten[path] { return address }
-        return ["/admin/", "/oidc/", "/ofrep/", "/segment/", "/crash/"].contains { path.hasPrefix($0) } ? path : "/api/{}" + path
+        return ["/admin/", "/oidc/", "/ofrep/", "/segment/", "/crash/", "/mail/"].contains { path.hasPrefix($0) } ? path : "/api/{}" + path
     }
 
     /// The `router.on(.method, "path", …)` lines but those between our own processes; `:name` becomes `{}`.
     static func read() throws -> [(upstream: String, method: String, path: String)] {
-        let services = [("storage", "StorageService"), ("auth", "AuthService"), ("config", "ConfigService"), ("analytics", "AnalyticsService")]
+        let services = [
+            ("storage", "StorageService"), ("auth", "AuthService"), ("config", "ConfigService"), ("analytics", "AnalyticsService"),
+            ("notifications", "NotificationsService"),
+        ]
         return try services.flatMap { upstream, folder in
             let text = try Repository.texts("Sources/Services/\(folder)") { $0.hasPrefix("Routes") }
             return text.matches(of: /router\.on\(\.([a-z]+), "([^"]+)"/).filter { !$0.2.hasPrefix("internal/") }.map { match in

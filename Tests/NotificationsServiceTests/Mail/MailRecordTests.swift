@@ -40,10 +40,12 @@ struct MailRecordTests {
             let order = #"{"to":["a@example.org","b@example.org","c@example.org"],"subject":"Hi","text":"Hello"}"#
             let ids = try await app.master("POST", "/notifications/mail", order)
             let first = try await app.master("GET", "/notifications/mail?limit=2")
-            #expect(first["data.0.to"] == "\"c@example.org\"" && first["count"] == "2", "\(first)")
+            #expect(first["count"] == "2", "\(first)")
             let next = try #require(first["next"]).filter { $0 != "\"" }
             let second = try await app.master("GET", "/notifications/mail?limit=2&cursor=\(next)")
-            #expect(second["data.0.to"] == "\"a@example.org\"" && second["next"] == nil, "\(second)")
+            #expect(second["count"] == "1" && second["next"] == nil, "\(second)")
+            let all = Set(["data.0.to", "data.1.to"].map { first[$0] } + [second["data.0.to"]])
+            #expect(all == ["\"a@example.org\"", "\"b@example.org\"", "\"c@example.org\""])
             #expect(try await app.master("GET", "/notifications/mail?to=B@example.org")["count"] == "1")
             #expect(try await app.master("GET", "/notifications/mail?state=sent")["count"] == "0")
             #expect(try await app.master("GET", "/notifications/mail?state=lost").isProblem(.invalidParameter, field: "state"))

@@ -95,6 +95,10 @@ struct OrderMailTests {
             }
             #expect(answers.count == 1, "\(answers)")
             #expect(try await app.count("mails") == 2 && app.count("jobs") == 2)
+            let other = #"{"to":["c@example.org"],\#(Self.words)}"#
+            let reused = try await app.master("POST", "/notifications/mail", other, headers: ["Idempotency-Key": "k1"])
+            #expect(reused.isProblem(.idempotencyKeyReused))
+            #expect(try await app.count("mails") == 2)
         }
     }
 

@@ -20,6 +20,10 @@ CREATE TABLE notifications.mails (
     author text NOT NULL,
     -- What was ordered with it before gives the same mails again: an Idempotency-Key, or the change a rule acted on.
     origin text,
+    -- Of the request behind an Idempotency-Key: the same key with another one is refused.
+    origin_digest bytea,
+    -- Which of the order's recipients.
+    number smallint NOT NULL DEFAULT 0,
     user_id text,
     -- Of a user it is found out when the mail is written.
     address text,

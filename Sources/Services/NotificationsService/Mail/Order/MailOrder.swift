@@ -1,3 +1,4 @@
+import Foundation
 import MartletHTTP
 import MartletMail
 
@@ -12,6 +13,8 @@ struct MailOrder: Sendable {
     var author: Author
     /// What was ordered with it before is not ordered again.
     var origin: String?
+    /// Of the request behind an `Idempotency-Key`: the same key with another one is refused.
+    var originDigest: Data?
 
     init(to recipients: [MailRecipient], _ content: MailContent, topic: String? = nil, author: Author, origin: String? = nil) {
         self.recipients = recipients

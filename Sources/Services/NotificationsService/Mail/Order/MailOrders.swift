@@ -42,21 +42,22 @@ struct MailOrders: Sendable {
     /// The same as part of a transaction, which must have the service's own role at this moment. Nothing is checked but the limit: what cannot be
     /// written fails when it is to be.
     ///
-    /// - Throws: `too-many-requests` when the app has ordered too much in the last hour.
+    /// - Throws: `too-many-requests` when the app has ordered too much in the last hour; `idempotency-key-reused`.
     func place(_ order: MailOrder, in space: Space, _ transaction: PostgresTransaction) async throws -> [UUID] {
         // Orders of a space are placed one after the other: they are counted, and none is placed twice.
         _ = try await transaction.query("SELECT FROM notifications.spaces WHERE id = \(space.id) FOR NO KEY UPDATE")
         if let origin = order.origin {
-            let known = try await mails.ids(ofOrigin: origin, in: space, transaction)
-            guard known.isEmpty else { return known }
+            let known = try await mails.known(origin, in: space, transaction)
+            guard known.allSatisfy({ $0.digest == order.originDigest }) else { throw HTTPProblem(.idempotencyKeyReused, field: "Idempotency-Key") }
+            guard known.isEmpty else { return known.map(\.id) }
         }
         guard try await mails.countOfLastHour(in: space, transaction) + order.recipients.count <= options.mailsPerHour else {
             throw HTTPProblem(
                 .tooManyRequests, "The app has sent all the mail that it may in an hour: \(options.mailsPerHour).", headers: [.retryAfter: "600"])
         }
         var ids: [UUID] = []
-        for recipient in order.recipients {
-            let id = try await mails.insert(order, to: recipient, in: space, transaction)
+        for (number, recipient) in order.recipients.enumerated() {
+            let id = try await mails.insert(order, to: recipient, number: number, in: space, transaction)
             // A server of the app's own that does not answer keeps one worker waiting, not all.
             let lane = "mail \(space.id)"
             try await jobs.enqueue(SendAppMail.self, .init(mail: id), JobOptions(scope: lane, lane: lane), in: transaction)

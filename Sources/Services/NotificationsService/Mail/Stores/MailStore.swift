@@ -25,9 +25,11 @@ struct MailStore: Sendable {
 
     // MARK: Ordering
 
-    func ids(ofOrigin origin: String, in space: Space, _ transaction: PostgresTransaction) async throws -> [UUID] {
-        try await transaction.query("SELECT id FROM notifications.mails WHERE space = \(space.id) AND origin = \(origin) ORDER BY id")
-            .map { try $0.decode(0) }
+    /// What was ordered with an origin, in the order of its recipients.
+    func known(_ origin: String, in space: Space, _ transaction: PostgresTransaction) async throws -> [(id: UUID, digest: Data?)] {
+        try await transaction.query(
+            "SELECT id, origin_digest FROM notifications.mails WHERE space = \(space.id) AND origin = \(origin) ORDER BY number"
+        ).map { (try $0.decode(0), try $0.decode(1)) }
     }
 
     func countOfLastHour(in space: Space, _ transaction: PostgresTransaction) async throws -> Int {
@@ -35,7 +37,8 @@ struct MailStore: Sendable {
             "SELECT count(*) FROM notifications.mails WHERE space = \(space.id) AND created > now() - interval '1 hour'")[0].decode(0)
     }
 
-    func insert(_ order: MailOrder, to recipient: MailRecipient, in space: Space, _ transaction: PostgresTransaction) async throws -> UUID {
+    /// - Parameter number: which of the order's recipients, from 0.
+    func insert(_ order: MailOrder, to recipient: MailRecipient, number: Int, in space: Space, _ transaction: PostgresTransaction) async throws -> UUID {
         let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
         let (user, address): (String?, String?) =
             switch recipient {
@@ -44,8 +47,8 @@ struct MailStore: Sendable {
             }
         try await transaction.execute(
             """
-            INSERT INTO notifications.mails (id, space, author, origin, user_id, address, topic, template, content)
-            VALUES (\(id), \(space.id), \(order.author.text), \(order.origin), \(user), \(address), \(order.topic), \(order.content.template),
+            INSERT INTO notifications.mails (id, space, author, origin, origin_digest, number, user_id, address, topic, template, content)
+            VALUES (\(id), \(space.id), \(order.author.text), \(order.origin), \(order.originDigest), \(Int16(number)), \(user), \(address), \(order.topic), \(order.content.template),
                 \(try sealing.seal(value: order.content, for: Self.label(id))))
             """)
         return id
