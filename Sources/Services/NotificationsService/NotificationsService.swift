@@ -34,7 +34,7 @@ public struct NotificationsService: ServiceDefinition {
         self.postgres = postgres
         spaces = Spaces(postgres: postgres, schema: Self.name)
         let sealing = SealingKey(internalSecret: options.internalSecret, for: "martlet-notifications-credentials")
-        devices = Devices(postgres: postgres, spaces: spaces, sealing: sealing, logger: logger)
+        devices = Devices(postgres: postgres, spaces: spaces, sealing: sealing, hosts: options.hosts, logger: logger)
         messages = Messages(postgres: postgres, spaces: spaces, devices: devices, logger: logger)
         delivery = Delivery(postgres: postgres, spaces: spaces, devices: devices, settings: options.delivery, logger: logger)
         rules = Rules(postgres: postgres, spaces: spaces, messages: messages, options: options, logger: logger)
@@ -56,6 +56,7 @@ public struct NotificationsService: ServiceDefinition {
 /// What the parts of the service are set up with.
 struct NotificationsOptions: Sendable {
     var internalSecret: Secret
+    var hosts = PushHosts()
     var delivery = DeliverySettings()
 
     init(internalSecret: Secret) {
@@ -64,6 +65,7 @@ struct NotificationsOptions: Sendable {
 
     init(_ settings: Settings) throws {
         internalSecret = try settings.requiredSecret("internal.secret")
+        hosts = try PushHosts(settings)
         delivery = try DeliverySettings(settings)
     }
 }
