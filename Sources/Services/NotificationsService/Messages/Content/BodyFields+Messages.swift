@@ -1,3 +1,4 @@
+import MartletAPI
 import MartletCore
 import MartletHTTP
 

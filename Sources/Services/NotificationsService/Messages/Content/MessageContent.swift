@@ -51,7 +51,7 @@ struct MessageContent: Sendable, Equatable {
     /// What is read: of the variant in the language, else of the variant, else of the message in the language, else of the message.
     func texts(variant: Int, in language: LanguageTag?) -> MessageTexts {
         let own = variants.indices.contains(variant) ? variants[variant] : nil
-        let layers = [language.flatMap { own?.localized[$0] }, own?.texts, language.flatMap { localized[$0] }, texts]
+        let layers: [MessageTexts?] = [language.flatMap { own?.localized[$0] }, own?.texts, language.flatMap { localized[$0] }, texts]
         return layers.compactMap(\.self).reduce(MessageTexts()) { $0.over($1) }
     }
 
