@@ -22,6 +22,8 @@ struct TokenBrake {
     private struct Record {
         var buckets: [Bucket] = []
         var waiting: [(token: GoneToken, until: Date)] = []
+        /// Behind a trip: what was sent before it is still being answered.
+        var ignoresUntil = Date.distantPast
 
         var answers: Int { buckets.reduce(0) { $0 + $1.answers } }
         var bad: Int { buckets.reduce(0) { $0 + $1.bad } }
@@ -41,10 +43,10 @@ struct TokenBrake {
         record.buckets[record.buckets.count - 1].answers += 1
         if let bad {
             record.buckets[record.buckets.count - 1].bad += 1
-            if record.waiting.count < Self.maximumWaiting { record.waiting.append((bad, now + Self.window)) }
+            if now >= record.ignoresUntil, record.waiting.count < Self.maximumWaiting { record.waiting.append((bad, now + Self.window)) }
         }
         let trips = record.answers >= Self.minimumAnswers && Double(record.bad) > Self.maximumShare * Double(record.answers)
-        records[space] = trips ? nil : record
+        records[space] = trips ? Record(ignoresUntil: now + Self.window) : record
         return trips
     }
 
@@ -57,7 +59,7 @@ struct TokenBrake {
             let rest = isKnown ? [] : record.waiting.filter { $0.until > now }
             let last = record.buckets.last?.number ?? 0
             let isOver = Double(Int(now.timeIntervalSinceReferenceDate / Self.bucketLength) - last) * Self.bucketLength >= Self.window
-            if rest.isEmpty, isOver { records[space] = nil } else { records[space]?.waiting = rest }
+            if rest.isEmpty, isOver, record.ignoresUntil <= now { records[space] = nil } else { records[space]?.waiting = rest }
         }
         return taken
     }

@@ -12,12 +12,13 @@ struct CredentialStore: Sendable {
 
     /// All of the space, without anything secret.
     func list(in space: Int32) async throws -> [StoredCredential] {
-        try await postgres.query("SELECT \(Self.columns) FROM notifications.credentials WHERE space = \(space) ORDER BY kind").map(Self.stored)
+        try await postgres.query("SELECT \(Self.columns) FROM notifications.credentials WHERE space = \(space) ORDER BY kind")
+            .map { try stored($0, space) }
     }
 
     func read(_ kind: CredentialKind, in space: Int32) async throws -> StoredCredential? {
         try await postgres.query("SELECT \(Self.columns) FROM notifications.credentials WHERE space = \(space) AND kind = \(kind.rawValue)")
-            .first.map(Self.stored)
+            .first.map { try stored($0, space) }
     }
 
     /// Takes the place of what there was of the kind; nothing is known against it yet.
@@ -31,10 +32,10 @@ struct CredentialStore: Sendable {
                 SELECT \(space), \(kind.rawValue), \(PostgresJSON(content.shown.text)), \(sealed), \(author.text) FROM told
                 ON CONFLICT (space, kind) DO UPDATE SET shown = excluded.shown, sealed = excluded.sealed, author = excluded.author,
                     updated = greatest(clock_timestamp(), credentials.updated + interval '1 microsecond'), broken = NULL, broken_reason = NULL
-                RETURNING kind, shown, author, updated, broken, broken_reason)
+                RETURNING \(Self.columns))
             SELECT * FROM put
             """)
-        return try Self.stored(rows[0])
+        return try stored(rows[0], space)
     }
 
     /// False: there was none.
@@ -45,9 +46,9 @@ struct CredentialStore: Sendable {
     /// The credential with its secret; nil: there is none, or it was sealed under another internal secret.
     func content<Content: CredentialContent>(_: Content.Type = Content.self, in space: Int32) async throws -> (content: Content, stored: StoredCredential)? {
         let rows = try await postgres.query(
-            "SELECT \(Self.columns), sealed FROM notifications.credentials WHERE space = \(space) AND kind = \(Content.kind.rawValue)")
+            "SELECT \(Self.columns) FROM notifications.credentials WHERE space = \(space) AND kind = \(Content.kind.rawValue)")
         guard let row = rows.first, let content = sealing.value(Content.self, in: try row.decode(6), for: Self.label(Content.kind, space)) else { return nil }
-        return (content, try Self.stored(row))
+        return (content, try stored(row, space))
     }
 
     /// - Parameter version: nothing is done to one that was stored later; nil: to whichever there is.
@@ -103,12 +104,16 @@ struct CredentialStore: Sendable {
     /// What is sealed for one place opens in no other.
     private static func label(_ kind: CredentialKind, _ space: Int32) -> String { "\(kind.rawValue) \(space)" }
 
-    private static let columns: PostgresQuery = "kind, shown, author, updated, broken, broken_reason"
+    private static let columns: PostgresQuery = "kind, shown, author, updated, broken, broken_reason, sealed"
 
-    private static func stored(_ row: PostgresRow) throws -> StoredCredential {
-        let since = try row.decode(4, as: Date?.self)
+    /// One that does not open counts as broken since it was stored.
+    private func stored(_ row: PostgresRow, _ space: Int32) throws -> StoredCredential {
+        let (kind, updated) = (try row.word(0, as: CredentialKind.self), try row.decode(3, as: Date.self))
+        var broken = try row.decode(4, as: Date?.self).map { (since: $0, reason: try row.decode(5, as: String?.self) ?? "") }
+        if sealing.open(try row.decode(6), for: Self.label(kind, space)) == nil {
+            broken = (updated, "It was sealed under another internal.secret. Store it again.")
+        }
         return StoredCredential(
-            kind: try row.word(0), shown: try JSONValue(parsing: row.decode(1, as: PostgresJSON.self).bytes), author: try row.decode(2),
-            updated: try row.decode(3), broken: try since.map { ($0, try row.decode(5, as: String?.self) ?? "") })
+            kind: kind, shown: try JSONValue(parsing: row.decode(1, as: PostgresJSON.self).bytes), author: try row.decode(2), updated: updated, broken: broken)
     }
 }

@@ -44,7 +44,8 @@ extension MessageContent {
         return sizes
     }
 
-    private func fault(_ variant: Int, _ language: LanguageTag?, _ wanted: Set<PushService>) -> PushFault? {
+    /// What a push service would say against a text; nil: nothing.
+    func fault(_ variant: Int, _ language: LanguageTag?, _ wanted: Set<PushService>) -> PushFault? {
         for service in PushService.allCases where services.contains(service) && wanted.contains(service) {
             do throws(PushFault) {
                 _ = try probe(service, variant, language)
