@@ -87,7 +87,7 @@ struct DeliveryDecisionTests {
             (0..<count).map { _ in .init(message: UUID(), space: space, services: [.apns], isBroken: false) }
         }
         func shares(_ work: [DeliveryQueue.Work], room: Int = 5_000, limits: [Int32: Int] = [:]) -> [Int32: [Int]] {
-            let shares = ClaimPlan.shares(work, room: room, raisesBadge: { _ in false }, limit: { limits[$0.space] })
+            let shares = ClaimPlan.shares(work, room: room, badge: { _ in nil }, limit: { limits[$0.space] })
             return Dictionary(grouping: shares) { share in work.first { $0.message == share.message }?.space ?? 0 }.mapValues { $0.map(\.limit) }
         }
         #expect(shares(work(1, 1)) == [1: [1_000]])

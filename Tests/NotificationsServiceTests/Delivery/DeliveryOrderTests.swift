@@ -70,6 +70,20 @@ struct DeliveryOrderTests {
         }
     }
 
+    @Test func `a message that sets the badge is where the next ones count on from`() async throws {
+        try await DeliveryWorld.run { world in
+            try await world.install(2)
+            try await world.withCopy { _ in
+                _ = try await world.end(of: try await world.order(#"{"body":"a","badge":7}"#, to: 1...2))
+                _ = try await world.end(of: try await world.order(#"{"body":"b","badge":"increment"}"#, to: 2...2))
+            }
+            let badges = try await world.postgres.query("SELECT badge FROM notifications.installations ORDER BY id").map { try $0.decode(0, as: Int.self) }
+            #expect(badges == [7, 8])
+            #expect(world.apns.requests.map(\.text).filter { $0.contains("\"badge\":7") }.count == 2)
+            #expect(world.apns.requests.last?.text.contains("\"badge\":8") == true)
+        }
+    }
+
     @Test func `each message raises the badge by one, however often it is sent`() async throws {
         try await DeliveryWorld.run { world in
             try await world.install(1)

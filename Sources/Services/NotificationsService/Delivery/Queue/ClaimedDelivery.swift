@@ -34,8 +34,8 @@ struct ClaimedDelivery: Sendable {
 struct ClaimShare: Sendable, Equatable {
     var message: UUID
     var limit: Int
-    /// Whether each delivery of it shows one more on the icon.
-    var raisesBadge = false
+    /// What the message's first attempt makes of the installation's badge.
+    var badge: MessageBadge?
 }
 
 /// What became of a delivery, to be written down.

@@ -8,7 +8,7 @@ import MartletPostgres
 struct DeliveryQueue: Sendable {
     /// Told when deliveries were queued or messages go on, stop or end.
     static let channel = "notifications_deliveries"
-    static let maximumMessages = 200
+    static let maximumMessages = 100
 
     let postgres: PostgresClient
 
@@ -43,9 +43,9 @@ struct DeliveryQueue: Sendable {
 
     /// Takes deliveries that are due, for as long as the lease. Those that another copy is taking are left to it; what has been paused is not taken.
     ///
-    /// Badges are raised in the same statement, once for a delivery however often it is sent.
+    /// Badges are raised or set in the same statement, once for a delivery however often it is sent.
     func claim(_ shares: [ClaimShare], lease: Duration) async throws -> [ClaimedDelivery] {
-        let query = shares.contains(where: \.raisesBadge) ? Self.raisingClaim(shares, lease) : Self.plainClaim(shares, lease)
+        let query = shares.allSatisfy { $0.badge == nil } ? Self.plainClaim(shares, lease) : Self.badgeClaim(shares, lease)
         return try await postgres.query(query).map { try ClaimedDelivery($0) }
     }
 
@@ -64,20 +64,20 @@ struct DeliveryQueue: Sendable {
 
     /// Two messages may be for one installation: each has a number of its own. Installations are locked in one order, so that copies do not block
     /// each other for good.
-    private static func raisingClaim(_ shares: [ClaimShare], _ lease: Duration) -> PostgresQuery {
+    private static func badgeClaim(_ shares: [ClaimShare], _ lease: Duration) -> PostgresQuery {
         """
         WITH picked AS MATERIALIZED (\(picked(shares))), wanted AS (
-            SELECT space, installation, count(*)::integer AS count FROM picked WHERE raises = 1 AND badge IS NULL GROUP BY space, installation),
+            SELECT space, installation, count(*) FILTER (WHERE raises)::integer AS count, max(fixed) AS fixed FROM picked
+            WHERE raises OR fixed IS NOT NULL GROUP BY space, installation),
         locked AS MATERIALIZED (
-            SELECT i.space, i.id, w.count FROM wanted AS w JOIN notifications.installations AS i ON i.space = w.space AND i.id = w.installation
-            ORDER BY i.space, i.id FOR UPDATE OF i),
-        raised AS (
-            UPDATE notifications.installations AS i SET badge = least(i.badge::bigint + l.count, 99999)
+            SELECT i.space, i.id, w.count, w.fixed FROM wanted AS w JOIN notifications.installations AS i ON i.space = w.space AND i.id = w.installation
+            WHERE w.count > 0 OR i.badge <> w.fixed ORDER BY i.space, i.id FOR UPDATE OF i),
+        changed AS (
+            UPDATE notifications.installations AS i SET badge = least(coalesce(l.fixed, i.badge) + l.count, 99999)
             FROM locked AS l WHERE i.space = l.space AND i.id = l.id RETURNING i.space, i.id, i.badge - l.count AS before),
         numbered AS (
-            SELECT p.place, CASE WHEN raises = 1 AND badge IS NULL THEN
-                r.before + row_number() OVER (PARTITION BY p.space, p.installation, raises = 1 AND badge IS NULL ORDER BY p.message) END AS badge
-            FROM picked AS p LEFT JOIN raised AS r ON r.space = p.space AND r.id = p.installation),
+            SELECT p.place, CASE WHEN p.raises THEN r.before + row_number() OVER (PARTITION BY p.space, p.installation, p.raises ORDER BY p.message) END AS badge
+            FROM picked AS p LEFT JOIN changed AS r ON r.space = p.space AND r.id = p.installation),
         c AS (
             UPDATE notifications.deliveries AS d SET state = 'sending', attempts = d.attempts + 1, updated = now(),
                 leased_until = now() + \(lease.inMicroseconds) * interval '1 microsecond', badge = coalesce(d.badge, n.badge)
@@ -88,14 +88,25 @@ struct DeliveryQueue: Sendable {
         """
     }
 
+    /// `raises`: the delivery is to have a number of its own and has none yet; `fixed`: what its first attempt sets the installation's badge to.
     private static func picked(_ shares: [ClaimShare]) -> PostgresQuery {
         """
-        SELECT q.*, s.raises FROM unnest(\(shares.map(\.message)), \(shares.map(\.limit)), \(shares.map { $0.raisesBadge ? 1 : 0 })) AS s (message, room, raises)
+        SELECT q.place, q.message, q.space, q.installation, s.badge = -1 AND q.badge IS NULL AS raises,
+            CASE WHEN s.badge >= 0 AND q.attempts = 0 THEN s.badge END AS fixed
+        FROM unnest(\(shares.map(\.message)), \(shares.map(\.limit)), \(shares.map { number($0.badge) })) AS s (message, room, badge)
         JOIN notifications.messages AS m ON m.id = s.message AND m.state IN ('planning', 'sending') AND NOT m.is_paused AND m.expires > now()
         CROSS JOIN LATERAL (
-            SELECT d.ctid AS place, d.message, d.space, d.installation, d.badge FROM notifications.deliveries AS d
+            SELECT d.ctid AS place, d.message, d.space, d.installation, d.badge, d.attempts FROM notifications.deliveries AS d
             WHERE d.message = s.message AND d.state = 'queued' AND d.due <= now() ORDER BY d.due LIMIT s.room FOR UPDATE SKIP LOCKED) AS q
         """
+    }
+
+    private static func number(_ badge: MessageBadge?) -> Int {
+        switch badge {
+        case .increment: -1
+        case .number(let number): number
+        case nil: -2
+        }
     }
 }
 

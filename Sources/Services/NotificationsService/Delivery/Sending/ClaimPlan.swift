@@ -7,7 +7,7 @@ enum ClaimPlan {
     static let maximumRows = 1_000
 
     /// - Parameter limit: of the space that a message is of; nil: none.
-    static func shares(_ work: [DeliveryQueue.Work], room: Int, raisesBadge: (UUID) -> Bool, limit: (DeliveryQueue.Work) -> Int?) -> [ClaimShare] {
+    static func shares(_ work: [DeliveryQueue.Work], room: Int, badge: (UUID) -> MessageBadge?, limit: (DeliveryQueue.Work) -> Int?) -> [ClaimShare] {
         let open = Dictionary(grouping: work, by: \.space).values.compactMap { work -> (messages: [DeliveryQueue.Work], limit: Int)? in
             let limit = limit(work[0]) ?? Int.max
             return limit == 0 ? nil : (work, limit)
@@ -22,7 +22,7 @@ enum ClaimPlan {
             let ofMessage = max(1, here / messages.count)
             for work in messages where here > 0 && left > 0 {
                 let count = min(ofMessage, here, left)
-                shares.append(ClaimShare(message: work.message, limit: count, raisesBadge: raisesBadge(work.message)))
+                shares.append(ClaimShare(message: work.message, limit: count, badge: badge(work.message)))
                 here -= count
                 left -= count
             }

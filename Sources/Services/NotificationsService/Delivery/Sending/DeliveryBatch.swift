@@ -12,6 +12,7 @@ final class DeliveryBatch: Sendable {
     let stops: AsyncStream<Void>
     private let stopping: AsyncStream<Void>.Continuation
     private let stopped = Atomic(false)
+    private let task = Mutex<Task<Void, Never>?>(nil)
 
     init(_ message: UUID, _ claims: [ClaimedDelivery]) {
         self.message = message
@@ -30,7 +31,15 @@ final class DeliveryBatch: Sendable {
         stopping.yield()
     }
 
-    func end() { stopping.finish() }
+    private func end() { stopping.finish() }
+
+    /// Runs on its own: whoever ends does not wait for answers that take too long.
+    func begin(_ work: @escaping @Sendable (DeliveryBatch) async -> Void) {
+        task.withLock { $0 = Task { await work(self) } }
+    }
+
+    /// Nothing that comes of it is of interest any more.
+    func cancel() { task.withLock { $0 }?.cancel() }
 
     /// Runs `body` for each claim. What has been stopped before its turn comes is handed to `unsent`; a body that APNs' client has not sent yet is
     /// cancelled, which is safe there and nowhere else.

@@ -55,16 +55,13 @@ final class DeliverySender: Service {
                 group.addTask { await self.lookFromTimeToTime() }
                 group.addTask { await self.takeCareFromTimeToTime() }
                 group.addTask { await self.writeResults() }
-                await withDiscardingTaskGroup { sending in
-                    var work = KnownWork()
-                    for await _ in wakes.stream {
-                        while let batches = await claim(&work) {
-                            for batch in batches { sending.addTask { await self.send(batch) } }
-                        }
+                var work = KnownWork()
+                for await _ in wakes.stream {
+                    while let batches = await claim(&work) {
+                        for batch in batches { begin(batch) }
                     }
-                    await drain()
-                    sending.cancelAll()
                 }
+                await drain()
                 group.cancelAll()
             }
         } onGracefulShutdown: {
@@ -85,6 +82,12 @@ final class DeliverySender: Service {
     private func drain() async {
         let end = ContinuousClock.now + settings.shutdownGrace
         while !Task.isCancelled, ContinuousClock.now < end, hand.count > 0 { try? await Task.sleep(for: .milliseconds(10)) }
+        for batch in state.withLock({ Array($0.batches.values) }) { batch.cancel() }
+    }
+
+    private func begin(_ batch: DeliveryBatch) {
+        state.withLock { $0.batches[ObjectIdentifier(batch)] = batch }
+        batch.begin { await self.send($0) }
     }
 
     private func listen() async {
@@ -130,7 +133,7 @@ extension DeliverySender {
         let work = known.work.filter { messages[$0.message] != nil && !$0.isBroken }
         let shares = state.withLock { state in
             ClaimPlan.shares(work, room: room) {
-                messages[$0]?.raisesBadge ?? false
+                messages[$0]?.badge
             } limit: {
                 state.holds.limit($0.space, $0.services, at: time)
             }
@@ -144,7 +147,6 @@ extension DeliverySender {
         let counts = Dictionary(uniqueKeysWithValues: batches.map { ($0.message, $0.claims.count) })
         // Of which less came than was asked for, nothing more is due.
         known.work.removeAll { work in shares.contains { $0.message == work.message && counts[work.message, default: 0] < $0.limit } }
-        state.withLock { state in for batch in batches { state.batches[ObjectIdentifier(batch)] = batch } }
         return batches.isEmpty && known.work.isEmpty ? nil : batches
     }
 }

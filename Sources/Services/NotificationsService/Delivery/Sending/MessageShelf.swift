@@ -8,14 +8,15 @@ struct MessageInHand: Sendable {
     let id: UUID
     let space: Int32
     let expires: Date
-    let raisesBadge: Bool
+    let badge: MessageBadge?
     let isAtMostOnce: Bool
     let renderer: MessageRenderer
 }
 
 /// The messages that are being sent, read once and kept while they are used.
 final class MessageShelf: Sendable {
-    private static let maximumCount = 500
+    /// A message has up to 256 KiB, and its renderer up to 1,024 payloads.
+    private static let maximumCount = 128
 
     private struct Entry {
         /// Nil: it cannot be read by this version.
@@ -63,7 +64,7 @@ final class MessageShelf: Sendable {
         let content = try MessageContent(try JSONValue(parsing: try row.decode(3, as: PostgresJSON.self).bytes))
         let id: UUID = try row.decode(0)
         return MessageInHand(
-            id: id, space: try row.decode(1), expires: try row.decode(2), raisesBadge: content.badge == .increment,
+            id: id, space: try row.decode(1), expires: try row.decode(2), badge: content.badge,
             isAtMostOnce: content.atMostOnce, renderer: MessageRenderer(content, message: id))
     }
 }
