@@ -245,9 +245,9 @@ let package = Package(
         // How fast flags are evaluated, for deploy/bench.
         .executableTarget(
             name: "flagbench", dependencies: ["MartletCore", "MartletFlags"], path: "Sources/Executables/flagbench", swiftSettings: settings),
-        // How fast push messages leave, for deploy/bench.
+        // How fast push messages leave, and a push service to count them, for deploy/bench.
         .executableTarget(
-            name: "pushbench", dependencies: ["MartletCore", "MartletPush", crypto, logging], path: "Sources/Executables/pushbench",
+            name: "pushbench", dependencies: ["MartletCore", "MartletPush", "MartletPushSimulator", crypto, logging], path: "Sources/Executables/pushbench",
             swiftSettings: settings),
         program("martlet", "OperatorCommands", dependencies: [argumentParser]),
 

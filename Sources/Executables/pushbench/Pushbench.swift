@@ -5,6 +5,7 @@ import MartletCore
 import MartletPush
 
 /// How fast messages leave for a server that takes all of them: `pushbench HOST PORT CERTIFICATE [COUNT]`. `deploy/bench push` runs it.
+/// `pushbench simulator FOLDER` is such a server that counts what arrives (`CountingService`).
 ///
 /// Over two connections, each message with a badge and an id of its own, each answer waited for by a task of its own. Prints messages per second of
 /// the clock, and of one core: the process's whole CPU time counts.
@@ -15,6 +16,7 @@ enum Pushbench {
 
     static func main() async throws {
         let arguments = CommandLine.arguments
+        if arguments.count == 3, arguments[1] == "simulator" { return try await CountingService.run(in: URL(filePath: arguments[2])) }
         guard arguments.count >= 4, let port = Int(arguments[2]) else { return report("usage: pushbench HOST PORT CERTIFICATE [COUNT]") }
         let count = arguments.count > 4 ? Int(arguments[4]) ?? 100_000 : 100_000
         let certificate = try String(contentsOfFile: arguments[3], encoding: .utf8)

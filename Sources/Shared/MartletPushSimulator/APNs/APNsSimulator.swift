@@ -28,6 +28,7 @@ public final class APNsSimulator: Sendable {
         var devices: [String: SimulatedDevice] = [:]
         var incidents: [SimulatedIncident] = []
         var counts: [String: [String: Int]] = [:]
+        var shown: [String: Set<String>] = [:]
         var requests: [SimulatedRequest] = []
         var requestCount = 0
         var connectionCount = 0
@@ -95,6 +96,11 @@ public final class APNsSimulator: Sendable {
         }
     }
 
+    /// Devices, by how many messages their users see: those with the same collapse id are one.
+    public var devicesByShown: [Int: Int] {
+        state.withLock { state in state.shown.values.reduce(into: [:]) { sums, ids in sums[ids.count, default: 0] += 1 } }
+    }
+
     /// Devices that got anything.
     public var deviceCount: Int { state.withLock { $0.counts.count } }
 
@@ -148,7 +154,10 @@ public final class APNsSimulator: Sendable {
         state.withLock { state in
             let judgement = SimulatorJudgement(request: request, method: method, path: path, now: clock())
             let answer = judgement.answer(&state)
-            if answer?.status == 200 { state.counts[request.device, default: [:]][request.id, default: 0] += 1 }
+            if answer?.status == 200 {
+                state.counts[request.device, default: [:]][request.id, default: 0] += 1
+                state.shown[request.device, default: []].insert(request.headers["apns-collapse-id"] ?? request.id)
+            }
             return answer
         }
     }

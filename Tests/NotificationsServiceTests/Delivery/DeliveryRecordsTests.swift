@@ -1,0 +1,98 @@
+import Foundation
+import MartletCore
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import NotificationsService
+
+struct DeliveryRecordsTests {
+    /// A message with four deliveries, none of them to be sent any more.
+    private func prepare(_ app: NotificationsApp) async throws -> UUID {
+        let (space, id) = (try await app.space, UUID())
+        try await app.postgres.execute(
+            """
+            INSERT INTO notifications.messages (id, space, author, content, audience, state, is_planned, is_settled, expires)
+            VALUES (\(id), \(space.id), 'service', '{"body":"a"}', '{}', 'sent', TRUE, TRUE, now() + interval '1 hour')
+            """)
+        try await app.postgres.execute(
+            """
+            INSERT INTO notifications.deliveries (message, installation, space, state, reason, receipt, attempts)
+            SELECT \(id), lpad(to_hex(n), 32, '0')::uuid, \(space.id), (ARRAY['accepted', 'failed'])[n % 2 + 1], CASE WHEN n % 2 = 1 THEN '=Unregistered' END,
+                CASE WHEN n % 2 = 0 THEN 'r' || n END, 1
+            FROM generate_series(1, 4) AS n
+            """)
+        return id
+    }
+
+    @Test func `deliveries come in pages, filtered and as CSV`() async throws {
+        try await NotificationsApp.run { app in
+            let message = try await prepare(app)
+            let path = "/notifications/messages/\(message)/deliveries"
+            let first = try await app.master("GET", path + "?limit=3")
+            #expect(first["data.0.installation"] == "\"00000000-0000-0000-0000-000000000001\"")
+            #expect(first["data.0.reason"] == "\"=Unregistered\"")
+            #expect(first["data.1.receipt"] == "\"r2\"")
+            #expect(first["data.1.reason"] == nil)
+            #expect(first["data.2.state"] == "\"failed\"")
+            let next = try #require(first["next"]).dropFirst().dropLast()
+            let second = try await app.master("GET", path + "?limit=3&cursor=\(next)")
+            #expect(second["data.0.installation"] == "\"00000000-0000-0000-0000-000000000004\"")
+            #expect(second["data.1"] == nil)
+            #expect(second["next"] == nil || second["next"] == "null")
+            let failed = try await app.master("GET", path + "?state=failed")
+            #expect(failed["data.1.installation"] == "\"00000000-0000-0000-0000-000000000003\"")
+            let lines = try await app.master("GET", path + "/export?state=accepted").text.split(separator: "\r\n")
+            #expect(lines.count == 3)
+            #expect(lines.first?.hasPrefix(#""installation","state","#) == true)
+            #expect(lines.last?.hasPrefix(#""00000000-0000-0000-0000-000000000004","accepted""#) == true)
+            // No formula for a spreadsheet.
+            #expect(!(try await app.master("GET", path + "/export")).text.contains(#""=Unregistered""#))
+        }
+    }
+
+    @Test func `deliveries are for who may read notifications of the app`() async throws {
+        try await NotificationsApp.run { app in
+            let message = try await prepare(app)
+            let path = "/notifications/messages/\(message)/deliveries"
+            for end in ["", "/export"] {
+                #expect(try await app.client("GET", path + end).isProblem(.forbidden))
+                #expect(try await app.staff("GET", path + end).isProblem(.forbidden))
+                #expect(try await app.master("GET", path + end + "?state=lost").isProblem(.invalidParameter, field: "state"))
+                #expect(try await app.master("GET", "/notifications/messages/\(UUID())/deliveries" + end).isProblem(.messageNotFound))
+                #expect(try await app.master("GET", "/notifications/messages/x/deliveries" + end).isProblem(.invalidID))
+                var other = app
+                other.appID = "app2"
+                #expect(try await other.master("GET", path + end).isProblem(.messageNotFound))
+            }
+            #expect(try await app.master("GET", path + "?cursor=x").isProblem(.invalidParameter, field: "cursor"))
+            #expect(try await app.master("GET", path + "?limit=0").isProblem(.invalidParameter, field: "limit"))
+        }
+    }
+
+    @Test func `an app reports that it was opened by a message, which counts once`() async throws {
+        try await NotificationsApp.run { app in
+            let (message, secret) = (try await prepare(app), Base64URL.encode([UInt8](repeating: 7, count: 32)))
+            let (id, header) = (DeliveryWorld.installation(2), ["Installation-Secret": secret])
+            try await app.postgres.execute(
+                """
+                INSERT INTO notifications.installations (space, id, secret_digest, platform, service)
+                SELECT \(try await app.space.id), i, sha256(\(Array(secret.utf8))), 'ios', 'apns' FROM unnest(\([id, DeliveryWorld.installation(9)])) AS i
+                """)
+            let (path, body) = ("/installations/\(id)/opened", #"{"message":"\#(message)"}"#)
+            for _ in 0..<2 { #expect(try await app.client("POST", path, body, headers: header).status == 204) }
+            #expect(try await app.service.delivery.records.counts(of: message).map(\.opened) == [1])
+            #expect(try await app.postgres.query("SELECT FROM notifications.deliveries WHERE opened IS NOT NULL").count == 1)
+
+            let wrong = ["Installation-Secret": Base64URL.encode([UInt8](repeating: 8, count: 32))]
+            #expect(try await app.client("POST", path, body, headers: wrong).isProblem(.forbidden))
+            #expect(try await app.client("POST", path, body).isProblem(.forbidden))
+            #expect(try await app.client("POST", path, #"{"message":"x"}"#, headers: header).isProblem(.invalidBody, field: "message"))
+            #expect(try await app.client("POST", path, "{}", headers: header).isProblem(.invalidBody, field: "message"))
+            #expect(try await app.client("POST", path, #"{"message":"\#(UUID())"}"#, headers: header).isProblem(.messageNotFound))
+            let other = "/installations/\(DeliveryWorld.installation(9))/opened"
+            #expect(try await app.client("POST", other, body, headers: header).isProblem(.messageNotFound))
+            #expect(try await app.postgres.query("SELECT FROM notifications.deliveries WHERE opened IS NOT NULL").count == 1)
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import MartletPostgres
+import MartletPush
+import MartletPushSimulator
+import Testing
+
+@testable import NotificationsService
+
+struct DeliverySendingTests {
+    @Test func `each device gets a message once, with the delivery's id and a collapse id, and the message ends`() async throws {
+        try await DeliveryWorld.run { world in
+            try await world.install(300)
+            let message = try await world.order(to: 1...300)
+            try await world.withCopy { copy in
+                #expect(try await world.end(of: message) == ["accepted:1": 300])
+                #expect(try await copy.service.delivery.records.counts(of: message).map(\.accepted) == [300])
+            }
+            #expect(world.apns.deliveriesByCount == [1: 300])
+            #expect(world.apns.deviceCount == 300)
+            #expect(try await world.state(of: message) == "sent")
+            let request = try #require(world.apns.requests.first { $0.device == DeliveryWorld.token(7) })
+            let pushID: String? = try await world.postgres.query(
+                "SELECT push_id::text FROM notifications.deliveries WHERE installation = \(DeliveryWorld.installation(7))").first?.decode(0)
+            #expect(request.id == pushID)
+            #expect(request.headers["apns-collapse-id"] == message.uuidString.lowercased())
+            #expect(request.headers["apns-topic"] == "com.example.app")
+            #expect(world.apns.connectionCount <= 2)
+        }
+    }
+
+    @Test(arguments: [
+        (SimulatedDevice.unregistered(since: Date()), #"{"body":"a"}"#, "failed:Unregistered:1", false),
+        (.unregistered(since: Date(timeIntervalSince1970: 1_000_000_000)), #"{"body":"a"}"#, "failed:Unregistered:1", true),
+        (.answers(status: 400, reason: "DeviceTokenNotForTopic"), #"{"body":"a"}"#, "failed:DeviceTokenNotForTopic:1", true),
+        (.answers(status: 413, reason: "PayloadTooLarge"), #"{"body":"a"}"#, "failed:PayloadTooLarge:1", true),
+        (.answersOnce(status: 429, reason: "TooManyRequests", retryAfter: "1"), #"{"body":"a"}"#, "accepted:2", true),
+        (.answersOnce(status: 503, reason: "ServiceUnavailable", retryAfter: "1"), #"{"body":"a"}"#, "accepted:2", true),
+        (.answersOnce(status: 500, reason: "InternalServerError"), #"{"body":"a"}"#, "accepted:2", true),
+        (.answersOnce(status: 503, reason: "Shutdown"), #"{"body":"a"}"#, "accepted:1", true),
+        (.silent, #"{"body":"a","atMostOnce":true}"#, "unknown:answer-timeout:1", true),
+    ])
+    func `what APNs answers decides`(_ device: SimulatedDevice, content: String, end: String, keepsToken: Bool) async throws {
+        try await DeliveryWorld.run { world in
+            try await world.install(2)
+            world.apns.set(DeliveryWorld.token(1), device)
+            let message = try await world.order(content, to: 1...2)
+            try await world.withCopy { _ in
+                let ends = try await world.end(of: message)
+                #expect(ends[end] == (end == "accepted:1" ? 2 : 1), "\(ends)")
+                if !keepsToken { try await world.wait { !(try await world.hasToken(1)) } }
+            }
+            #expect(try await world.hasToken(1) == keepsToken)
+            #expect(try await world.hasToken(2))
+            #expect(world.apns.deliveries(to: DeliveryWorld.token(2)).values.map(\.self) == [1])
+        }
+    }
+
+    @Test func `what left without an answer is sent again with the same ids`() async throws {
+        try await DeliveryWorld.run { world in
+            try await world.install(1)
+            world.apns.plan(.reset(1))
+            let message = try await world.order(to: 1...1)
+            try await world.withCopy { _ in #expect(try await world.end(of: message) == ["accepted:2": 1]) }
+            // The simulator worked on both: the device got two, which are one for it.
+            #expect(world.apns.deliveries(to: DeliveryWorld.token(1)).values.map(\.self) == [2])
+            #expect(Set(world.apns.requests.map { $0.headers["apns-collapse-id"] }) == [message.uuidString.lowercased()])
+        }
+    }
+
+    @Test func `a credential that APNs does not believe is held, said to be broken, and used again when it is stored anew`() async throws {
+        try await DeliveryWorld.run { world in
+            let stranger = SimulatedKey()
+            try await world.put(try DeliveryWorld.apnsFile(stranger))
+            try await world.install(30)
+            let message = try await world.order(to: 1...30)
+            try await world.withCopy { _ in
+                let reason: PostgresQuery = "SELECT broken_reason FROM notifications.credentials WHERE broken IS NOT NULL"
+                try await world.wait { try await world.postgres.query(reason).count == 1 }
+                #expect(try await world.postgres.query(reason).first?.decode(0) == "InvalidProviderToken")
+                try await world.wait { try await world.deliveries(of: message).keys.allSatisfy { $0.hasPrefix("queued:") && $0.hasSuffix(":0") } }
+                world.apns.trust(stranger)
+                try await world.put(try DeliveryWorld.apnsFile(stranger))
+                #expect(try await world.end(of: message) == ["accepted:1": 30])
+            }
+            #expect(world.apns.deliveriesByCount == [1: 30])
+        }
+    }
+
+    @Test func `many bad tokens hold the credential and are not forgotten`() async throws {
+        try await DeliveryWorld.run { world in
+            try await world.install(80)
+            for number in 1...80 { world.apns.set(DeliveryWorld.token(number), .answers(status: 400, reason: "BadDeviceToken")) }
+            try await world.order(to: 1...80)
+            try await world.withCopy { _ in
+                try await world.wait {
+                    try await world.postgres.query("SELECT FROM notifications.credentials WHERE broken_reason LIKE '%sandbox and production%'").count == 1
+                }
+            }
+            #expect(try await world.postgres.query("SELECT FROM notifications.installations WHERE token IS NOT NULL").count == 80)
+        }
+    }
+
+    @Test func `an installation without a token, and one without a credential, fail with the reason`() async throws {
+        try await DeliveryWorld.run { world in
+            try await world.install(1)
+            try await world.install(2, .fcm, token: "a-token")
+            try await world.postgres.execute("UPDATE notifications.installations SET token = NULL WHERE service = 'apns'")
+            let message = try await world.order(to: 1...3)
+            try await world.withCopy { _ in
+                #expect(try await world.end(of: message) == ["failed:no-token:1": 2, "failed:no-credential:1": 1])
+            }
+        }
+    }
+
+    @Test func `FCM and browsers get theirs, and tokens that have gone are forgotten`() async throws {
+        let (fcm, browsers) = (try await FCMSimulator.start(), try await WebPushSimulator.start())
+        defer {
+            fcm.stop()
+            browsers.stop()
+        }
+        try await DeliveryWorld.run(setUp: { $0.devices.hosts.fcmAddress = fcm.address }) { world in
+            let account = try fcm.serviceAccount().withValue { try JSONEncoder().encode(["json": $0]) }
+            try await world.put(try JSONDecoder().decode(FCMAccountFile.self, from: account))
+            let vapid = VAPIDKey.makePrivateKey().withValue { ["privateKey": $0, "subject": "mailto:push@example.com"] }
+            try await world.put(try JSONDecoder().decode(VAPIDKeyFile.self, from: try JSONEncoder().encode(vapid)))
+            let (one, other) = (browsers.subscribe(), browsers.subscribe())
+            browsers.answer(other, status: 410)
+            fcm.answer("gone", status: 404, code: "UNREGISTERED")
+            try await world.install(1, .fcm, token: "good")
+            try await world.install(2, .fcm, token: "gone")
+            try await world.install(3, .webpush, token: one.endpoint, publicKey: one.publicKey, secret: one.authenticationSecret)
+            try await world.install(4, .webpush, token: other.endpoint, publicKey: other.publicKey, secret: other.authenticationSecret)
+            let message = try await world.order(to: 1...4)
+            try await world.withCopy { _ in
+                #expect(try await world.end(of: message) == ["accepted:1": 2, "failed:UNREGISTERED:1": 1, "failed:status-410:1": 1])
+                try await world.wait { try await world.postgres.query("SELECT FROM notifications.installations WHERE token IS NOT NULL").count == 2 }
+            }
+            #expect(fcm.deliveries(to: "good") == 1)
+            #expect(browsers.messages(of: one).first?.text?.contains("Hello") == true)
+            #expect(try await world.hasToken(1))
+            #expect(try await world.hasToken(3))
+        }
+    }
+}

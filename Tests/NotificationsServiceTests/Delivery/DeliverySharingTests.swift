@@ -1,0 +1,120 @@
+import Foundation
+import MartletPostgres
+import MartletPushSimulator
+import Testing
+
+@testable import NotificationsService
+
+struct DeliverySharingTests {
+    @Test func `two copies share the deliveries, each is sent once`() async throws {
+        try await DeliveryWorld.run(setUp: { $0.delivery.concurrency = 400 }) { world in
+            try await world.install(5_000)
+            let message = try await world.order(to: 1...5_000)
+            try await world.withCopy { one in
+                try await world.withCopy { other in
+                    #expect(try await world.end(of: message) == ["accepted:1": 5_000])
+                    #expect(one.service.delivery.sender.hand.count == 0)
+                    #expect(other.service.delivery.sender.hand.count == 0)
+                }
+            }
+            #expect(world.apns.deliveriesByCount == [1: 5_000])
+            #expect(world.apns.deviceCount == 5_000)
+            // Both took part: each has its own connections.
+            #expect(world.apns.connectionCount >= 2)
+        }
+    }
+
+    @Test func `when a copy dies others take over, and each device shows the message once`() async throws {
+        var behaviour = APNsSimulator.Behaviour()
+        behaviour.answerDelay = .milliseconds(300)
+        behaviour.maximumStreams = 100
+        try await DeliveryWorld.run(behaviour) { world in
+            try await world.install(1_000)
+            let message = try await world.order(to: 1...1_000)
+            let victim = DeliveryWorld.Copy(world)
+            try await world.wait { world.apns.deviceCount >= 100 }
+            await victim.die()
+            #expect(try await world.deliveries(of: message).keys.contains { $0.hasPrefix("sending") })
+            try await world.withCopy { _ in
+                let ends = try await world.end(of: message)
+                #expect(ends.filter { $0.key.hasPrefix("accepted:") }.values.reduce(0, +) == 1_000, "\(ends)")
+                #expect(ends.keys.contains { $0.hasSuffix(":2") })
+            }
+            #expect(world.apns.deviceCount == 1_000)
+            // What came twice came with the same ids: one message for the device.
+            for number in 1...1_000 { #expect(world.apns.deliveries(to: DeliveryWorld.token(number)).count == 1) }
+            #expect(Set(world.apns.requests.map { $0.headers["apns-collapse-id"] }) == [message.uuidString.lowercased()])
+        }
+    }
+
+    @Test func `what is to arrive at most once is not sent again behind a death`() async throws {
+        var behaviour = APNsSimulator.Behaviour()
+        behaviour.answerDelay = .milliseconds(300)
+        behaviour.maximumStreams = 50
+        try await DeliveryWorld.run(behaviour, setUp: { $0.delivery.concurrency = 200 }) { world in
+            try await world.install(600)
+            let message = try await world.order(#"{"body":"once","atMostOnce":true}"#, to: 1...600)
+            let victim = DeliveryWorld.Copy(world)
+            try await world.wait { world.apns.deviceCount >= 50 }
+            await victim.die()
+            try await world.withCopy { _ in
+                let ends = try await world.end(of: message)
+                #expect((ends["accepted:1"] ?? 0) + (ends["unknown:lease-expired:1"] ?? 0) == 600, "\(ends)")
+                #expect((ends["unknown:lease-expired:1"] ?? 0) > 0)
+            }
+            #expect(world.apns.deliveriesByCount.keys.allSatisfy { $0 == 1 })
+        }
+    }
+
+    @Test func `a copy that is shut down gives back what has not left`() async throws {
+        var behaviour = APNsSimulator.Behaviour()
+        behaviour.withholdsSettings = true
+        try await DeliveryWorld.run(behaviour, setUp: { $0.delivery.lease = .seconds(600) }) { world in
+            try await world.install(700)
+            let message = try await world.order(to: 1...700)
+            let copy = DeliveryWorld.Copy(world)
+            try await world.wait { try await world.deliveries(of: message) == ["sending:1": 700] }
+            await copy.shutDown()
+            #expect(try await world.deliveries(of: message) == ["queued:cancelled:0": 700])
+            #expect(world.apns.requestCount == 0)
+        }
+    }
+
+    @Test func `a copy that is shut down waits for the answers to what has left`() async throws {
+        var behaviour = APNsSimulator.Behaviour()
+        behaviour.answerDelay = .milliseconds(400)
+        behaviour.firstStreams = nil
+        try await DeliveryWorld.run(behaviour, setUp: { $0.delivery.lease = .seconds(600) }) { world in
+            try await world.install(40)
+            let message = try await world.order(to: 1...40)
+            let copy = DeliveryWorld.Copy(world)
+            try await world.wait { world.apns.requestCount == 40 }
+            await copy.shutDown()
+            #expect(try await world.deliveries(of: message) == ["accepted:1": 40])
+            #expect(world.apns.deliveriesByCount == [1: 40])
+        }
+    }
+
+    @Test func `a lease is kept for as long as an answer takes`() async throws {
+        var behaviour = APNsSimulator.Behaviour()
+        behaviour.answerDelay = .seconds(5)
+        try await DeliveryWorld.run(
+            behaviour,
+            setUp: { options in
+                let apns = options.devices.hosts.apns
+                options.devices.hosts.apns = {
+                    var configuration = apns($0)
+                    configuration.answerLimit = .seconds(30)
+                    return configuration
+                }
+            }
+        ) { world in
+            try await world.install(1)
+            let message = try await world.order(to: 1...1)
+            try await world.withCopy { _ in
+                try await world.withCopy { _ in #expect(try await world.end(of: message) == ["accepted:1": 1]) }
+            }
+            #expect(world.apns.requestCount == 1)
+        }
+    }
+}

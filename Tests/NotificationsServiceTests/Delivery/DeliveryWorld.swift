@@ -1,0 +1,188 @@
+import Foundation
+import Logging
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import MartletPush
+import MartletPushSimulator
+import MartletTesting
+import ServiceLifecycle
+import Testing
+
+@testable import NotificationsService
+
+/// A database, simulated push services, and copies of what sends by them.
+struct DeliveryWorld: Sendable {
+    let database: MigratedDatabase
+    let postgres: PostgresClient
+    let apns: APNsSimulator
+    let key: SimulatedKey
+    let space: Space
+    let service: NotificationsService
+    var options: NotificationsOptions
+
+    /// - Parameter setUp: changes settings before anything runs.
+    static func run(
+        _ behaviour: APNsSimulator.Behaviour = .init(), setUp: (inout NotificationsOptions) -> Void = { _ in },
+        _ body: (DeliveryWorld) async throws -> Void
+    ) async throws {
+        let (database, apns, key) = (try await MigratedDatabase.make(), try await APNsSimulator.start(behaviour), SimulatedKey())
+        apns.trust(key)
+        var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
+        options.devices.hosts.apns = { _ in
+            var configuration = APNsConfiguration(host: apns.host, port: apns.port, trustedCertificates: apns.trustedCertificates)
+            configuration.answerLimit = .seconds(2)
+            configuration.drainLimit = .seconds(2)
+            return configuration
+        }
+        options.devices.hosts.outgoing = OutgoingClient(.anywhere)
+        options.delivery.lease = .seconds(2)
+        options.delivery.pollInterval = .milliseconds(100)
+        setUp(&options)
+        let postgres = database.client(for: "notifications")
+        let service = NotificationsService(postgres: postgres, options: options, logger: .silent)
+        let world = DeliveryWorld(
+            database: database, postgres: postgres, apns: apns, key: key, space: try await service.spaces.space(of: "app1", .live), service: service,
+            options: options)
+        try await world.put(apnsFile(key))
+        try await body(world)
+        await postgres.close()
+        await apns.stop()
+    }
+
+    func put(_ content: some CredentialContent, in space: Space? = nil) async throws {
+        _ = try await service.devices.credentials.store.put(content, by: .service, in: (space ?? self.space).id)
+    }
+
+    static func apnsFile(_ key: SimulatedKey) throws -> APNsKeyFile {
+        let file = #"{"main":{"key":\#(JSONValue.quote(key.pem)),"keyID":"\#(key.keyID)"},"teamID":"\#(key.teamID)","bundleIDs":["com.example.app"]}"#
+        return try JSONDecoder().decode(APNsKeyFile.self, from: Data(file.utf8))
+    }
+
+    // MARK: What is to be sent
+
+    /// So many installations, numbered from `first`; their APNs tokens are their numbers.
+    func install(_ count: Int, from first: Int = 1) async throws {
+        try await postgres.execute(
+            """
+            INSERT INTO notifications.installations (space, id, secret_digest, platform, service, token, token_registered)
+            SELECT \(space.id), lpad(to_hex(n), 32, '0')::uuid, '\\x00', 'ios', 'apns', lpad(to_hex(n), 64, '0'), now() - interval '1 day'
+            FROM generate_series(\(first), \(first + count - 1)) AS n
+            """)
+    }
+
+    func install(_ number: Int, _ service: PushService, token: String, publicKey: String? = nil, secret: String? = nil) async throws {
+        try await postgres.execute(
+            """
+            INSERT INTO notifications.installations (space, id, secret_digest, platform, service, token, token_registered, public_key, auth_secret)
+            VALUES (\(space.id), \(Self.installation(number)), '\\x00', \(service == .fcm ? "android" : "web"), \(service.rawValue), \(token), now(),
+                \(publicKey), \(secret))
+            """)
+    }
+
+    static func installation(_ number: Int) -> UUID {
+        let hexadecimal = String(number, radix: 16)
+        let digits = String(repeating: "0", count: 32 - hexadecimal.count) + hexadecimal
+        let parts = [digits.prefix(8), digits.dropFirst(8).prefix(4), digits.dropFirst(12).prefix(4), digits.dropFirst(16).prefix(4), digits.suffix(12)]
+        return UUID(uuidString: parts.joined(separator: "-"))!
+    }
+
+    static func token(_ number: Int) -> String {
+        let hexadecimal = String(number, radix: 16)
+        return String(repeating: "0", count: 64 - hexadecimal.count) + hexadecimal
+    }
+
+    /// A message for the installations with these numbers.
+    @discardableResult
+    func order(_ content: String = #"{"body":"Hello"}"#, to numbers: ClosedRange<Int>, paused: Bool = false, expires: Duration = .seconds(3_600)) async throws -> UUID {
+        let id = UUID()
+        try await postgres.execute(
+            """
+            WITH made AS (
+                INSERT INTO notifications.messages (id, space, author, content, audience, state, is_paused, is_planned, planned, expires)
+                VALUES (\(id), \(space.id), 'service', \(content)::json, '{}', 'sending', \(paused), TRUE, \(numbers.count),
+                    now() + \(expires.inMicroseconds) * interval '1 microsecond') RETURNING id),
+            told AS (SELECT pg_notify(\(DeliveryQueue.channel), ''))
+            INSERT INTO notifications.deliveries (message, installation, space)
+            SELECT made.id, lpad(to_hex(n), 32, '0')::uuid, \(space.id) FROM made, told, generate_series(\(numbers.lowerBound), \(numbers.upperBound)) AS n
+            """)
+        return id
+    }
+
+    // MARK: What came of it
+
+    /// `state:reason:attempts` of the deliveries, each with how many there are of it.
+    func deliveries(of message: UUID) async throws -> [String: Int] {
+        let rows = try await postgres.query(
+            """
+            SELECT state || coalesce(':' || reason, '') || ':' || attempts, count(*) FROM notifications.deliveries WHERE message = \(message) GROUP BY 1
+            """)
+        return Dictionary(uniqueKeysWithValues: try rows.map { (try $0.decode(0, as: String.self), try $0.decode(1, as: Int.self)) })
+    }
+
+    func state(of message: UUID) async throws -> String? {
+        try await postgres.query("SELECT state FROM notifications.messages WHERE id = \(message)").first?.decode(0)
+    }
+
+    /// Waits until the message is finished, and says how its deliveries ended.
+    func end(of message: UUID) async throws -> [String: Int] {
+        try await wait { try await postgres.query("SELECT FROM notifications.messages WHERE id = \(message) AND is_settled").count == 1 }
+        return try await deliveries(of: message)
+    }
+
+    func wait(_ isSo: () async throws -> Bool) async throws {
+        let end = ContinuousClock.now + .seconds(90)
+        while !(try await isSo()) {
+            guard ContinuousClock.now < end else { throw TimedOut() }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    struct TimedOut: Error {}
+
+    func hasToken(_ number: Int) async throws -> Bool {
+        try await postgres.query("SELECT FROM notifications.installations WHERE id = \(Self.installation(number)) AND token IS NOT NULL").count == 1
+    }
+
+    // MARK: Copies
+
+    /// What sends, as one process of several.
+    func withCopy<T>(_ body: (Copy) async throws -> T) async throws -> T {
+        let copy = Copy(self)
+        do {
+            let value = try await body(copy)
+            await copy.shutDown()
+            return value
+        } catch {
+            await copy.shutDown()
+            throw error
+        }
+    }
+
+    final class Copy: Sendable {
+        let service: NotificationsService
+        private let group: ServiceGroup
+        private let task: Task<Void, Never>
+
+        init(_ world: DeliveryWorld) {
+            let postgres = world.database.client(for: "notifications")
+            service = NotificationsService(postgres: postgres, options: world.options, logger: .silent)
+            let services: [any Service] = [postgres] + service.devices.background + service.delivery.background
+            let group = ServiceGroup(services: services, logger: .silent)
+            self.group = group
+            task = Task { try? await group.run() }
+        }
+
+        func shutDown() async {
+            await group.triggerGracefulShutdown()
+            await task.value
+        }
+
+        /// As when the process is gone: nothing is given back.
+        func die() async {
+            task.cancel()
+            await task.value
+        }
+    }
+}
