@@ -89,7 +89,8 @@ struct ClientSendTests {
     ])
     func `rules that say nothing are refused`(_ rules: String, _ field: String) async throws {
         try await NotificationsApp.run { app in
-            #expect(try await app.master("PUT", "/notifications/client-rules", rules).isProblem(.invalidBody, field: field))
+            let answer = try await app.master("PUT", "/notifications/client-rules", rules)
+            #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")
             #expect(try await app.count("client_rules") == 0)
         }
     }
