@@ -189,7 +189,7 @@ let package = Package(
         service(
             "NotificationsService",
             dependencies: [
-                "MartletFlags", "MartletJobs", "MartletLogic", "MartletMail", "MartletPush", .product(name: "CoreMetrics", package: "swift-metrics"), asyncHTTPClient, crypto,
+                "MartletFlags", "MartletJobs", "MartletLocalization", "MartletLogic", "MartletMail", "MartletPush", .product(name: "CoreMetrics", package: "swift-metrics"), asyncHTTPClient, crypto,
                 httpTypes, nioCore,
             ],
             migrations: true),
