@@ -50,7 +50,9 @@ public struct NotificationsService: ServiceDefinition {
     }
 
     /// What is known of users; each part has its own.
-    public var userData: any UserDataHolder { UserDataParts(parts: [("devices", devices.userData), ("messages", messages.userData), ("mail", mail.userData)]) }
+    public var userData: any UserDataHolder {
+        UserDataParts(parts: [("devices", devices.userData), ("messages", messages.userData), ("mail", mail.userData)])
+    }
 
     public func isReady() async -> Bool { postgres.isReady }
 }

@@ -127,9 +127,3 @@ struct OrderMailTests {
         return options
     }
 }
-
-extension NotificationsApp {
-    func count(_ table: StaticString) async throws -> Int {
-        try await postgres.query("SELECT count(*) FROM notifications.\(unescaped: table)")[0].decode(0)
-    }
-}

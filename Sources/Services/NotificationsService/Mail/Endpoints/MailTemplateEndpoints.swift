@@ -22,7 +22,7 @@ struct ReadMailTemplate: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, mail.spaces)
-        let name = try context.templateName
+        let name = try context.chosenName
         let templates = try await mail.templates.all(name, in: space)
         guard !templates.isEmpty else { throw HTTPProblem(.templateNotFound) }
         return try .template(name, templates)
@@ -37,7 +37,7 @@ struct ReplaceMailTemplate: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters(["language"])
         let (space, author) = try await context.notifications(may: .update, mail.spaces)
-        let name = try context.templateName
+        let name = try context.chosenName
         let language = try request.templateLanguage ?? "en"
         let fields = try await BodyFields(request, ["subject", "text", "html"], upTo: MailOrder.maximumBodySizeInBytes)
         let words = MailContent.Words(
@@ -55,20 +55,9 @@ struct DeleteMailTemplate: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters(["language"])
         let (space, _) = try await context.notifications(may: .delete, mail.spaces)
-        let name = try context.templateName
+        let name = try context.chosenName
         guard try await mail.templates.remove(name, try request.templateLanguage, in: space) else { throw HTTPProblem(.templateNotFound) }
         return Response(status: .noContent)
-    }
-}
-
-extension ServiceContext {
-    fileprivate var templateName: String {
-        get throws {
-            guard let name = parameters.get("name"), name.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{0,63}/) != nil else {
-                throw HTTPProblem(.invalidName, "A template's name is 1 to 64 of A-Z a-z 0-9 . _ -, a letter or digit first.", field: "name")
-            }
-            return name
-        }
     }
 }
 

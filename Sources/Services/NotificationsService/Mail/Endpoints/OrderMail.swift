@@ -1,5 +1,4 @@
 import Foundation
-import HTTPTypes
 import Hummingbird
 import MartletAPI
 import MartletHTTP
@@ -10,17 +9,12 @@ import MartletPostgres
 /// `{"count":n,"data":["<id of a mail>",…]}`, in the order of the recipients, addresses first. With an `Idempotency-Key` that came before, the same
 /// mails again.
 struct OrderMail: Endpoint {
-    private static let key = HTTPField.Name("Idempotency-Key")!
-
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let (space, author) = try await context.notifications(may: .create, mail.spaces)
-        let key = request.headers[Self.key]
-        if let key, !(1...255).contains(key.utf8.count) || !key.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) {
-            throw HTTPProblem(.invalidParameter, "It has 1 to 255 printable ASCII characters.", field: "Idempotency-Key")
-        }
+        let key = try request.idempotencyKey
         let fields = try await BodyFields(request, MailOrder.fields, upTo: MailOrder.maximumBodySizeInBytes)
         let order = try MailOrder(fields, author: author, origin: key.map { "key:" + $0 })
         guard try await mail.senders.way(of: space, app: "") != nil else { throw HTTPProblem.noMailServer }

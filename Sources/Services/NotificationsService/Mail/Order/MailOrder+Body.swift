@@ -51,8 +51,6 @@ enum MailTopic {
 
 extension MailContent {
     static let fields: Set<String> = ["template", "subject", "text", "html", "variables", "language", "replyTo"]
-    private static let maximumVariables = 50
-    private static let maximumVariableSizeInBytes = 8 << 10
 
     /// `template`, or `subject`, `text` and if wanted `html`; `variables`, `language` and `replyTo`.
     ///
@@ -76,26 +74,8 @@ extension MailContent {
     }
 
     private static func variables(_ value: JSONValue?) throws -> [String: String] {
-        guard let value, value != .null else { return [:] }
-        guard case .object(let members) = value, members.count <= maximumVariables else {
-            throw HTTPProblem(.invalidBody, "This must be an object of at most \(maximumVariables) values.", field: "variables")
-        }
-        var variables: [String: String] = [:]
-        for member in members {
-            let field = "variables.\(member.name.prefix(64))"
-            guard TextTemplate.isName(member.name), !ownValues.contains(member.name) else {
-                throw HTTPProblem(
-                    .invalidBody, "A name is a letter, then letters, digits and _; \(ownValues.sorted().joined(separator: ", ")) are taken.", field: field)
-            }
-            switch member.value {
-            case .string(let text) where text.utf8.count <= maximumVariableSizeInBytes: variables[member.name] = text
-            case .number(let literal): variables[member.name] = literal
-            // As if it was not there: what is in {{#name}} is left out.
-            case .null: break
-            default:
-                throw HTTPProblem(.invalidBody, "A value is a string of at most \(maximumVariableSizeInBytes) bytes, or a number.", field: field)
-            }
-        }
-        return variables
+        let variables = try MessageTemplate.values(value)
+        guard let taken = ownValues.first(where: { variables[$0] != nil }) else { return variables }
+        throw HTTPProblem(.invalidBody, "Every mail has \(ownValues.sorted().joined(separator: ", ")) of its own.", field: "variables.\(taken)")
     }
 }
