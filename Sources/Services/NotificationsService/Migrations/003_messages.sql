@@ -3,12 +3,17 @@ CREATE TABLE notifications.messages (
     id uuid PRIMARY KEY,
     space integer NOT NULL REFERENCES notifications.spaces,
     author text NOT NULL,
-    -- What devices get: `MessageContent`.
-    content jsonb NOT NULL,
-    -- Whom it is for: `Audience`.
-    audience jsonb NOT NULL,
-    -- At which time of each device, caps, quiet hours: `Timing`.
-    timing jsonb NOT NULL DEFAULT '{}',
+    -- The template that the content was made of.
+    template text,
+    -- What devices get: `MessageContent`, with the digits and the order that were written.
+    content json NOT NULL,
+    -- Whom it is for: `Audience`; and what the segment said that it names.
+    audience json NOT NULL,
+    segment json,
+    -- The users whom the audience names.
+    users text[] NOT NULL DEFAULT '{}',
+    -- At which time of each device, caps, quiet hours: `MessageTiming`.
+    timing json NOT NULL DEFAULT '{}',
     -- scheduled → planning → sending → sent; paused and back; cancelled and failed at any time before.
     state text NOT NULL DEFAULT 'planning' CHECK (state IN ('scheduled', 'planning', 'sending', 'sent', 'cancelled', 'failed')),
     is_paused boolean NOT NULL DEFAULT FALSE,
@@ -22,11 +27,14 @@ CREATE TABLE notifications.messages (
     problem text,
     -- What was sent with it before gives the same message again: an Idempotency-Key, or the change a rule acted on.
     origin text,
+    origin_digest bytea,
     created timestamptz NOT NULL DEFAULT now(),
     finished timestamptz
 );
 CREATE UNIQUE INDEX messages_origin ON notifications.messages (space, origin) WHERE origin IS NOT NULL;
 CREATE INDEX messages_created ON notifications.messages (space, created, id);
+CREATE INDEX messages_author ON notifications.messages (space, author, created);
+CREATE INDEX messages_users ON notifications.messages USING gin (users) WHERE users <> '{}';
 CREATE INDEX messages_due ON notifications.messages (due) WHERE state IN ('scheduled', 'planning', 'sending');
 
 -- A message to one device: what became of it.
@@ -60,7 +68,9 @@ CREATE INDEX deliveries_installation ON notifications.deliveries (space, install
 CREATE TABLE notifications.templates (
     space integer NOT NULL REFERENCES notifications.spaces,
     name text NOT NULL,
-    content jsonb NOT NULL,
+    content json NOT NULL,
+    -- That need a value, or null, in each message.
+    variables text[] NOT NULL DEFAULT '{}',
     author text NOT NULL,
     version bigint NOT NULL DEFAULT 1,
     updated timestamptz NOT NULL DEFAULT now(),
@@ -71,12 +81,20 @@ CREATE TABLE notifications.templates (
 CREATE TABLE notifications.segments (
     space integer NOT NULL REFERENCES notifications.spaces,
     name text NOT NULL,
-    audience jsonb NOT NULL,
+    audience json NOT NULL,
     author text NOT NULL,
     version bigint NOT NULL DEFAULT 1,
     updated timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (space, name)
 );
 
-GRANT SELECT, INSERT, UPDATE, DELETE ON notifications.messages, notifications.deliveries, notifications.templates, notifications.segments
+-- What an app's signed-in users may send to each other: `ClientRules`. None: nothing.
+CREATE TABLE notifications.client_rules (
+    space integer PRIMARY KEY REFERENCES notifications.spaces,
+    rules json NOT NULL,
+    author text NOT NULL,
+    updated timestamptz NOT NULL DEFAULT now()
+);
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON notifications.client_rules, notifications.messages, notifications.deliveries, notifications.templates, notifications.segments
     TO martlet_notifications;

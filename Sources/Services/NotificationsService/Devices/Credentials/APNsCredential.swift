@@ -1,0 +1,113 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPush
+
+/// An app's key with Apple: one for both worlds, or one each, and what may be sent for.
+struct APNsCredential: Sendable {
+    let production: APNsKey
+    let sandbox: APNsKey
+    let bundleIDs: [String]
+
+    func key(for environment: APNsEnvironment) -> APNsKey { environment == .sandbox ? sandbox : production }
+
+    /// As which app the device is sent to; nil: it says it has one that this credential is not for.
+    func bundleID(of device: Device) -> String? {
+        guard let named = device.bundleID else { return bundleIDs.first }
+        return bundleIDs.contains(named) ? named : nil
+    }
+}
+
+/// The same as it is kept: `{"key","keyId","teamId","bundleIds","sandbox":{"key","keyId"}}`, where `key` is the text of the `.p8` file.
+struct APNsKeyFile: CredentialContent {
+    static let kind = CredentialKind.apns
+    private static let maximumBundleIDs = 20
+
+    struct Part: Codable, Sendable {
+        var key: String
+        var keyID: String
+    }
+
+    var main: Part
+    /// For devices in the sandbox only; nil: the main one is for both.
+    var sandbox: Part?
+    var teamID: String
+    var bundleIDs: [String]
+
+    init(_ request: Request) async throws {
+        let fields = try await BodyFields(request, ["key", "keyId", "teamId", "bundleIds", "sandbox"])
+        main = Part(key: try fields.requiredString("key"), keyID: try fields.requiredString("keyId"))
+        teamID = try fields.requiredString("teamId")
+        if let value = fields["sandbox"], value != .null {
+            let inner = try HTTPProblem.inside("sandbox") { try BodyFields(value, ["key", "keyId"]) }
+            sandbox = try HTTPProblem.inside("sandbox") { Part(key: try inner.requiredString("key"), keyID: try inner.requiredString("keyId")) }
+        }
+        bundleIDs = try fields.strings("bundleIds", upTo: Self.maximumBundleIDs) ?? []
+        guard !bundleIDs.isEmpty, Set(bundleIDs).count == bundleIDs.count, bundleIDs.allSatisfy(BundleID.isOne) else {
+            throw HTTPProblem(.invalidBody, "It is a list of 1 to \(Self.maximumBundleIDs) different bundle ids.", field: "bundleIds")
+        }
+        try check(main)
+        if let sandbox { try HTTPProblem.inside("sandbox") { try check(sandbox) } }
+    }
+
+    var shown: JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("keyId", .string(main.keyID)), .init("teamId", .string(teamID)), .init("bundleIds", .array(bundleIDs.map { .string($0) })),
+        ]
+        if let sandbox { members.append(.init("sandbox", .object([.init("keyId", .string(sandbox.keyID))]))) }
+        return .object(members)
+    }
+
+    /// Ready to sign with; nil: what is kept is no key, which `init` does not let happen.
+    var credential: APNsCredential? {
+        guard let production = try? key(main) else { return nil }
+        guard let sandbox else { return APNsCredential(production: production, sandbox: production, bundleIDs: bundleIDs) }
+        return (try? key(sandbox)).map { APNsCredential(production: production, sandbox: $0, bundleIDs: bundleIDs) }
+    }
+
+    private func key(_ part: Part) throws(PushCredentialError) -> APNsKey {
+        try APNsKey(keyID: part.keyID, teamID: teamID, privateKey: Secret(part.key))
+    }
+
+    /// - Throws: `invalid-body` with the field.
+    private func check(_ part: Part) throws {
+        do {
+            _ = try key(part)
+        } catch {
+            let field =
+                switch error {
+                case .invalidKeyID: "keyId"
+                case .invalidTeamID: "teamId"
+                default: "key"
+                }
+            throw HTTPProblem(.invalidBody, error.sentence, field: field)
+        }
+    }
+}
+
+/// What Apple names apps by.
+enum BundleID {
+    static func isOne(_ text: String) -> Bool {
+        (1...155).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                default: byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
+                }
+            }
+    }
+}
+
+extension HTTPProblem {
+    /// What `body` returns; a problem's field is named as a member of `name`.
+    static func inside<Value>(_ name: String, _ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch var problem as HTTPProblem {
+            problem.field = name + (problem.field.map { "." + $0 } ?? "")
+            throw problem
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPush
+
+/// The key of a Google service account as it is kept: `{"serviceAccount": <the JSON of the file, as an object or its text>}`.
+struct FCMAccountFile: CredentialContent {
+    static let kind = CredentialKind.fcm
+
+    var json: String
+
+    init(_ request: Request) async throws {
+        let fields = try await BodyFields(request, ["serviceAccount"])
+        switch fields["serviceAccount"] {
+        case .string(let text): json = text
+        case .object(let members): json = JSONValue.object(members).text
+        default: throw HTTPProblem(.invalidBody, "This must be the service account's JSON.", field: "serviceAccount")
+        }
+        do {
+            _ = try FCMServiceAccount(json: Secret(json))
+        } catch {
+            throw HTTPProblem(.invalidBody, error.sentence, field: "serviceAccount")
+        }
+    }
+
+    var shown: JSONValue {
+        guard let account else { return .object([]) }
+        return .object([.init("projectId", .string(account.projectID)), .init("clientEmail", .string(account.clientEmail))])
+    }
+
+    var account: FCMServiceAccount? { try? FCMServiceAccount(json: Secret(json)) }
+}
+
+/// The key that browsers know the app's messages by, as it is kept: `{"subject","privateKey"}`. Without `privateKey` one is made.
+///
+/// Subscriptions are made for one key: with another one, browsers have to subscribe again.
+struct VAPIDKeyFile: CredentialContent {
+    static let kind = CredentialKind.webpush
+
+    var privateKey: String
+    var subject: String
+
+    init(_ request: Request) async throws {
+        let fields = try await BodyFields(request, ["privateKey", "subject"])
+        subject = try fields.requiredString("subject")
+        privateKey = try fields.string("privateKey") ?? VAPIDKey.makePrivateKey().withValue { $0 }
+        do {
+            _ = try VAPIDKey(privateKey: Secret(privateKey), subject: subject)
+        } catch {
+            throw HTTPProblem(.invalidBody, error.sentence, field: error == .invalidSubject ? "subject" : "privateKey")
+        }
+    }
+
+    var shown: JSONValue {
+        guard let key else { return .object([]) }
+        return .object([.init("subject", .string(key.subject)), .init("publicKey", .string(key.publicKey))])
+    }
+
+    var key: VAPIDKey? { try? VAPIDKey(privateKey: Secret(privateKey), subject: subject) }
+}

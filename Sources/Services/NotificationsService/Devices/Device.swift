@@ -1,0 +1,121 @@
+import Foundation
+import MartletCore
+import MartletPostgres
+import MartletPush
+
+/// What a device runs.
+enum Platform: String, Codable, Sendable, CaseIterable {
+    case ios, macos, watchos, tvos, visionos, android, web
+
+    /// By which push services its apps can be reached; the first is what such apps mostly have.
+    var services: [PushService] {
+        switch self {
+        case .ios, .macos, .watchos, .tvos, .visionos: [.apns, .fcm]
+        case .android: [.fcm]
+        case .web: [.webpush, .fcm]
+        }
+    }
+}
+
+/// Who carries messages to devices.
+enum PushService: String, Codable, Sendable, CaseIterable {
+    case apns, fcm, webpush
+
+    /// What it knows the app by.
+    var credential: CredentialKind {
+        switch self {
+        case .apns: .apns
+        case .fcm: .fcm
+        case .webpush: .webpush
+        }
+    }
+}
+
+/// What sending needs of an installation that has a token.
+struct Device: Sendable {
+    let id: UUID
+    let space: Int32
+    let platform: Platform
+    let service: PushService
+    /// The token is of APNs' sandbox: the app on this device was signed for development.
+    let isSandbox: Bool
+    /// Hexadecimal for APNs; FCM's; a subscription's endpoint. Not for logs.
+    let token: String
+    /// Of a browser's subscription: `p256dh` and `auth`, in base64url.
+    let publicKey, authSecret: String?
+    /// Nil: the first of the credential.
+    let bundleID: String?
+    let tokenRegistered: Date
+    let userID, appVersion, locale, timeZone: String?
+    /// What the icon shows, as far as is known.
+    let badge: Int
+    /// The app's own, an object.
+    let attributes: JSONValue
+
+    /// The columns that `init(_:from:)` reads, of `notifications.installations AS i`. Only of rows where `i.token IS NOT NULL`.
+    static let columns: PostgresQuery = """
+        i.id, i.space, i.platform, i.service, i.is_sandbox, i.token, i.public_key, i.auth_secret, i.bundle_id,
+        COALESCE(i.token_registered, i.created), i.user_id, i.app_version, i.locale, i.time_zone, i.badge, i.attributes
+        """
+    static let columnCount = 16
+
+    /// - Parameter column: where `columns` begin in the row.
+    /// - Throws: `PostgresError`, also for a row without a token.
+    init(_ row: PostgresRow, from column: Int = 0) throws {
+        id = try row.decode(column)
+        space = try row.decode(column + 1)
+        platform = try row.word(column + 2)
+        service = try row.word(column + 3)
+        isSandbox = try row.decode(column + 4)
+        token = try row.decode(column + 5)
+        publicKey = try row.decode(column + 6)
+        authSecret = try row.decode(column + 7)
+        bundleID = try row.decode(column + 8)
+        tokenRegistered = try row.decode(column + 9)
+        userID = try row.decode(column + 10)
+        appVersion = try row.decode(column + 11)
+        locale = try row.decode(column + 12)
+        timeZone = try row.decode(column + 13)
+        badge = try row.decode(column + 14, as: Int.self)
+        attributes = try JSONValue(parsing: row.decode(column + 15, as: PostgresJSON.self).bytes)
+    }
+
+    init(
+        id: UUID, space: Int32, platform: Platform, service: PushService, isSandbox: Bool = false, token: String, publicKey: String? = nil,
+        authSecret: String? = nil, bundleID: String? = nil, tokenRegistered: Date = Date(), userID: String? = nil, appVersion: String? = nil,
+        locale: String? = nil, timeZone: String? = nil, badge: Int = 0, attributes: JSONValue = .object([])
+    ) {
+        self.id = id
+        self.space = space
+        self.platform = platform
+        self.service = service
+        self.isSandbox = isSandbox
+        self.token = token
+        self.publicKey = publicKey
+        self.authSecret = authSecret
+        self.bundleID = bundleID
+        self.tokenRegistered = tokenRegistered
+        self.userID = userID
+        self.appVersion = appVersion
+        self.locale = locale
+        self.timeZone = timeZone
+        self.badge = badge
+        self.attributes = attributes
+    }
+
+    /// Which of Apple's two worlds the token is of.
+    var environment: APNsEnvironment { isSandbox ? .sandbox : .production }
+}
+
+extension PostgresRow {
+    /// A column with one of the words that its table allows.
+    func word<Word: RawRepresentable<String>>(_ column: Int, as _: Word.Type = Word.self) throws -> Word {
+        guard let word = Word(rawValue: try decode(column)) else { throw DatabaseWordError(column: column) }
+        return word
+    }
+}
+
+/// The database has a word that this version does not know.
+struct DatabaseWordError: Error, Equatable {
+    var column: Int
+}

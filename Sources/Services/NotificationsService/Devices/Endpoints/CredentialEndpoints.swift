@@ -1,0 +1,105 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import MartletPush
+
+extension CredentialKind {
+    /// What is uploaded for each kind.
+    static let contents: [any CredentialContent.Type] = [APNsKeyFile.self, FCMAccountFile.self, VAPIDKeyFile.self]
+}
+
+/// `GET /notifications/credentials`: what is known of each, without anything secret.
+struct ListCredentials: Endpoint {
+    let spaces: Spaces
+    let store: CredentialStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.notifications(may: .read, spaces)
+        try request.allowParameters()
+        return .page(try await store.list(in: space.id).map(\.json.text))
+    }
+}
+
+/// `GET /notifications/credentials/{kind}`
+struct ReadCredential: Endpoint {
+    let spaces: Spaces
+    let store: CredentialStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.notifications(may: .read, spaces)
+        try request.allowParameters()
+        guard let credential = try await store.read(try context.credentialKind, in: space.id) else { throw HTTPProblem(.credentialNotFound) }
+        return .json(credential.json.text)
+    }
+}
+
+/// `PUT /notifications/credentials/{kind}` with `CredentialContent`: 200 with what is shown of it. The one before is gone.
+struct PutCredential: Endpoint {
+    let spaces: Spaces
+    let store: CredentialStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, author) = try await context.notifications(may: .update, spaces)
+        try request.allowParameters()
+        let kind = try context.credentialKind
+        guard let type = CredentialKind.contents.first(where: { $0.kind == kind }) else { throw HTTPProblem(.credentialNotFound) }
+        let content: any CredentialContent = try await type.init(request)
+        return .json(try await store.put(content, by: author, in: space.id).json.text)
+    }
+}
+
+/// `DELETE /notifications/credentials/{kind}`: 204. Nothing is sent by this service any more.
+struct DeleteCredential: Endpoint {
+    let spaces: Spaces
+    let store: CredentialStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.notifications(may: .delete, spaces)
+        try request.allowParameters()
+        guard try await store.delete(try context.credentialKind, in: space.id) else { throw HTTPProblem(.credentialNotFound) }
+        return Response(status: .noContent)
+    }
+}
+
+/// `GET /push/key`: `{"publicKey"}` for a browser's `PushManager.subscribe({applicationServerKey})`.
+struct ReadPushKey: Endpoint {
+    let spaces: Spaces
+    let credentials: PushCredentials
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let principal = try context.principal
+        guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
+        try request.allowParameters()
+        guard let key = try await credentials.current(try await spaces.space(of: principal).id).webPush else { throw HTTPProblem(.credentialNotFound) }
+        return try .encoding(["publicKey": key.publicKey])
+    }
+}
+
+extension ServiceContext {
+    /// `:kind` of the path.
+    ///
+    /// - Throws: `credential-not-found`.
+    var credentialKind: CredentialKind {
+        get throws {
+            guard let kind = parameters.get("kind").flatMap({ CredentialKind(rawValue: $0) }) else {
+                throw HTTPProblem(.credentialNotFound, "There are \(CredentialKind.allCases.map(\.rawValue).joined(separator: ", ")).")
+            }
+            return kind
+        }
+    }
+}
+
+extension StoredCredential {
+    /// What is shown, and what is known of it.
+    var json: JSONValue {
+        var members: [JSONValue.Member] = [.init("kind", .string(kind.rawValue))]
+        if case .object(let shown) = shown { members += shown }
+        members += [.init("author", .string(author)), .init("updated", .time(updated))]
+        members.append(
+            .init("broken", broken.map { .object([.init("since", .time($0.since)), .init("reason", .string($0.reason))]) } ?? .null))
+        return .object(members)
+    }
+}

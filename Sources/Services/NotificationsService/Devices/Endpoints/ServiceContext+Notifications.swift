@@ -1,0 +1,13 @@
+import MartletAPI
+import MartletHTTP
+import MartletPostgres
+
+extension ServiceContext {
+    /// Whose notifications are managed, and by whom: the app's own server, or staff with the right.
+    ///
+    /// - Throws: `forbidden`, `app-not-found`.
+    func notifications(may action: StaffAction, _ spaces: Spaces) async throws -> (space: Space, author: Author) {
+        let author = try author(may: action, .notifications)
+        return (try await spaces.space(of: try principal), author)
+    }
+}

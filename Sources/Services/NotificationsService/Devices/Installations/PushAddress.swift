@@ -1,0 +1,100 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPush
+
+/// By which push service a device is reached, and where.
+///
+/// `{"service":"apns","token","sandbox","bundleId"}`, `{"service":"fcm","token"}`, or `{"service":"webpush","subscription":{"endpoint","keys":{"p256dh","auth"}}}`
+/// with what a browser's `PushSubscription.toJSON()` says.
+struct PushAddress: Sendable, Equatable {
+    private static let maximumTokenLength = 4_096
+
+    var service: PushService
+    var isSandbox = false
+    var token: String
+    var publicKey: String?
+    var authSecret: String?
+    var bundleID: String?
+
+    init(service: PushService, isSandbox: Bool = false, token: String, publicKey: String? = nil, authSecret: String? = nil, bundleID: String? = nil) {
+        self.service = service
+        self.isSandbox = isSandbox
+        self.token = token
+        self.publicKey = publicKey
+        self.authSecret = authSecret
+        self.bundleID = bundleID
+    }
+
+    /// - Throws: `invalid-body`, naming the member.
+    init(_ json: JSONValue) throws {
+        let fields = try BodyFields(json, ["service", "token", "sandbox", "bundleId", "subscription"])
+        guard let service = PushService(rawValue: try fields.requiredString("service")) else {
+            throw HTTPProblem(.invalidBody, "It is one of \(PushService.allCases.map(\.rawValue).joined(separator: ", ")).", field: "service")
+        }
+        let foreign: Set<String> =
+            switch service {
+            case .apns: ["subscription"]
+            case .fcm: ["sandbox", "bundleId", "subscription"]
+            case .webpush: ["token", "sandbox", "bundleId"]
+            }
+        for name in foreign.sorted() where fields[name] != nil {
+            throw HTTPProblem(.invalidBody, "This is not for \(service.rawValue).", field: name)
+        }
+        switch service {
+        case .apns: try self.init(apns: fields)
+        case .fcm: try self.init(fcm: fields)
+        case .webpush: try self.init(webPush: fields)
+        }
+    }
+
+    /// Which of Apple's two worlds a token is of, nothing can tell by looking at it: the app has to say it.
+    private init(apns fields: BodyFields) throws {
+        let token = try fields.requiredString("token").lowercased()
+        let probe = APNsNotification(to: token, EncodedPayload(.object([])), bundleID: "probe")
+        if let fault = probe.fault { throw HTTPProblem(.invalidBody, fault.sentence, field: "token") }
+        guard let isSandbox = try fields.flag("sandbox") else {
+            throw HTTPProblem(.invalidBody, "Say true for an app signed for development, false for TestFlight and the App Store.", field: "sandbox")
+        }
+        let bundleID = try fields.string("bundleId")
+        if let bundleID, !BundleID.isOne(bundleID) { throw HTTPProblem(.invalidBody, "This is no bundle id.", field: "bundleId") }
+        self.init(service: .apns, isSandbox: isSandbox, token: token, bundleID: bundleID)
+    }
+
+    private init(fcm fields: BodyFields) throws {
+        let token = try fields.requiredString("token")
+        guard (1...Self.maximumTokenLength).contains(token.utf8.count), token.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+            throw HTTPProblem(.invalidBody, "It has 1 to \(Self.maximumTokenLength) printable characters of ASCII.", field: "token")
+        }
+        self.init(service: .fcm, token: token)
+    }
+
+    private init(webPush fields: BodyFields) throws {
+        guard let value = fields["subscription"] else { throw HTTPProblem(.invalidBody, "This field is required.", field: "subscription") }
+        self = try HTTPProblem.inside("subscription") {
+            let subscription = try BodyFields(value, ["endpoint", "expirationTime", "keys"])
+            let keys = try subscription.strings(in: "keys", ["p256dh", "auth"])
+            let address = PushAddress(
+                service: .webpush, token: try subscription.requiredString("endpoint"), publicKey: keys["p256dh"] ?? "", authSecret: keys["auth"] ?? "")
+            do {
+                _ = try WebPushSubscription(endpoint: address.token, publicKey: address.publicKey ?? "", authenticationSecret: address.authSecret ?? "")
+            } catch let error as WebPushSubscriptionError {
+                let field =
+                    switch error {
+                    case .invalidEndpoint: "endpoint"
+                    case .invalidPublicKey: "keys.p256dh"
+                    case .invalidAuthenticationSecret: "keys.auth"
+                    }
+                throw HTTPProblem(.invalidBody, error.sentence, field: field)
+            }
+            return address
+        }
+    }
+
+    /// Enough of the token to tell devices apart, not enough to send to one: its beginning, or an endpoint's host.
+    var hint: String {
+        guard service == .webpush else { return String(token.prefix(min(8, token.count / 2))) + "…" }
+        return (URL(string: token)?.host() ?? "") + "/…"
+    }
+}

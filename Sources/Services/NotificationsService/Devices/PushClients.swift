@@ -1,0 +1,84 @@
+import Foundation
+import Logging
+import MartletHTTP
+import MartletPush
+import Synchronization
+
+/// Where push services are. The defaults are the real ones; others are for tests.
+struct PushHosts: Sendable {
+    var apns: @Sendable (APNsEnvironment) -> APNsConfiguration = { APNsConfiguration($0) }
+    var fcmAddress = FCMClient.address
+    /// For what goes to FCM and to browsers' push services.
+    var outgoing = OutgoingClient(.publicAddresses(), version: .upToHTTP2)
+
+    init() {}
+
+    /// Reads `push.apns.production` and `push.apns.sandbox` (each `host:port`), `push.apns.certificates` (a PEM file), `push.fcm.url`, and
+    /// `push.private.allowed`.
+    ///
+    /// - Throws: `SettingsError`; what reading the file throws.
+    init(_ settings: Settings) throws {
+        let named = [APNsEnvironment.production: settings.optionalString("push.apns.production"), .sandbox: settings.optionalString("push.apns.sandbox")]
+        let addresses = try Dictionary(uniqueKeysWithValues: named.compactMap { environment, text in
+            try text.map { (environment, try Self.address($0, in: "push.apns.\(environment.rawValue)")) }
+        })
+        let certificates = try settings.optionalString("push.apns.certificates").map { try String(contentsOfFile: $0, encoding: .utf8) }
+        apns = { environment in
+            guard let (host, port) = addresses[environment] else { return APNsConfiguration(environment) }
+            return APNsConfiguration(host: host, port: port, trustedCertificates: certificates)
+        }
+        fcmAddress = settings.string("push.fcm.url", default: FCMClient.address)
+        if try settings.flag("push.private.allowed", default: false) { outgoing = OutgoingClient(.anywhere, version: .upToHTTP2) }
+    }
+
+    private static func address(_ text: String, in key: String) throws -> (host: String, port: Int) {
+        guard let colon = text.lastIndex(of: ":"), colon > text.startIndex, let port = Int(text[text.index(after: colon)...]), (1...65_535).contains(port)
+        else { throw SettingsError(key: key, problem: "is not host:port") }
+        return (String(text[..<colon]), port)
+    }
+}
+
+/// The clients of push services, shared by all that send: one provider token for each key, one access token for each account.
+///
+/// `apns` has to run as a service.
+final class PushClients: Sendable {
+    /// Accounts to keep a client of; the one that has not been used for longest gives way.
+    private static let maximumAccounts = 1_000
+
+    private struct Account {
+        var version: Date
+        var client: FCMClient
+        var lastUse: Int
+    }
+
+    private struct State {
+        var accounts: [Int32: Account] = [:]
+        var uses = 0
+    }
+
+    let apns: APNsClients
+    let webPush: WebPushClient
+    private let hosts: PushHosts
+    private let state = Mutex(State())
+
+    init(hosts: PushHosts = PushHosts(), logger: Logger) {
+        self.hosts = hosts
+        apns = APNsClients(logger: logger, configuration: hosts.apns)
+        webPush = WebPushClient(client: hosts.outgoing)
+    }
+
+    /// The space's client, another one when its credential is; nil: there is no credential.
+    func fcm(_ credentials: PushCredentials.Current, of space: Int32) -> FCMClient? {
+        guard let account = credentials.fcm, let version = credentials.versions[.fcm] else { return nil }
+        return state.withLock { state in
+            state.uses += 1
+            let known = state.accounts[space].flatMap { $0.version == version ? $0.client : nil }
+            let client = known ?? FCMClient(account, client: hosts.outgoing, address: hosts.fcmAddress)
+            state.accounts[space] = Account(version: version, client: client, lastUse: state.uses)
+            if state.accounts.count > Self.maximumAccounts, let oldest = state.accounts.min(by: { $0.value.lastUse < $1.value.lastUse })?.key {
+                state.accounts[oldest] = nil
+            }
+            return client
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import MartletCore
+import MartletPostgres
+
+/// How many devices an audience has.
+struct AudienceCounter: Sendable {
+    /// Installations looked at, unless all are asked for.
+    static let maximumLooked = 100_000
+    private static let timeLimit: Duration = .seconds(40)
+
+    struct Count: Sendable, Equatable {
+        var count: Int
+        /// False: there are at least as many.
+        var isExact: Bool
+
+        var json: JSONValue { .object([.init("count", .number("\(count)")), .init("isExact", .bool(isExact))]) }
+    }
+
+    let postgres: PostgresClient
+
+    /// - Parameter isExact: looks at all installations, for 40 seconds at most, where it would stop at 100,000.
+    func count(_ audiences: [Audience], content: MessageContent = MessageContent(), isExact: Bool, in space: Space) async throws -> Count {
+        let criteria = try AudienceCriteria(audiences, content: content)
+        let most = isExact ? Int.max : Self.maximumLooked
+        if criteria.isPlain {
+            let limit: PostgresQuery = isExact ? "" : "LIMIT \(most + 1)"
+            let rows = try await postgres.query(
+                """
+                SELECT count(*) FROM (
+                    SELECT FROM notifications.installations AS i WHERE i.space = \(space.id) \(criteria.filter) \(limit)) AS some
+                """, timeout: Self.timeLimit)
+            let count = try rows[0].decode(0, as: Int.self)
+            return Count(count: min(count, most), isExact: count <= most)
+        }
+        return try await walk(criteria, most, in: space)
+    }
+
+    private func walk(_ criteria: AudienceCriteria, _ most: Int, in space: Space) async throws -> Count {
+        let end = ContinuousClock.now + Self.timeLimit
+        let limit = criteria.looksAtAttributes ? MessagePlanner.pageSizeWithAttributes : MessagePlanner.pageSize
+        var count = 0, looked = 0
+        var place: UUID?
+        while looked < most, .now < end {
+            let after: PostgresQuery = place.map { "AND i.id > \($0)" } ?? ""
+            let page = try await postgres.query(
+                """
+                SELECT \(criteria.columns) FROM notifications.installations AS i WHERE i.space = \(space.id) \(criteria.filter) \(after)
+                ORDER BY i.id LIMIT \(limit)
+                """, timeout: Self.timeLimit)
+            count += try page.count { try criteria.candidate($0) != nil }
+            looked += page.count
+            guard page.count == limit, let last = page.last else { return Count(count: count, isExact: true) }
+            place = try last.decode(0, as: UUID.self)
+        }
+        return Count(count: count, isExact: false)
+    }
+}

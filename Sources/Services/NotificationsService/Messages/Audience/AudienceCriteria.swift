@@ -1,0 +1,52 @@
+import Foundation
+import MartletCore
+import MartletFlags
+import MartletPostgres
+import MartletPush
+
+/// How installations of an audience are found: what PostgreSQL can tell, and what is asked of each one that it finds.
+struct AudienceCriteria: Sendable {
+    /// Behind `WHERE i.space = …`.
+    let filter: PostgresQuery
+    private let conditions: [AudienceCondition]
+
+    /// - Parameter audiences: all of which have to hold.
+    /// - Throws: `HTTPProblem` for a condition that is not understood.
+    init(_ audiences: [Audience], content: MessageContent) throws {
+        let services = content.services.map(\.rawValue).sorted()
+        let isActivity = content.effectivePushType == .liveActivity
+        let reachable: PostgresQuery =
+            "AND i.token IS NOT NULL AND i.service = ANY (\(services)) AND (i.attributes ? 'liveActivity') = \(isActivity)"
+        filter = audiences.reduce(reachable) { "\($0) \($1.filter)" }
+        conditions = try audiences.compactMap(\.condition).map { try AudienceCondition($0) }
+    }
+
+    var looksAtAttributes: Bool { conditions.contains(where: \.looksAtAttributes) }
+
+    /// Whether PostgreSQL alone can tell who it is.
+    var isPlain: Bool { conditions.isEmpty }
+
+    /// What `candidate(_:)` reads.
+    var columns: PostgresQuery { isPlain ? "i.id, i.time_zone" : "i.id, i.time_zone, \(InstallationFacts.columns)" }
+
+    /// Nil: it is not meant.
+    func candidate(_ row: PostgresRow) throws -> Candidate? {
+        let candidate = Candidate(installation: try row.decode(0), timeZone: try row.decode(1))
+        guard !isPlain else { return candidate }
+        let facts = try InstallationFacts.read(row, id: candidate.installation, from: 2, withAttributes: looksAtAttributes)
+        return conditions.allSatisfy { $0.matches(facts) } ? candidate : nil
+    }
+}
+
+extension Audience {
+    /// What an index knows of it.
+    fileprivate var filter: PostgresQuery {
+        var filter = PostgresQuery()
+        if let installations { filter.append("AND i.id = ANY (\(installations)) ") }
+        if let users { filter.append("AND i.user_id = ANY (\(users)) ") }
+        if let channels { filter.append("AND i.channels && \(channels) ") }
+        if let platforms { filter.append("AND i.platform = ANY (\(platforms.map(\.rawValue))) ") }
+        if !exceptUsers.isEmpty { filter.append("AND (i.user_id IS NULL OR i.user_id <> ALL (\(exceptUsers))) ") }
+        return filter
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPush
+
+/// How large a push of one language and variant is, in bytes, for each push service.
+struct PushSizes: Sendable, Equatable {
+    var apns: Int?
+    var fcm: Int?
+    var webPush: Int?
+}
+
+extension MessageContent {
+    /// Refuses what a push service would not take, before anything is queued: every language of every variant is looked at.
+    ///
+    /// - Parameter services: those of the devices that it is for.
+    /// - Throws: `invalid-body` saying in which language.
+    func check(for services: Set<PushService> = Set(PushService.allCases)) throws {
+        for (variant, language) in combinations {
+            guard let fault = fault(variant, language, services) else { continue }
+            let place = [variants.isEmpty ? nil : variants[variant].name, language?.text].compactMap(\.self).joined(separator: ", ")
+            throw HTTPProblem(.invalidBody, fault.sentence + (place.isEmpty ? "" : " (\(place))"), field: "content")
+        }
+    }
+
+    /// Each text that there is, and the one for who reads none of the languages.
+    var combinations: [(variant: Int, language: LanguageTag?)] {
+        let languages: [LanguageTag?] = [nil] + languages
+        return (0..<variantCount).flatMap { variant in languages.map { (variant, $0) } }
+    }
+
+    /// What a push of a text takes, identity and the largest badge included.
+    func sizes(variant: Int, language: LanguageTag?) -> PushSizes {
+        var sizes = PushSizes()
+        for service in services {
+            switch try? probe(service, variant, language) {
+            case .apns(let notification): sizes.apns = notification.payload.sizeInBytes
+            case .fcm(let message): sizes.fcm = message.payloadSizeInBytes
+            case .webPush(let message, _): sizes.webPush = message.payload.sizeInBytes
+            case nil: continue
+            }
+        }
+        return sizes
+    }
+
+    /// What a push service would say against a text; nil: nothing.
+    func fault(_ variant: Int, _ language: LanguageTag?, _ wanted: Set<PushService>) -> PushFault? {
+        for service in PushService.allCases where services.contains(service) && wanted.contains(service) {
+            do throws(PushFault) {
+                _ = try probe(service, variant, language)
+            } catch {
+                return error
+            }
+        }
+        return nil
+    }
+
+    /// A push to a device that there is not.
+    private func probe(_ service: PushService, _ variant: Int, _ language: LanguageTag?) throws(PushFault) -> PushMessage {
+        let message = UUID()
+        let device = Device(
+            id: message, space: 0, platform: .ios, service: service, token: service == .webpush ? "https://push.example/1" : "00",
+            publicKey: Self.probeKey, authSecret: Self.probeSecret, bundleID: "app", locale: language?.text)
+        return try MessageRenderer(self, message: message).push(
+            to: device, variant: variant, badge: 99_999, identity: PushIdentity(message: message, pushID: message, expires: Date()))
+    }
+
+    /// Of RFC 8291, appendix A.
+    private static let probeKey = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+    private static let probeSecret = "BTBZMqHH6r4Tts7J_aSIgg"
+}

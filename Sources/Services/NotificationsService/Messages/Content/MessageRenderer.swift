@@ -1,0 +1,212 @@
+import Crypto
+import Foundation
+import MartletCore
+import MartletLocalization
+import MartletPush
+import Synchronization
+
+/// Makes pushes of one message, each payload encoded once for all devices that get the same.
+///
+/// Keep one for as long as a message is being sent. Its memory is bounded: badges that are counted up fill it no further than `maximumPayloads`.
+final class MessageRenderer: Sendable {
+    static let maximumPayloads = 1_024
+    static let maximumLocales = 1_024
+
+    private struct Key: Hashable {
+        var isWeb: Bool
+        var language: LanguageTag?
+        var variant: Int
+        var badge: Int?
+    }
+
+    private struct Cache {
+        var payloads: [Key: EncodedPayload] = [:]
+        var languages: [String: LanguageTag?] = [:]
+    }
+
+    let content: MessageContent
+    let message: UUID
+    private let messageText: String
+    private let languages: Set<LanguageTag>
+    private let data: [JSONValue.Member]
+    private let dataTexts: [String: String]
+    private let collapseID: String?
+    private let topic: String
+    private let cache = Mutex(Cache())
+
+    init(_ content: MessageContent, message: UUID) {
+        self.content = content
+        self.message = message
+        messageText = message.uuidString.lowercased()
+        languages = Set(content.languages)
+        let own = [JSONValue.Member("message", .string(messageText))] + (content.image.map { [.init("image", .string($0))] } ?? [])
+        data = content.data + [.init("martlet", .object(own))]
+        dataTexts = Dictionary(data.map { ($0.name, $0.value.plainText) }) { $1 }
+        let isShown = [.alert, .background].contains(content.effectivePushType)
+        collapseID = content.collapseID ?? (isShown ? messageText : nil)
+        topic = Self.topic(content.collapseID ?? messageText)
+    }
+
+    /// The message for a device.
+    ///
+    /// - Parameters:
+    ///   - badge: what the icon is to show, where the content counts up; else it is the content's.
+    ///   - bundleID: of a device that does not say which it has.
+    /// - Throws: `PushFault` for what no push service would take.
+    func push(
+        to device: Device, variant: Int = 0, badge: Int? = nil, identity: PushIdentity, bundleID: String? = nil
+    ) throws(PushFault) -> PushMessage {
+        let language = language(of: device.locale)
+        let badge = self.badge(badge)
+        guard content.services.contains(device.service) else { throw .serviceCannot }
+        switch device.service {
+        case .apns:
+            guard let bundleID = device.bundleID ?? bundleID else { throw .noBundleID }
+            let notification = APNsNotification(
+                to: device.token, payload(.init(isWeb: false, language: language, variant: variant, badge: badge)),
+                pushType: content.effectivePushType, bundleID: bundleID, priority: apnsPriority, expiration: identity.expires,
+                collapseID: collapseID, id: identity.pushID)
+            if let fault = notification.fault { throw .apns(fault) }
+            return .apns(notification)
+        case .fcm:
+            let message = fcm(to: device.token, variant, language, badge, expires: identity.expires)
+            if let fault = message.fault { throw .fcm(fault) }
+            return .fcm(message)
+        case .webpush:
+            let message = WebPushMessage(
+                payload(.init(isWeb: true, language: language, variant: variant, badge: badge)), timeToLive: Self.timeLeft(until: identity.expires),
+                urgency: urgency, topic: topic)
+            if let fault = message.fault { throw .webPush(fault) }
+            do {
+                return .webPush(
+                    message,
+                    try WebPushSubscription(endpoint: device.token, publicKey: device.publicKey ?? "", authenticationSecret: device.authSecret ?? ""))
+            } catch {
+                throw .subscription(error)
+            }
+        }
+    }
+
+    /// The language of the message that readers of a locale such as `de-AT` get; nil: the texts for everybody.
+    func language(of locale: String?) -> LanguageTag? {
+        guard let locale, !languages.isEmpty else { return nil }
+        return cache.withLock { cache in
+            if let known = cache.languages[locale] { return known }
+            let language = LanguageTag(locale)?.closest(in: languages)
+            if cache.languages.count < Self.maximumLocales { cache.languages[locale] = .some(language) }
+            return language
+        }
+    }
+
+    private func payload(_ key: Key) -> EncodedPayload {
+        if let known = cache.withLock({ $0.payloads[key] }) { return known }
+        let payload = key.isWeb
+            ? EncodedPayload(webJSON(key.variant, key.language, key.badge)) : apnsPayload(key.variant, key.language, key.badge).encoded()
+        // A Live Activity's says when it was made: it is made anew each time, else devices would take what is late for new.
+        guard content.liveActivity == nil else { return payload }
+        cache.withLock { if $0.payloads.count < Self.maximumPayloads { $0.payloads[key] = payload } }
+        return payload
+    }
+
+    private func badge(_ counted: Int?) -> Int? {
+        switch content.badge {
+        case .number(let number): number
+        case .increment: counted
+        case nil: nil
+        }
+    }
+}
+
+// MARK: - What push services get
+
+extension MessageRenderer {
+    private func apnsPayload(_ variant: Int, _ language: LanguageTag?, _ badge: Int?) -> APNsPayload {
+        let texts = content.texts(variant: variant, in: language)
+        var payload = APNsPayload(
+            alert: content.isSilent || texts.isEmpty ? nil : APNsAlert(title: texts.title, subtitle: texts.subtitle, body: texts.body))
+        payload.badge = badge
+        payload.sound = content.sound.map { .named($0) }
+        payload.threadID = content.thread
+        payload.category = content.category
+        payload.isContentAvailable = content.isSilent
+        payload.isContentMutable = content.image != nil
+        payload.interruptionLevel = content.interruptionLevel
+        payload.relevanceScore = content.relevance
+        payload.liveActivity = content.liveActivity.map {
+            APNsLiveActivity($0.event, contentState: $0.contentState, timestamp: Date(), staleDate: $0.staleDate)
+        }
+        payload.custom = data
+        return payload
+    }
+
+    private func fcm(to token: String, _ variant: Int, _ language: LanguageTag?, _ badge: Int?, expires: Date) -> FCMMessage {
+        var message = FCMMessage(to: .token(token))
+        if !content.isSilent {
+            let texts = content.texts(variant: variant, in: language)
+            message.title = texts.title
+            message.body = texts.body
+            message.imageURL = content.image
+            message.androidNotification.sound = content.sound
+            message.androidNotification.channelID = content.category
+            // What comes twice is shown once. Not a collapse key: FCM keeps four of them for a device that is away.
+            message.androidNotification.tag = content.collapseID ?? messageText
+            message.androidNotification.count = badge
+        }
+        message.collapseKey = content.collapseID
+        message.data = dataTexts
+        message.priority = content.isSilent || (content.priority ?? .high) != .high ? .normal : .high
+        message.timeToLive = Self.timeLeft(until: expires)
+        message.apnsPayload = apnsPayload(variant, language, badge)
+        message.apnsPayload?.custom = []
+        message.apnsHeaders = ["apns-push-type": content.effectivePushType.rawValue, "apns-priority": "\((apnsPriority ?? defaultPriority).rawValue)"]
+        if let collapseID { message.apnsHeaders["apns-collapse-id"] = collapseID }
+        return message
+    }
+
+    /// For the page's service worker: `{"title","body","image","badge","tag","silent","data":{…,"martlet":{…}}}`.
+    private func webJSON(_ variant: Int, _ language: LanguageTag?, _ badge: Int?) -> JSONValue {
+        var members = content.isSilent ? [JSONValue.Member("silent", .bool(true))] : content.texts(variant: variant, in: language).members
+        if let image = content.image { members.append(.init("image", .string(image))) }
+        if let badge { members.append(.init("badge", .number("\(badge)"))) }
+        members.append(.init("tag", .string(content.collapseID ?? messageText)))
+        members.append(.init("data", .object(data)))
+        return .object(members)
+    }
+
+    private var defaultPriority: APNsPriority { content.effectivePushType == .background ? .considerate : .immediate }
+
+    private var apnsPriority: APNsPriority? {
+        switch content.priority {
+        case _ where content.effectivePushType == .background: .considerate
+        case .high: .immediate
+        case .normal: .considerate
+        case .low: .low
+        case nil: nil
+        }
+    }
+
+    private var urgency: WebPushMessage.Urgency? {
+        switch content.priority {
+        case .high: .high
+        case .normal: .normal
+        case .low: .low
+        case nil: content.isSilent ? .low : nil
+        }
+    }
+
+    private static func timeLeft(until expires: Date) -> Duration {
+        .seconds(min(max(Int(expires.timeIntervalSinceNow), 0), MessageContent.maximumTimeToLiveInSeconds))
+    }
+
+    /// A Web Push topic has 32 characters of base64url: the beginning of a digest, for any text.
+    private static func topic(_ text: String) -> String {
+        Base64URL.encode(Array(SHA256.hash(data: Data(text.utf8)).prefix(24)))
+    }
+}
+
+extension JSONValue {
+    /// A string as it is, anything else as JSON: what FCM's data can hold.
+    var plainText: String {
+        if case .string(let text) = self { text } else { text }
+    }
+}

@@ -1,0 +1,31 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// `POST /notifications/messages/{id}/pause`, `…/resume`, `…/cancel` and `DELETE /notifications/messages/{id}` (the same as cancel): 200 with
+/// the message.
+///
+/// What has left has left. A message that is finished stays as it is: `conflict`.
+struct ChangeMessage: Endpoint {
+    enum Act: Sendable {
+        case pause, resume, cancel
+    }
+
+    let act: Act
+    let messages: Messages
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        let (space, _) = try await context.notifications(may: act == .cancel ? .delete : .update, messages.spaces)
+        let id = try context.messageID
+        let message =
+            switch act {
+            case .pause: try await messages.store.setPaused(true, id, in: space)
+            case .resume: try await messages.store.setPaused(false, id, in: space)
+            case .cancel: try await messages.store.cancel(id, in: space)
+            }
+        return .json(JSONValue.object(message.json).text)
+    }
+}

@@ -1,0 +1,77 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// What `POST /notifications/messages` and its preview are asked:
+/// `{"content":{…}}` or `{"template":"…"}`, `"variables":{…}`, `"audience":{…}`, `"timing":{…}`, `"due":"…"`, `"expires":"…"`.
+struct MessageRequest: Sendable {
+    static let names: Set<String> = ["content", "template", "variables", "audience", "timing", "due", "expires"]
+    static let maximumBodySize = 320 << 10
+    static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
+
+    let content: MessageContent
+    let template: String?
+    let audience: Audience?
+    let timing: MessageTiming
+    let due: Date?
+    let expires: Date?
+    /// Whether the preview is to count everybody.
+    let isExact: Bool
+    /// Of all that was asked.
+    let digest: [UInt8]
+
+    /// - Parameter more: fields beside those of a message.
+    /// - Throws: `invalid-json`, `invalid-body`, `invalid-filter`, `template-not-found`, `payload-too-large`.
+    init(_ request: Request, _ templates: TemplateStore, in space: Space, more: Set<String> = []) async throws {
+        let fields = try await BodyFields(request, Self.names.union(more), upTo: Self.maximumBodySize)
+        template = try fields.text("template", upTo: 64)
+        content = try await Self.content(fields, template, templates, in: space)
+        audience = try fields.object("audience").map { try Audience($0) }
+        timing = try fields.object("timing").map { try MessageTiming($0) } ?? MessageTiming()
+        due = try fields.time("due")
+        expires = try fields.time("expires")
+        isExact = try fields.flag("exact") ?? false
+        let asked = Self.names.sorted().map { "\($0)=\(fields[$0]?.text ?? "")" }.joined(separator: "\n")
+        digest = Array(SHA256.hash(data: Data(asked.utf8)))
+    }
+
+    private static func content(
+        _ fields: BodyFields, _ template: String?, _ templates: TemplateStore, in space: Space
+    ) async throws -> MessageContent {
+        let content = fields.object("content")
+        switch (content, template) {
+        case (nil, let template?): return try await templates.content(of: template, variables: fields["variables"], in: space)
+        case (let content?, nil):
+            guard let variables = fields.object("variables") else { return try MessageContent(content) }
+            return try MessageTemplate(content).content(try MessageTemplate.values(variables))
+        default: throw HTTPProblem(.invalidBody, "Send either content or the name of a template.", field: "content")
+        }
+    }
+
+    func order(by author: Author, key: String?) throws -> MessageOrder {
+        guard let audience else { throw HTTPProblem(.invalidBody, "This field is required.", field: "audience") }
+        return MessageOrder(
+            content: content, audience: audience, timing: timing, due: due, expires: expires, origin: key.map { "key:" + $0 },
+            originDigest: key.map { _ in digest }, template: template, author: author)
+    }
+}
+
+extension Request {
+    /// What makes the same request twice one: 1 to 200 printable characters of ASCII.
+    ///
+    /// - Throws: `invalid-parameter`.
+    var idempotencyKey: String? {
+        get throws {
+            guard let key = headers[MessageRequest.idempotencyKey] else { return nil }
+            guard (1...200).contains(key.utf8.count), key.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+                throw HTTPProblem(.invalidParameter, "It has 1 to 200 printable characters without spaces.", field: "Idempotency-Key")
+            }
+            return key
+        }
+    }
+}

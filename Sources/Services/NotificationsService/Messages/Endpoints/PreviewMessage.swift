@@ -1,0 +1,43 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// `POST /notifications/preview` as a message is ordered, and `"exact":true` to count everybody: what would be read in each language and variant,
+/// how large each push would be, what is wrong with it, and how many devices would get it. Nothing is sent or kept.
+struct PreviewMessage: Endpoint {
+    let messages: Messages
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        let (space, _) = try await context.notifications(may: .read, messages.spaces)
+        let preview = try await MessageRequest(request, messages.templates, in: space, more: ["exact"])
+        var members: [JSONValue.Member] = [.init("texts", .array(preview.content.combinations.map { text(preview, $0.variant, $0.language) }))]
+        if let audience = preview.audience {
+            var audiences = [audience]
+            if let segment = audience.segment { audiences.append(try await messages.segments.audience(segment, in: space)) }
+            let count = try await messages.counter.count(audiences, content: preview.content, isExact: preview.isExact, in: space)
+            members.append(.init("audience", count.json))
+        }
+        return .json(JSONValue.object(members).text)
+    }
+
+    private func text(_ preview: MessageRequest, _ variant: Int, _ language: LanguageTag?) -> JSONValue {
+        let content = preview.content
+        var members: [JSONValue.Member] = []
+        if !content.variants.isEmpty { members.append(.init("variant", .string(content.variants[variant].name))) }
+        if let language { members.append(.init("language", .string(language.text))) }
+        members += content.texts(variant: variant, in: language).members
+        members.append(.init("sizes", content.sizes(variant: variant, language: language).json))
+        let services = preview.audience?.services ?? content.services
+        if let fault = content.fault(variant, language, services) { members.append(.init("problem", .string(fault.sentence))) }
+        return .object(members)
+    }
+}
+
+extension PushSizes {
+    fileprivate var json: JSONValue {
+        .object([("apns", apns), ("fcm", fcm), ("webpush", webPush)].compactMap { name, size in size.map { .init(name, .number("\($0)")) } })
+    }
+}

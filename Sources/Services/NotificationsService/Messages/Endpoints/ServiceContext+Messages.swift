@@ -1,0 +1,28 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+
+extension ServiceContext {
+    /// `:id` of the path.
+    ///
+    /// - Throws: `invalid-id`.
+    var messageID: UUID {
+        get throws {
+            guard let id = parameters.get("id").flatMap({ UUID(uuidString: $0) }) else { throw HTTPProblem(.invalidID) }
+            return id
+        }
+    }
+
+    /// `:name` of the path: a template's or segment's.
+    ///
+    /// - Throws: `invalid-name`.
+    var chosenName: String {
+        get throws {
+            guard let name = parameters.get("name"), name.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{0,63}/) != nil else {
+                throw HTTPProblem(.invalidName, "A name has 1 to 64 letters, digits, '.', '_' and '-', and begins with a letter or digit.", field: "name")
+            }
+            return name
+        }
+    }
+}

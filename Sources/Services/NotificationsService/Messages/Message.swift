@@ -1,0 +1,99 @@
+import Foundation
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// What is to be sent, as somebody asks for it.
+struct MessageOrder: Sendable {
+    var content: MessageContent
+    var audience: Audience
+    var timing = MessageTiming()
+    /// Nil: now, or with a local time, when the first place on earth gets there.
+    var due: Date?
+    /// What has not left by then is given up. Nil: as long after it is due as the content says, or four weeks.
+    var expires: Date?
+    /// A second order with the same one gives the first one's message: a change that a rule acted on, or an `Idempotency-Key`.
+    var origin: String?
+    /// Of the request behind an `Idempotency-Key`: the same key with another one is refused.
+    var originDigest: [UInt8]?
+    /// That the content was made of.
+    var template: String?
+    var author: Author
+}
+
+/// What was sent, or is to be, as the table has it.
+struct Message: Sendable {
+    enum State: String, Sendable, CaseIterable {
+        case scheduled, planning, sending, sent, cancelled, failed
+
+        var isFinished: Bool { [.sent, .cancelled, .failed].contains(self) }
+    }
+
+    let id: UUID
+    let space: Int32
+    let author: String
+    let template: String?
+    let content: MessageContent
+    let audience: Audience
+    /// What the segment said when the message was ordered.
+    let segment: Audience?
+    let timing: MessageTiming
+    let state: State
+    let isPaused: Bool
+    let due: Date
+    let expires: Date
+    let plannedTo: UUID?
+    let isPlanned: Bool
+    /// Devices.
+    let planned: Int
+    let problem: String?
+    let created: Date
+    let finished: Date?
+
+    /// Of `notifications.messages AS m`.
+    static let columns: PostgresQuery = """
+        m.id, m.space, m.author, m.template, m.content, m.audience, m.segment, m.timing, m.state, m.is_paused, m.due, m.expires, m.planned_to,
+        m.is_planned, m.planned, m.problem, m.created, m.finished
+        """
+    static let columnCount = 18
+
+    init(_ row: PostgresRow, from column: Int = 0) throws {
+        id = try row.decode(column)
+        space = try row.decode(column + 1)
+        author = try row.decode(column + 2)
+        template = try row.decode(column + 3)
+        content = try MessageContent(try row.json(column + 4))
+        audience = try Audience(try row.json(column + 5))
+        segment = try row.decode(column + 6, as: PostgresJSON?.self).map { try Audience(try JSONValue(parsing: $0.bytes)) }
+        timing = try MessageTiming(try row.json(column + 7))
+        state = try row.word(column + 8)
+        isPaused = try row.decode(column + 9)
+        due = try row.decode(column + 10)
+        expires = try row.decode(column + 11)
+        plannedTo = try row.decode(column + 12)
+        isPlanned = try row.decode(column + 13)
+        planned = try row.decode(column + 14)
+        problem = try row.decode(column + 15)
+        created = try row.decode(column + 16)
+        finished = try row.decode(column + 17)
+    }
+
+    /// As it is answered.
+    var json: [JSONValue.Member] {
+        var members: [JSONValue.Member] = [
+            .init("id", .string(id.uuidString.lowercased())), .init("state", .string(state.rawValue)), .init("isPaused", .bool(isPaused)),
+            .init("author", .string(author)), .init("content", content.json), .init("audience", audience.json), .init("timing", timing.json),
+            .init("due", .string(due.rfc3339)), .init("expires", .string(expires.rfc3339)), .init("planned", .number("\(planned)")),
+            .init("isPlanned", .bool(isPlanned)), .init("created", .string(created.rfc3339)),
+        ]
+        if let template { members.append(.init("template", .string(template))) }
+        if let problem { members.append(.init("problem", .string(problem))) }
+        if let finished { members.append(.init("finished", .string(finished.rfc3339))) }
+        return members
+    }
+}
+
+extension PostgresRow {
+    /// A column of JSON.
+    func json(_ column: Int) throws -> JSONValue { try JSONValue(parsing: try decode(column, as: PostgresJSON.self).bytes) }
+}

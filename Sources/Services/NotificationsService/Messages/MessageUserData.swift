@@ -1,0 +1,124 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import NIOCore
+
+/// What messages have of a user: those that were for them alone or that they sent, and their name among others'.
+///
+/// Which device got what goes with the installations: deliveries know no user.
+struct MessageUserData: UserDataHolder {
+    static let rowsPerSlice = 200
+
+    let postgres: PostgresClient
+    let spaces: Spaces
+
+    /// Messages to nobody else, and what the user sent, go as a whole, what is queued of them included; in others and in segments the user is
+    /// named no more.
+    func erase(_ request: UserDataRequest) async throws -> UserErasure {
+        let space = try await spaces.space(of: request.app, request.environment)
+        let author = "user:" + request.user
+        let alone = JSONValue.array([.string(request.user)]).text
+        let gone = try await postgres.execute(
+            """
+            DELETE FROM notifications.messages WHERE id IN (
+                SELECT id FROM notifications.messages
+                WHERE space = \(space.id) AND (author = \(author) OR users = \([request.user]) AND audience ->> 'users' = \(alone))
+                LIMIT \(Self.rowsPerSlice))
+            """, timeout: .seconds(60))
+        if gone == Self.rowsPerSlice { return UserErasure(erased: ["messages": gone], next: "messages") }
+        let changed = try await forget(request.user, in: space)
+        if changed == Self.rowsPerSlice { return UserErasure(erased: ["mentions": changed], next: "messages") }
+        let segments = try await forgetInSegments(request.user, in: space)
+        return UserErasure(erased: ["messages": gone, "mentions": changed, "segments": segments].filter { $0.value > 0 })
+    }
+
+    private func forget(_ user: String, in space: Space) async throws -> Int {
+        try await postgres.withTransaction { transaction in
+            let rows = try await transaction.query(
+                """
+                SELECT id, audience, segment FROM notifications.messages WHERE space = \(space.id) AND users @> \([user]) AND users <> '{}'
+                LIMIT \(Self.rowsPerSlice) FOR NO KEY UPDATE
+                """)
+            for row in rows {
+                let audience = try Audience(try row.json(1)).without(user)
+                let segment = try row.decode(2, as: PostgresJSON?.self).map { try Audience(try JSONValue(parsing: $0.bytes)).without(user) }
+                try await transaction.execute(
+                    """
+                    UPDATE notifications.messages SET audience = \(audience.json.text)::json, segment = \(segment?.json.text)::json,
+                        users = array_remove(users, \(user)) WHERE id = \(try row.decode(0, as: UUID.self))
+                    """)
+            }
+            return rows.count
+        }
+    }
+
+    private func forgetInSegments(_ user: String, in space: Space) async throws -> Int {
+        try await postgres.withTransaction { transaction in
+            let rows = try await transaction.query("SELECT name, audience FROM notifications.segments WHERE space = \(space.id) FOR UPDATE")
+            var changed = 0
+            for row in rows {
+                let audience = try Audience(try row.json(1))
+                guard audience.namedUsers.contains(user) else { continue }
+                changed += 1
+                try await transaction.execute(
+                    """
+                    UPDATE notifications.segments SET audience = \(audience.without(user).json.text)::json, version = version + 1
+                    WHERE space = \(space.id) AND name = \(try row.decode(0, as: String.self))
+                    """)
+            }
+            return changed
+        }
+    }
+
+    func export(_ request: UserDataRequest) async throws -> UserDataPortion {
+        let space = try await spaces.space(of: request.app, request.environment)
+        let after = try request.after.map { text in
+            guard let id = UUID(uuidString: text) else { throw HTTPProblem(.invalidBody, "There is no such place to go on.", field: "after") }
+            return id
+        }
+        let place: PostgresQuery = after.map { "AND m.id > \($0)" } ?? ""
+        let rows = try await postgres.query(
+            """
+            SELECT \(Message.columns) FROM notifications.messages AS m
+            WHERE m.space = \(space.id) AND (m.author = \("user:" + request.user) OR m.users @> \([request.user]) AND m.users <> '{}') \(place)
+            ORDER BY m.id LIMIT \(Self.rowsPerSlice)
+            """)
+        var lines = ByteBuffer()
+        var last: UUID?
+        for row in rows where lines.readableBytes < 4 << 20 {
+            let message = try Message(row)
+            lines.writeString(#"{"service":"notifications","kind":"message","data":\#(Self.exported(message, to: request.user).text)}"# + "\n")
+            last = message.id
+        }
+        let end = try rows.last?.decode(0, as: UUID.self)
+        let isAll = rows.count < Self.rowsPerSlice && last == end
+        return UserDataPortion(lines: lines, next: isAll ? nil : last?.uuidString.lowercased())
+    }
+
+    /// Without whom else it was for, unless the user sent it.
+    private static func exported(_ message: Message, to user: String) -> JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("id", .string(message.id.uuidString.lowercased())), .init("content", message.content.json),
+            .init("isSender", .bool(message.author == "user:" + user)), .init("due", .string(message.due.rfc3339)),
+            .init("created", .string(message.created.rfc3339)),
+        ]
+        if message.author == "user:" + user { members.append(.init("audience", message.audience.json)) }
+        return .object(members)
+    }
+}
+
+extension Audience {
+    /// Without a user's name. Nobody becomes everybody by it: what named only this user names nobody.
+    func without(_ user: String) -> Audience {
+        var audience = self
+        audience.users?.removeAll { $0 == user }
+        if audience.users?.isEmpty == true { audience.users = [Self.nobody] }
+        audience.exceptUsers.removeAll { $0 == user }
+        return audience
+    }
+
+    /// Stands where the only name has gone; no user has it.
+    private static let nobody = "-"
+}

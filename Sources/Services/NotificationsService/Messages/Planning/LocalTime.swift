@@ -1,0 +1,41 @@
+import Foundation
+
+/// A day and time of a clock on the wall, `2026-12-24T18:00`: another moment in each time zone.
+struct LocalTime: Sendable, Equatable {
+    /// Seconds since 1970, were the wall in UTC.
+    let seconds: Int
+
+    /// Nil for what is none.
+    init?(_ text: String) {
+        guard text.wholeMatch(of: /[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}/) != nil,
+            let date = try? Date.ISO8601FormatStyle().parse(text + ":00Z")
+        else { return nil }
+        seconds = Int(date.timeIntervalSince1970)
+        // What is not in the calendar, such as the 31st of a short month, comes out as another day.
+        guard self.text == text else { return nil }
+    }
+
+    init(seconds: Int) {
+        self.seconds = seconds
+    }
+
+    /// What the wall's clock shows at a moment.
+    init(of date: Date, in zone: TimeZone) {
+        seconds = Int(date.timeIntervalSince1970.rounded(.down)) + zone.secondsFromGMT(for: date)
+    }
+
+    var text: String { String(Date(timeIntervalSince1970: Double(seconds)).formatted(Date.ISO8601FormatStyle()).prefix(16)) }
+
+    /// The moment in a time zone. An hour that summer time leaves out is the one behind it.
+    func date(in zone: TimeZone) -> Date {
+        let wall = Date(timeIntervalSince1970: Double(seconds))
+        let guess = wall.addingTimeInterval(-Double(zone.secondsFromGMT(for: wall)))
+        return wall.addingTimeInterval(-Double(zone.secondsFromGMT(for: guess)))
+    }
+
+    /// When the first and the last place on earth get there.
+    var earliest: Date { Date(timeIntervalSince1970: Double(seconds - 14 * 3_600)) }
+    var latest: Date { Date(timeIntervalSince1970: Double(seconds + 12 * 3_600)) }
+
+    var minuteOfDay: Int { seconds / 60 % 1_440 }
+}

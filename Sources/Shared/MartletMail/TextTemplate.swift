@@ -1,0 +1,91 @@
+/// Text with values in it: `{{name}}`, and `{{#name}}…{{/name}}` around what is there only when there is such a value.
+///
+/// Not a template engine: what an app's server writes must neither loop nor reach anything, and a name that is misspelt must not be an empty
+/// place in what people read.
+public struct TextTemplate: Sendable, Equatable {
+    private enum Piece: Sendable, Equatable {
+        case text(String)
+        case value(String)
+        case section(String, [Piece])
+    }
+
+    private let pieces: [Piece]
+
+    /// - Parameter names: that it may use; nil: all that are names. What lacks a value then is for `missing(_:)` to say.
+    /// - Throws: `TextTemplateError`.
+    public init(_ text: String, names: Set<String>?) throws(TextTemplateError) {
+        var pieces: [Piece] = []
+        var open: (name: String, before: [Piece])?
+        var rest = Substring(text)
+        while let start = rest.firstRange(of: "{{") {
+            if start.lowerBound > rest.startIndex { pieces.append(.text(String(rest[..<start.lowerBound]))) }
+            guard let end = rest[start.upperBound...].firstRange(of: "}}") else { throw TextTemplateError("There is {{ without }}.") }
+            let tag = rest[start.upperBound..<end.lowerBound]
+            let name = String(tag.drop { $0 == "#" || $0 == "/" })
+            guard tag.count <= name.count + 1, names?.contains(name) ?? Self.isName(name) else {
+                throw TextTemplateError("There is no {{\(tag.prefix(40))}} here" + (names.map { ", only \($0.sorted().joined(separator: ", "))." } ?? "."))
+            }
+            switch (tag.first, open) {
+            case ("#", nil):
+                open = (name, pieces)
+                pieces = []
+            case ("#", _): throw TextTemplateError("{{#…}} stands within no other.")
+            case ("/", let section?) where section.name == name:
+                pieces = section.before + [.section(name, pieces)]
+                open = nil
+            case ("/", _): throw TextTemplateError("{{/\(name)}} ends nothing.")
+            default: pieces.append(.value(name))
+            }
+            rest = rest[end.upperBound...]
+        }
+        if let open { throw TextTemplateError("{{#\(open.name)}} does not end.") }
+        if !rest.isEmpty { pieces.append(.text(String(rest))) }
+        self.pieces = pieces
+    }
+
+    /// A letter, then up to 63 letters, digits and `_`, all of ASCII.
+    public static func isName(_ text: String) -> Bool {
+        text.utf8.count <= 64 && text.unicodeScalars.first?.isLetterOfASCII == true
+            && text.unicodeScalars.allSatisfy { $0.isLetterOfASCII || ("0"..."9").contains($0) || $0 == "_" }
+    }
+
+    /// The names that it shows and that have no value; those in a section without a value are not asked for.
+    public func missing(_ values: Set<String>) -> Set<String> { Self.missing(pieces, values) }
+
+    private static func missing(_ pieces: [Piece], _ values: Set<String>) -> Set<String> {
+        pieces.reduce(into: []) { missing, piece in
+            switch piece {
+            case .text: break
+            case .value(let name): if !values.contains(name) { missing.insert(name) }
+            case .section(let name, let inner): if values.contains(name) { missing.formUnion(Self.missing(inner, values)) }
+            }
+        }
+    }
+
+    /// - Parameter escape: what becomes of each value.
+    public func filled(_ values: [String: String], escape: (String) -> String = { $0 }) -> String {
+        Self.fill(pieces, values, escape)
+    }
+
+    private static func fill(_ pieces: [Piece], _ values: [String: String], _ escape: (String) -> String) -> String {
+        pieces.reduce(into: "") { text, piece in
+            switch piece {
+            case .text(let literal): text += literal
+            case .value(let name): text += values[name].map(escape) ?? ""
+            case .section(let name, let inner): if values[name] != nil { text += fill(inner, values, escape) }
+            }
+        }
+    }
+}
+
+public struct TextTemplateError: Error {
+    public let sentence: String
+
+    init(_ sentence: String) {
+        self.sentence = sentence
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var isLetterOfASCII: Bool { ("a"..."z").contains(self) || ("A"..."Z").contains(self) }
+}
