@@ -189,7 +189,7 @@ let package = Package(
         service(
             "NotificationsService",
             dependencies: [
-                "MartletFlags", "MartletJobs", "MartletLogic", "MartletMail", "MartletPush", .product(name: "CoreMetrics", package: "swift-metrics"), asyncHTTPClient, crypto,
+                "MartletFlags", "MartletJobs", "MartletLocalization", "MartletLogic", "MartletMail", "MartletPush", .product(name: "CoreMetrics", package: "swift-metrics"), asyncHTTPClient, crypto,
                 httpTypes, nioCore,
             ],
             migrations: true),
@@ -332,7 +332,7 @@ let package = Package(
         .testTarget(
             name: "NotificationsServiceTests",
             dependencies: [
-                "NotificationsService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletLogic", "MartletMail", "MartletPostgres", "MartletPush",
+                "NotificationsService", "StorageService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletLogic", "MartletMail", "MartletPostgres", "MartletPush",
                 "MartletPushSimulator", "MartletTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
             swiftSettings: settings),

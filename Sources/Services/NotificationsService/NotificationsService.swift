@@ -8,7 +8,8 @@ public import ServiceLifecycle
 /// Push, mail, and the rules that send them.
 ///
 /// Settings: `database.url` (secret; role `martlet_notifications`), `database.connections` (4), `internal.secret` (secret), `services.storage` and
-/// `services.auth` (their usual ports on this machine), `public.url`, `hooks.private.allowed` (false), `mail.…`, and those of `DeliverySettings`.
+/// `services.auth` (their usual ports on this machine), `public.url`, `hooks.private.allowed` (false), `mail.…`, and those of
+/// `DeviceSettings` and `DeliverySettings`.
 public struct NotificationsService: ServiceDefinition {
     public static let name = "notifications"
     public static let defaultPort = 8205
@@ -34,7 +35,7 @@ public struct NotificationsService: ServiceDefinition {
         self.postgres = postgres
         spaces = Spaces(postgres: postgres, schema: Self.name)
         let sealing = SealingKey(internalSecret: options.internalSecret, for: "martlet-notifications-credentials")
-        devices = Devices(postgres: postgres, spaces: spaces, sealing: sealing, logger: logger)
+        devices = Devices(postgres: postgres, spaces: spaces, sealing: sealing, settings: options.devices, logger: logger)
         messages = Messages(postgres: postgres, spaces: spaces, devices: devices, logger: logger)
         delivery = Delivery(postgres: postgres, spaces: spaces, devices: devices, settings: options.delivery, logger: logger)
         rules = Rules(postgres: postgres, spaces: spaces, messages: messages, options: options, logger: logger)
@@ -48,7 +49,7 @@ public struct NotificationsService: ServiceDefinition {
     }
 
     /// What is known of users; each part has its own.
-    public var userData: any UserDataHolder { NoUserData() }
+    public var userData: any UserDataHolder { UserDataParts(parts: [("devices", devices.userData), ("messages", messages.userData)]) }
 
     public func isReady() async -> Bool { postgres.isReady }
 }
@@ -56,7 +57,9 @@ public struct NotificationsService: ServiceDefinition {
 /// What the parts of the service are set up with.
 struct NotificationsOptions: Sendable {
     var internalSecret: Secret
+    var devices = DeviceSettings()
     var delivery = DeliverySettings()
+    var rules = RuleSettings.usual
 
     init(internalSecret: Secret) {
         self.internalSecret = internalSecret
@@ -64,6 +67,8 @@ struct NotificationsOptions: Sendable {
 
     init(_ settings: Settings) throws {
         internalSecret = try settings.requiredSecret("internal.secret")
+        devices = try DeviceSettings(settings)
         delivery = try DeliverySettings(settings)
+        rules = try RuleSettings(settings)
     }
 }
