@@ -332,7 +332,7 @@ let package = Package(
         .testTarget(
             name: "NotificationsServiceTests",
             dependencies: [
-                "NotificationsService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletLogic", "MartletMail", "MartletPostgres", "MartletPush",
+                "NotificationsService", "StorageService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletLogic", "MartletMail", "MartletPostgres", "MartletPush",
                 "MartletPushSimulator", "MartletTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
             swiftSettings: settings),

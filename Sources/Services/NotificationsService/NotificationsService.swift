@@ -10,7 +10,7 @@ public import ServiceLifecycle
 ///
 /// Settings: `database.url` (secret; role `martlet_notifications`), `database.connections` (4), `internal.secret` (secret), `services.storage` and
 /// `services.auth` (their usual ports on this machine), `public.url`, `hooks.private.allowed` (false), and those of `DeviceSettings`,
-/// `DeliverySettings` and `AppMailOptions`.
+/// `DeliverySettings`, `RuleSettings` and `AppMailOptions`.
 public struct NotificationsService: ServiceDefinition {
     public static let name = "notifications"
     public static let defaultPort = 8205
@@ -64,6 +64,7 @@ struct NotificationsOptions: Sendable {
     var delivery = DeliverySettings()
     var mail = AppMailOptions()
     var auth = ServiceAddress(name: "auth", url: URL(string: "http://127.0.0.1:8201")!)
+    var rules = RuleSettings.usual
 
     init(internalSecret: Secret) {
         self.internalSecret = internalSecret
@@ -75,5 +76,6 @@ struct NotificationsOptions: Sendable {
         delivery = try DeliverySettings(settings)
         mail = try AppMailOptions(settings)
         auth = try ServiceAddress("auth", settings)
+        rules = try RuleSettings(settings)
     }
 }

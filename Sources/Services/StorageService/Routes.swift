@@ -33,6 +33,8 @@ extension StorageService {
         router.on(.get, "live/:collection", FollowCollection(live: live))
         router.on(.get, "internal/live/relay", OpenRelay(relays: live.relays))
         router.on(.get, "changes/:collection", ReadChanges(feed: feed, rights: rights))
+        router.on(.post, "internal/changes", ReadLog(feed: changeFeed))
+        router.on(.post, "internal/objects", LookUpObjects(lookUp: lookUp))
 
         router.on(.get, "roles", ListRoles(roles: roles))
         router.on(.get, "roles/:role", ReadRole(roles: roles))

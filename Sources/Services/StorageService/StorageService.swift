@@ -32,6 +32,8 @@ public struct StorageService: ServiceDefinition {
     let signal: ChangeSignal
     let live: Live
     let feed: SyncFeed
+    let changeFeed: ChangeFeed
+    let lookUp: ObjectLookUp
     let transfers: TransferStores
     let worker: JobWorker
     let maximumImportSizeInBytes: Int
@@ -148,6 +150,8 @@ public struct StorageService: ServiceDefinition {
         let changes = ChangeStore(postgres: postgres, spaces: spaces)
         self.live = Live(changes: changes, rights: rights, signal: signal, limits: limits)
         self.feed = SyncFeed(changes: changes, signal: signal)
+        self.changeFeed = ChangeFeed(changes: changes, signal: signal)
+        self.lookUp = ObjectLookUp(postgres: postgres, spaces: spaces)
     }
 
     public var background: [any Service] {

@@ -122,6 +122,21 @@ import Testing
         }
     }
 
+    @Test func `an alert for notification rules is told to the notifications service, and says when that is away`() async throws {
+        var options = AlertTests.options
+        options.crashes.alerts.notifications.url = URL(string: "http://127.0.0.1:1")!
+        try await AnalyticsApp.run(options) { app in
+            let made = try await app.master("POST", "/crashes/alerts", #"{"name":"New","kind":"newIssue","target":{"type":"notification"}}"#)
+            try #require(made.status == 201, "\(made)")
+            #expect(made["alert.target.type"] == "\"notification\"" && made["alert.target.url"] == nil)
+            guard case .string(let id) = made.json?["alert"]?["id"] else { throw CancellationError() }
+            let tried = try await app.master("POST", "/crashes/alerts/\(id)/test")
+            #expect(tried["delivered"] == "false" && tried["error"] == "\"The notifications service could not be reached.\"", "\(tried)")
+            let refused = #"{"name":"Other","kind":"newIssue","target":{"type":"notification","url":"https://example.com"}}"#
+            #expect(try await app.master("POST", "/crashes/alerts", refused).isProblem(.invalidBody, field: "target"))
+        }
+    }
+
     @Test func `deliveries are listed by pages, and old ones forgotten`() async throws {
         try await AnalyticsApp.run(AlertTests.options) { app in
             let data = try await CrashData(app)

@@ -21,10 +21,11 @@ struct NotificationsApp: ServiceApp {
     var environment = AppEnvironment.live
 
     static func run(
-        _ options: NotificationsOptions = NotificationsOptions(internalSecret: internalSecret),
+        _ options: NotificationsOptions = NotificationsOptions(internalSecret: internalSecret), database given: MigratedDatabase? = nil,
         _ body: @Sendable (NotificationsApp) async throws -> Void
     ) async throws {
-        let database = try await MigratedDatabase.make()
+        let database: MigratedDatabase
+        if let given { database = given } else { database = try await MigratedDatabase.make() }
         let postgres = database.client(for: "notifications")
         let service = NotificationsService(postgres: postgres, options: options, logger: .silent)
         let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)

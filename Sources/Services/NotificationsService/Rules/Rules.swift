@@ -1,4 +1,6 @@
+import Foundation
 import Logging
+import MartletCore
 import MartletHTTP
 import MartletJobs
 import MartletPostgres
@@ -6,12 +8,61 @@ import ServiceLifecycle
 
 /// What sends by itself: changes of objects, times, crash alerts.
 struct Rules: Sendable {
+    let postgres: PostgresClient
     let spaces: Spaces
+    let store: RuleStore
+    let webhooks: RuleWebhooks
+    let stored: StoredChanges
+    let acts: RuleActs
+    let work: RuleWork
+    let clock: RuleClock
+    private let following: RuleFollowing
+    private let logger: Logger
 
     init(postgres: PostgresClient, spaces: Spaces, messages: Messages, options: NotificationsOptions, logger: Logger) {
+        self.postgres = postgres
         self.spaces = spaces
+        self.logger = logger
+        let secret = options.internalSecret
+        let storage = options.rules.storage
+        let store = RuleStore(postgres: postgres, secrets: WebhookSecrets(internalSecret: secret))
+        let stored = StoredChanges(storage: storage, calls: ServiceCalls(caller: NotificationsService.name, internalSecret: secret))
+        let acts = RuleActs(templates: messages.templates)
+        let work = RuleWork(messages: messages.store, queue: JobQueue(postgres: postgres, schema: NotificationsService.name))
+        self.store = store
+        self.stored = stored
+        self.acts = acts
+        self.work = work
+        webhooks = RuleWebhooks(postgres: postgres, store: store, arePrivateAddressesAllowed: options.rules.arePrivateAddressesAllowed)
+        clock = RuleClock(postgres: postgres, spaces: spaces, stored: stored, acts: acts, work: work, logger: logger)
+        let (feeds, news) = (RuleFeeds(postgres: postgres, spaces: spaces, copy: UUID()), RuleNews())
+        following = RuleFollowing(feeds: feeds, postgres: postgres, news: news, logger: logger) { space in
+            // What waits for changes holds a connection: each has its own.
+            let own = StoredChanges(storage: storage, calls: ServiceCalls(caller: NotificationsService.name, internalSecret: secret))
+            return RuleFollower(space: space, store: store, feeds: feeds, stored: own, acts: acts, work: work, news: news, logger: logger)
+        }
     }
 
-    var background: [any Service] { [] }
-    var handlers: [any JobHandler] { [] }
+    var background: [any Service] { [following, clock, RuleHousekeeping(webhooks: webhooks, logger: logger)] }
+
+    var handlers: [any JobHandler] { [TellWebhook(webhooks: webhooks)] }
+}
+
+/// Forgets what rules told long ago.
+struct RuleHousekeeping: Service {
+    let webhooks: RuleWebhooks
+    let logger: Logger
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                do {
+                    try await webhooks.prune()
+                } catch {
+                    if !Task.isCancelled { logger.warning("deliveries of rules were not pruned", metadata: ["error.cause": "\(error)"]) }
+                }
+                try? await Task.sleep(for: .seconds(3_600) * Double.random(in: 0.8...1.2))
+            }
+        }
+    }
 }

@@ -19,14 +19,19 @@ struct ChangeStore: Sendable {
     ///
     /// - Throws: `cursor-expired` when the log no longer has, or never had, all that came after it.
     func end(of collection: CollectionName, after cursor: ChangeCursor? = nil, in space: AppSpace) async throws -> End {
+        try await end(of: [collection.text], after: cursor, in: space)
+    }
+
+    /// The same for one that follows several collections at once.
+    func end(of collections: [String], after cursor: ChangeCursor? = nil, in space: AppSpace) async throws -> End {
         let start = cursor?.start.text
         let rows = try await run(
             """
             SELECT pg_current_snapshot()::text, \(try Self.epoch(of: space)),
                 coalesce(pg_snapshot_xmax(\(start)::pg_snapshot) > pg_snapshot_xmax(pg_current_snapshot()), FALSE)
                 OR coalesce((
-                    SELECT NOT pg_visible_in_snapshot(txid, \(start)::pg_snapshot)
-                    FROM \(try space.own("_changes_floor")) WHERE collection = \(collection.text)), FALSE)
+                    SELECT bool_or(NOT pg_visible_in_snapshot(txid, \(start)::pg_snapshot))
+                    FROM \(try space.own("_changes_floor")) WHERE collection = ANY (\(collections))), FALSE)
             """, in: space)
         let end = try Self.end(rows[0])
         guard let cursor else { return end }
@@ -101,9 +106,17 @@ struct ChangeStore: Sendable {
     ///
     /// The comparisons say nothing new: they are what the index on (collection, txid, seq) can answer.
     static func between(_ from: Snapshot, _ to: Snapshot, _ collection: String) -> PostgresQuery {
+        "collection = \(collection) AND \(between(from, to))"
+    }
+
+    /// The same of several collections.
+    static func between(_ from: Snapshot, _ to: Snapshot, _ collections: [String]) -> PostgresQuery {
+        "collection = ANY (\(collections)) AND \(between(from, to))"
+    }
+
+    private static func between(_ from: Snapshot, _ to: Snapshot) -> PostgresQuery {
         """
-        collection = \(collection)
-            AND txid >= pg_snapshot_xmin(\(from.text)::pg_snapshot) AND txid < pg_snapshot_xmax(\(to.text)::pg_snapshot)
+        txid >= pg_snapshot_xmin(\(from.text)::pg_snapshot) AND txid < pg_snapshot_xmax(\(to.text)::pg_snapshot)
             AND NOT pg_visible_in_snapshot(txid, \(from.text)::pg_snapshot) AND pg_visible_in_snapshot(txid, \(to.text)::pg_snapshot)
         """
     }
@@ -136,6 +149,11 @@ struct ChangeStore: Sendable {
     static func end(_ row: PostgresRow) throws -> End {
         guard let snapshot = Snapshot(try row.decode(0, as: String.self)) else { throw HTTPProblem(.internalError) }
         return End(snapshot: snapshot, epoch: try row.decode(1))
+    }
+
+    /// The database's time, by which writes are stamped.
+    func now() async throws -> String {
+        try await postgres.query("SELECT \(PostgresQuery.rfc3339("now()"))")[0].decode(0)
     }
 
     func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {

@@ -162,7 +162,7 @@ struct SyncFeed: Sendable {
     // MARK: Waiting
 
     /// Whether a sign came, or it is time to look anyway; false at the deadline.
-    private static func sign(_ signs: AsyncStream<Void>, until deadline: ContinuousClock.Instant) async -> Bool {
+    static func sign(_ signs: AsyncStream<Void>, until deadline: ContinuousClock.Instant) async -> Bool {
         let now = ContinuousClock.now
         guard now < deadline, !Task.isCancelled else { return false }
         return await withTaskGroup(of: Bool.self) { tasks in

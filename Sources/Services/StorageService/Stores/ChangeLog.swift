@@ -9,9 +9,9 @@ enum ChangeLog {
         """
         logged AS (
             INSERT INTO \(try scope.space.own("_changes")) (collection, id, kind, created, updated, version, readers, writers, doc,
-                before_updated, before_version, before_readers, before_doc)
+                before_updated, before_version, before_readers, before_doc, actor)
             SELECT \(scope.collection.text), id, kind::"char", created, updated, version, readers, writers,
-                CASE WHEN kind <> 'd' THEN doc END, before_updated, before_version, before_readers, before_doc
+                CASE WHEN kind <> 'd' THEN doc END, before_updated, before_version, before_readers, before_doc, \(scope.rights.identity.userID)
             FROM written)
         """
     }

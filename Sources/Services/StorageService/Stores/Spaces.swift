@@ -19,6 +19,7 @@ final class Spaces: Sendable {
         (4, String(decoding: PackageResources.space_004_follow_sql, as: UTF8.self)),
         (6, String(decoding: PackageResources.space_006_orphans_sql, as: UTF8.self)),
         (7, String(decoding: PackageResources.space_007_hooks_sql, as: UTF8.self)),
+        (8, String(decoding: PackageResources.space_008_actor_sql, as: UTF8.self)),
     ]
 
     func prepare(_ space: AppSpace) async throws {

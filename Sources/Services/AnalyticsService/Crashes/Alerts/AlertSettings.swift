@@ -1,9 +1,13 @@
+import Foundation
 import MartletCore
 import MartletHTTP
 
 /// How alerts are told.
 struct AlertSettings: Sendable {
     let secrets: WebhookSecrets
+    let internalSecret: Secret
+    /// What alerts by notification rules are told to.
+    var notifications = ServiceAddress(name: "notifications", url: URL(string: "http://127.0.0.1:8205")!)
     /// Whether webhooks may be at private, loopback and link-local addresses, and speak plain HTTP: for servers of one's own network.
     var arePrivateAddressesAllowed = false
     /// How often to look for what is to be told.
@@ -11,16 +15,18 @@ struct AlertSettings: Sendable {
     /// How often an alert about a rate is looked at.
     var rateInterval: Duration = .seconds(30)
 
-    /// - Parameter secret: webhooks' secrets are derived from it.
+    /// - Parameter secret: webhooks' secrets are derived from it; services are called by it.
     init(secret: Secret) {
         secrets = WebhookSecrets(internalSecret: secret)
+        internalSecret = secret
     }
 
-    /// Reads `internal.secret` and `hooks.private.allowed`.
+    /// Reads `internal.secret`, `hooks.private.allowed` and `services.notifications`.
     ///
     /// - Throws: `SettingsError`.
     init(_ settings: Settings) throws {
         self.init(secret: try settings.requiredSecret("internal.secret", minimumLength: 32))
+        notifications = try ServiceAddress("notifications", settings)
         arePrivateAddressesAllowed = try settings.flag("hooks.private.allowed", default: false)
     }
 }

@@ -43,8 +43,30 @@ struct AlertOutcome: Sendable, Equatable {
     var isGone: Bool { status == 410 }
 }
 
+/// Each alert by the way that its address says.
+struct AlertTargets: AlertTarget {
+    private let webhooks: WebhookTarget
+    private let notifications: NotificationTarget
+
+    init(_ settings: AlertSettings) {
+        webhooks = WebhookTarget(settings)
+        notifications = NotificationTarget(settings)
+    }
+
+    func check(_ address: AlertAddress) async throws {
+        if case .webhook(let url) = address { try await webhooks.check(url) }
+    }
+
+    func send(_ message: AlertMessage, to address: AlertAddress) async throws -> AlertOutcome {
+        switch address {
+        case .webhook(let url): try await webhooks.send(message, to: url)
+        case .notification: try await notifications.send(message)
+        }
+    }
+}
+
 /// Webhooks, signed by the Standard Webhooks scheme.
-struct WebhookTarget: AlertTarget {
+private struct WebhookTarget: Sendable {
     private static let timeout: Duration = .seconds(10)
     private static let maximumAnswerSizeInBytes = 64 << 10
 
@@ -56,19 +78,19 @@ struct WebhookTarget: AlertTarget {
         client = OutgoingClient(arePrivateAddressesAllowed ? .anywhere : .publicAddresses())
     }
 
-    func check(_ address: AlertAddress) async throws {
+    func check(_ url: String) async throws {
         do {
-            try await client.check(address.url) { _ in arePrivateAddressesAllowed }
+            try await client.check(url) { _ in arePrivateAddressesAllowed }
         } catch let failure as OutgoingFailure {
             throw HTTPProblem(.invalidBody, failure.sentence, field: "target.url")
         }
     }
 
-    func send(_ message: AlertMessage, to address: AlertAddress) async throws -> AlertOutcome {
+    func send(_ message: AlertMessage, to url: String) async throws -> AlertOutcome {
         do {
             // The settings may have been others when it was set.
-            _ = try OutgoingClient.host(of: address.url) { _ in arePrivateAddressesAllowed }
-            let request = HTTPClientRequest.webhook(address.url, ByteBuffer(string: message.body), id: message.id, at: Date(), signedBy: message.secrets)
+            _ = try OutgoingClient.host(of: url) { _ in arePrivateAddressesAllowed }
+            let request = HTTPClientRequest.webhook(url, ByteBuffer(string: message.body), id: message.id, at: Date(), signedBy: message.secrets)
             let answer = try await client.send(request, within: Self.timeout, upTo: Self.maximumAnswerSizeInBytes)
             let isAccepted = (200..<300).contains(answer.status)
             return AlertOutcome(

@@ -2,6 +2,7 @@ import Foundation
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 import Synchronization
 
 /// Calls that somebody waits for, to see whether a target can be reached: a limited number at a time, and none is repeated.
@@ -11,7 +12,7 @@ final class AlertTestCalls: Sendable {
     private let underWay = Mutex(0)
 
     /// - Throws: `unavailable` when there are too many.
-    func send(to address: AlertAddress, signedBy secrets: [WebhookSecret], by target: any AlertTarget) async throws -> AlertOutcome {
+    func send(to address: AlertAddress, signedBy secrets: [WebhookSecret], by target: any AlertTarget, in space: Space) async throws -> AlertOutcome {
         let isBusy = underWay.withLock { count in
             guard count < Self.maximum else { return true }
             count += 1
@@ -19,7 +20,8 @@ final class AlertTestCalls: Sendable {
         }
         guard !isBusy else { throw HTTPProblem(.unavailable, "Too many tests are under way.") }
         defer { underWay.withLock { $0 -= 1 } }
-        let body = #"{"type":"crash.alert.test","timestamp":"\#(Date().formatted(.iso8601))","data":{}}"#
+        let data = #"{"app":\#(JSONValue.quote(space.appID)),"environment":"\#(space.environment.rawValue)","test":true}"#
+        let body = #"{"type":"crash.alert.test","timestamp":"\#(Date().formatted(.iso8601))","data":\#(data)}"#
         return try await target.send(AlertMessage(id: UUIDv7.make(), body: body, secrets: secrets), to: address)
     }
 }

@@ -19,7 +19,7 @@ struct Alerts: Sendable {
         store = AlertStore(postgres: postgres, secrets: settings.secrets)
         deliveries = AlertDeliveryStore(postgres: postgres, queue: queue)
         firing = AlertFiring(postgres: postgres, deliveries: deliveries, rateInterval: settings.rateInterval)
-        target = WebhookTarget(settings)
+        target = AlertTargets(settings)
     }
 
     var background: [any Service] { [AlertWatch(firing: firing, deliveries: deliveries, interval: settings.interval, logger: logger)] }

@@ -94,7 +94,7 @@ struct TestAlert: Endpoint {
         guard try await alerts.store.read(id, in: space) != nil, let (address, secrets) = try await alerts.store.address(of: id) else {
             throw HTTPProblem(.alertNotFound)
         }
-        return try .encoding(Result(try await alerts.testCalls.send(to: address, signedBy: secrets, by: alerts.target)))
+        return try .encoding(Result(try await alerts.testCalls.send(to: address, signedBy: secrets, by: alerts.target, in: space)))
     }
 
     private struct Result: Encodable {

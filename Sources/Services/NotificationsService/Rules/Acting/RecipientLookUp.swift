@@ -1,0 +1,142 @@
+import Foundation
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// Whom an act is for.
+struct ActRecipients: Sendable, Equatable {
+    var users: [String] = []
+    var channels: [String] = []
+    var installations: [UUID] = []
+    /// Left out of channels.
+    var exceptUsers: [String] = []
+    var audience: JSONValue?
+
+    var isNobody: Bool { users.isEmpty && channels.isEmpty && installations.isEmpty && audience == nil }
+}
+
+/// Finds out whom rules mean, asking storage once for the same thing.
+final class RecipientLookUp {
+    private let stored: StoredChanges
+    private let space: Space
+    private var objects: [StoredChanges.Object: JSONValue] = [:]
+    private var relations: [StoredChanges.Relation: [String]] = [:]
+
+    /// - Parameter space: whose facts all are.
+    init(stored: StoredChanges, space: Space) {
+        self.stored = stored
+        self.space = space
+    }
+
+    /// - Throws: `RuleFailure` for what the rule's owner has to know; as `ServiceCalls.post`.
+    func recipients(_ recipients: Recipients, _ facts: Facts) async throws -> ActRecipients {
+        var found = ActRecipients()
+        var users: [String] = []
+        for source in recipients.sources {
+            switch source {
+            case .field(let path): users += try await ids(at: path, facts)
+            case .related(let path, let collection, let id): users += try await ids(at: path, of: collection, Self.ids(Facts.values(at: id, in: facts.json)))
+            case .user(let id): users.append(try FilledText.fill(id, facts))
+            case .channel(let text): found.channels.append(try FilledText.fill(text, facts))
+            case .installation(let id): found.installations.append(id)
+            case .audience(let json): found.audience = json
+            }
+        }
+        var except: [String] = []
+        for path in recipients.except { except += try await ids(at: path, facts) }
+        let isLeftOut = Set(except)
+        var isKnown: Set<String> = []
+        found.users = users.filter { !isLeftOut.contains($0) && isKnown.insert($0).inserted }
+        found.exceptUsers = isLeftOut.sorted()
+        guard found.users.count <= Recipients.maximumUsers else { throw RuleFailure("There are more than \(Recipients.maximumUsers) users.") }
+        return found
+    }
+
+    private func ids(at path: String, _ facts: Facts) async throws -> [String] {
+        let values = Facts.values(at: path, in: facts.json)
+        guard values.contains(where: Self.isRelation) else { return Self.ids(values) }
+        let parts = path.split(separator: ".")
+        guard parts.count == 2, parts[0] == "object" || parts[0] == "previous", case .string(let collection) = facts.value(at: "collection"),
+            case .string(let id) = facts.value(at: "id")
+        else { return [] }
+        return try await members([.init(collection: collection, id: id, field: String(parts[1]))])
+    }
+
+    private func ids(at path: String, of collection: String, _ ids: [String]) async throws -> [String] {
+        let field = String(path.prefix { $0 != "." })
+        let keys = ids.filter(Self.isObjectID).map { StoredChanges.Object(collection: collection, id: $0, keys: [field]) }
+        guard keys.count <= 500 else { throw RuleFailure("There are more than 500 objects of \(collection) to look at.") }
+        let missing = keys.filter { objects[$0] == nil }
+        if !missing.isEmpty {
+            let found = try await asking { try await stored.lookUp(missing, [], in: space).objects }
+            for (key, object) in zip(missing, found) { objects[key] = object }
+        }
+        var users: [String] = []
+        var relations: [StoredChanges.Relation] = []
+        for key in keys {
+            let values = Facts.values(at: path, in: objects[key] ?? .null)
+            if values.contains(where: Self.isRelation), path == field {
+                relations.append(.init(collection: collection, id: key.id, field: field))
+            } else {
+                users += Self.ids(values)
+            }
+        }
+        return users + (try await members(relations))
+    }
+
+    private func members(_ asked: [StoredChanges.Relation]) async throws -> [String] {
+        let missing = asked.filter { relations[$0] == nil }
+        guard missing.count <= 100 else { throw RuleFailure("There are more than 100 relations to look at.") }
+        if !missing.isEmpty {
+            let found = try await asking { try await stored.lookUp([], missing, in: space).relations }
+            for (relation, members) in zip(missing, found) { relations[relation] = members }
+        }
+        return asked.flatMap { relations[$0] ?? [] }
+    }
+
+    /// What storage refuses is the rule's fault, and no reason to try again.
+    private func asking<T>(_ body: () async throws -> T) async throws -> T {
+        do {
+            return try await body()
+        } catch ServiceCalls.Failure.status(let status, _) where (400..<500).contains(status) && status != 429 {
+            throw RuleFailure("The objects that say who is meant are too many, too large, or could not be asked for.")
+        }
+    }
+
+    // MARK: Values
+
+    /// Users' ids in values: texts, and pointers to users.
+    private static func ids(_ values: [JSONValue]) -> [String] {
+        values.compactMap { value in
+            switch value {
+            case .string(let id): id.isEmpty || id.utf8.count > 200 || id.utf8.contains(0) ? nil : id
+            case .object: if case .string(let id) = value["objectId"] ?? value["_id"] { id } else { nil }
+            default: nil
+            }
+        }
+    }
+
+    private static func isRelation(_ value: JSONValue) -> Bool { value["__type"] == .string("Relation") }
+
+    /// As storage takes them; what cannot be an object's id names none.
+    private static func isObjectID(_ id: String) -> Bool {
+        let first = id.utf8.first.map { $0 == UInt8(ascii: "_") || Self.isLetterOrDigit($0) } ?? false
+        return first && id.utf8.count <= 128 && id.utf8.allSatisfy { Self.isLetterOrDigit($0) || "_-.:@~".utf8.contains($0) }
+    }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: false
+        }
+    }
+}
+
+/// Why a rule did not act, in words for its owner. Trying again would not help.
+struct RuleFailure: Error {
+    var sentence: String
+
+    init(_ sentence: String) {
+        self.sentence = sentence
+    }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletJobs
+import MartletPostgres
+
+/// Does what rules are about to do: messages, deliveries to webhooks, and the notes of it, all in the caller's transaction.
+struct RuleWork: Sendable {
+    /// Of one rule, of one object, within a minute: what goes round in a circle ends here.
+    static let maximumActsOnObject = 30
+    /// Notes of one rule that are kept.
+    static let maximumRuns = 200
+
+    let messages: MessageStore
+    let queue: JobQueue
+
+    enum Outcome: String, Sendable {
+        case acted, nobody, limited, loop, failed, expired
+    }
+
+    /// One act fails by itself: what it wrote is taken back and noted, and the transaction goes on.
+    ///
+    /// - Throws: `PostgresError` for what may go better another time.
+    func perform(_ act: RuleAct, in space: Space, _ transaction: PostgresTransaction) async throws {
+        if let failure = act.failure { return try await note(act, .failed, failure, in: space, transaction) }
+        guard !act.recipients.isNobody || act.webhookBody != nil else { return try await note(act, .nobody, nil, in: space, transaction) }
+        if try await isCircle(act, in: space, transaction) {
+            return try await note(act, .loop, "It acted on this object \(Self.maximumActsOnObject) times within a minute.", in: space, transaction)
+        }
+        guard try await isWithinLimit(act.rule, in: space, transaction) else {
+            let limit = act.rule.limit
+            return try await note(act, .limited, "It acted \(limit.count) times within \(limit.seconds) seconds.", in: space, transaction)
+        }
+        try await transaction.execute("SAVEPOINT act")
+        do {
+            let message = try await send(act, in: space, transaction)
+            let delivery = try await tell(act, in: space, transaction)
+            try await note(act, .acted, nil, in: space, transaction, message: message, delivery: delivery)
+            try await transaction.execute("RELEASE SAVEPOINT act")
+        } catch {
+            guard let sentence = Self.sentence(error) else { throw error }
+            try await transaction.execute("ROLLBACK TO SAVEPOINT act")
+            try await note(act, .failed, sentence, in: space, transaction)
+        }
+    }
+
+    private static func sentence(_ error: any Error) -> String? {
+        // Data that PostgreSQL refuses is refused again: data exceptions, violated constraints, too much.
+        if let error = error as? PostgresError, let state = error.sqlState, ["22", "23", "54"].contains(state.prefix(2)) {
+            return "The database refused it (\(state))."
+        }
+        return RuleActs.sentence(error)
+    }
+
+    // MARK: Messages and webhooks
+
+    /// The first of the messages.
+    private func send(_ act: RuleAct, in space: Space, _ transaction: PostgresTransaction) async throws -> UUID? {
+        guard let content = act.content else { return nil }
+        var first: UUID?
+        for (number, audience) in try act.recipients.audiences().enumerated() {
+            let order = MessageOrder(
+                content: content, audience: audience, expires: Date(timeIntervalSinceNow: Double(act.rule.lifetimeInSeconds)),
+                origin: "rule:\(act.rule.name):\(act.cause):\(number)", template: act.rule.templateName, author: Author(text: "rule:\(act.rule.name)"))
+            let message = try await messages.create(order, in: space, transaction)
+            first = first ?? message.id
+        }
+        return first
+    }
+
+    private func tell(_ act: RuleAct, in space: Space, _ transaction: PostgresTransaction) async throws -> UUID? {
+        guard let body = act.webhookBody else { return nil }
+        guard let id = UUID(uuidString: UUIDv7.make()) else { throw HTTPProblem(.internalError) }
+        try await transaction.execute(
+            "INSERT INTO notifications.rule_deliveries (id, space, rule, body) VALUES (\(id), \(space.id), \(act.rule.name), \(body))")
+        try await queue.enqueue(TellWebhook.self, .init(delivery: id), JobOptions(uniqueKey: id.uuidString), in: transaction)
+        return id
+    }
+
+    // MARK: Limits
+
+    /// Counts this act, when there is room for it.
+    private func isWithinLimit(_ rule: Rule, in space: Space, _ transaction: PostgresTransaction) async throws -> Bool {
+        let seconds = Double(rule.limit.seconds)
+        let rows = try await transaction.query(
+            """
+            UPDATE notifications.rules SET acted = acted + 1, last_acted = now(),
+                window_count = CASE WHEN window_start < now() - make_interval(secs => \(seconds)) THEN 1 ELSE window_count + 1 END,
+                window_start = CASE WHEN window_start < now() - make_interval(secs => \(seconds)) THEN now() ELSE window_start END
+            WHERE space = \(space.id) AND name = \(rule.name)
+                AND (window_start < now() - make_interval(secs => \(seconds)) OR window_count < \(Int32(rule.limit.count)))
+            RETURNING acted
+            """)
+        return !rows.isEmpty
+    }
+
+    private func isCircle(_ act: RuleAct, in space: Space, _ transaction: PostgresTransaction) async throws -> Bool {
+        guard let object = act.object else { return false }
+        return try await transaction.query(
+            """
+            SELECT count(*) >= \(Self.maximumActsOnObject) FROM notifications.rule_runs
+            WHERE space = \(space.id) AND rule = \(act.rule.name) AND object = \(object) AND outcome = 'acted' AND at > now() - interval '1 minute'
+            """)[0].decode(0)
+    }
+
+    // MARK: Notes
+
+    private func note(
+        _ act: RuleAct, _ outcome: Outcome, _ detail: String?, in space: Space, _ transaction: PostgresTransaction, message: UUID? = nil,
+        delivery: UUID? = nil
+    ) async throws {
+        try await note(
+            act.rule.name, outcome, cause: act.cause, object: act.object, detail, users: act.recipients.users.count, in: space, transaction,
+            message: message, delivery: delivery)
+    }
+
+    /// Keeps the last `maximumRuns` of a rule. Of acts that are over a limit one in a row is enough.
+    func note(
+        _ rule: String, _ outcome: Outcome, cause: String, object: String?, _ detail: String?, users: Int?, in space: Space,
+        _ transaction: PostgresTransaction, message: UUID? = nil, delivery: UUID? = nil
+    ) async throws {
+        let isRepeatable = outcome == .limited || outcome == .loop
+        try await transaction.execute(
+            """
+            INSERT INTO notifications.rule_runs (space, rule, cause, object, outcome, detail, users, message, delivery)
+            SELECT \(space.id), \(rule), \(cause), \(object), \(outcome.rawValue), \(detail.map { String($0.prefix(500)) }), \(users.map(Int32.init)),
+                \(message), \(delivery)
+            WHERE EXISTS (SELECT FROM notifications.rules WHERE space = \(space.id) AND name = \(rule)) AND NOT (\(isRepeatable) AND coalesce((
+                SELECT outcome = \(outcome.rawValue) AND object IS NOT DISTINCT FROM \(object) FROM notifications.rule_runs
+                WHERE space = \(space.id) AND rule = \(rule) ORDER BY id DESC LIMIT 1), FALSE))
+            """)
+        try await transaction.execute(
+            """
+            DELETE FROM notifications.rule_runs WHERE space = \(space.id) AND rule = \(rule) AND id <= (
+                SELECT id FROM notifications.rule_runs WHERE space = \(space.id) AND rule = \(rule) ORDER BY id DESC OFFSET \(Self.maximumRuns) LIMIT 1)
+            """)
+    }
+}
+
+extension ActRecipients {
+    /// As messages have them; nobody is in two of them but by several devices of theirs in channels.
+    ///
+    /// - Throws: `invalid-body`.
+    func audiences() throws -> [Audience] {
+        if let audience { return [try Audience(audience)] }
+        var audiences = stride(from: 0, to: users.count, by: Audience.maximumUsers).map { start in
+            Audience.users(Array(users[start..<min(start + Audience.maximumUsers, users.count)]))
+        }
+        if !channels.isEmpty {
+            var inChannels = Audience(channels: channels)
+            inChannels.exceptUsers = Array((exceptUsers + users).prefix(Audience.maximumUsers))
+            audiences.append(inChannels)
+        }
+        if !installations.isEmpty { audiences.append(.installations(installations)) }
+        return audiences
+    }
+}
+
+extension Rule {
+    var templateName: String? { if case .template(let name) = content { name } else { nil } }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// `GET /notifications/rules`: by name.
+struct ListRules: Endpoint {
+    let rules: Rules
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.notifications(may: .read, rules.spaces)
+        try request.allowParameters()
+        return .page(try await rules.store.list(in: space))
+    }
+}
+
+/// `GET /notifications/rules/{name}`, its version in `ETag` too.
+struct ReadRule: Endpoint {
+    let rules: Rules
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.notifications(may: .read, rules.spaces)
+        try request.allowParameters()
+        guard let (json, version) = try await rules.store.read(try context.rule, in: space) else { throw HTTPProblem(.ruleNotFound) }
+        var response = Response.json(json)
+        response.headers[.eTag] = EntityTag(text: String(version)).header
+        return response
+    }
+}
+
+/// `PUT /notifications/rules/{name}` with the rule as it shall be; `If-Match: "<version>"` or `If-None-Match: *`. 201 when it is new.
+///
+/// Answers the rule, with `secret` where its webhook is new, which is not shown again. It acts on what happens from now on.
+struct SetRule: Endpoint {
+    let rules: Rules
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let name = try context.rule
+        let condition = try Precondition(request)
+        let mustBeNew = try Precondition.mustBeNew(request)
+        let (space, _) = try await context.notifications(may: .read, rules.spaces)
+        try request.allowParameters()
+        let isThere = try await rules.store.read(name, in: space) != nil
+        let author = try context.author(may: isThere ? .update : .create, .notifications)
+        let rule = try Rule(name: name, try await BodyFields.whole(request, upTo: Rule.maximumSizeInBytes))
+        try await rules.check(rule, in: space)
+        let end = try await rules.end(for: rule, in: space)
+        let written = try await rules.store.write(rule, condition, mustBeNew: mustBeNew, end: end, by: author, in: space)
+        let secret = written.secret.map { #","secret":"# + $0.withValue(JSONValue.quote) } ?? ""
+        var response = Response.json(written.json.dropLast() + secret + "}")
+        response.status = written.isNew ? .created : .ok
+        response.headers[.eTag] = EntityTag(text: String(written.version)).header
+        return response
+    }
+}
+
+/// `DELETE /notifications/rules/{name}`: 204; what it has sent stays.
+struct DeleteRule: Endpoint {
+    let rules: Rules
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.notifications(may: .delete, rules.spaces)
+        try request.allowParameters()
+        try await rules.store.delete(try context.rule, try Precondition(request), in: space)
+        return Response(status: .noContent)
+    }
+}
+
+/// `POST /notifications/rules/{name}/secret`: `{"secret"}` of its webhook, shown this once; the former one signs along for a day.
+struct RotateRuleSecret: Endpoint {
+    let rules: Rules
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.notifications(may: .update, rules.spaces)
+        try request.allowParameters()
+        let secret = try await rules.store.rotateSecret(of: try context.rule, in: space)
+        return .json(#"{"secret":\#(secret.withValue(JSONValue.quote))}"#)
+    }
+}
+
+/// `GET /notifications/rules/{name}/runs?before=&limit=`: what it did lately and why it did not, the newest first.
+struct ListRuleRuns: Endpoint {
+    let rules: Rules
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.notifications(may: .read, rules.spaces)
+        try request.allowParameters(["before", "limit"])
+        let limit = try request.number("limit", default: 20, in: 1...100)
+        let before = try request.uri.queryParameters["before"].map { text in
+            guard let number = Int64(text) else { throw HTTPProblem(.invalidParameter, "It is a run's id.", field: "before") }
+            return number
+        }
+        let name = try context.rule
+        guard try await rules.store.read(name, in: space) != nil else { throw HTTPProblem(.ruleNotFound) }
+        let runs = try await rules.store.runs(of: name, before: before, limit: limit + 1, in: space)
+        let page = runs.prefix(limit)
+        return .page(page.map(\.json), next: runs.count > limit ? page.last.map { String($0.id) } : nil)
+    }
+}
+
+extension Rules {
+    /// What a rule names has to be there.
+    ///
+    /// - Throws: `template-not-found`; `invalid-body` naming the field.
+    func check(_ rule: Rule, in space: Space) async throws {
+        switch rule.content {
+        case nil: break
+        case .template(let name):
+            guard try await acts.templates.find(name, in: space) != nil else { throw HTTPProblem(.templateNotFound, "There is no template \(name).", field: "template") }
+        case .own(let json):
+            _ = try MessageContent(json)
+            if let sentence = Self.fault(in: json) { throw HTTPProblem(.invalidBody, sentence, field: "content") }
+        }
+        if let sentence = Self.fault(in: .object(rule.variables)) { throw HTTPProblem(.invalidBody, sentence, field: "variables") }
+        if case .audience(let json) = rule.recipients.sources.first { _ = try Audience(json) }
+        if let url = rule.webhookURL { try await webhooks.check(url) }
+    }
+
+    /// What is wrong with the places in texts.
+    private static func fault(in json: JSONValue) -> String? {
+        do {
+            _ = try FilledText.fill(json, Facts([]))
+            return nil
+        } catch {
+            return RuleActs.sentence(error)
+        }
+    }
+
+    /// Where storage's log ends, for a rule that acts on changes.
+    ///
+    /// - Throws: `unavailable` when storage cannot say.
+    func end(for rule: Rule, in space: Space) async throws -> StoredChanges.Page? {
+        guard let collection = rule.trigger.collection, rule.isEnabled else { return nil }
+        do {
+            return try await stored.page(of: [collection], after: nil, waiting: 0, in: space)
+        } catch let error where error is ServiceCalls.Failure || error is OutgoingFailure {
+            throw HTTPProblem(.unavailable, "Storage cannot say what was written so far. Try again.", cause: "\(error)")
+        }
+    }
+}
+
+extension ServiceContext {
+    /// - Throws: `invalid-name`.
+    var rule: String {
+        get throws { try Rule.checked(parameters.get("name") ?? "") }
+    }
+}
+
+extension BodyFields {
+    /// The body as it is, an object.
+    ///
+    /// - Throws: `invalid-json`, `invalid-body`, `payload-too-large`.
+    static func whole(_ request: Request, upTo limitInBytes: Int) async throws -> JSONValue {
+        let bytes = try await request.wholeBody(upTo: limitInBytes)
+        do {
+            return try JSONValue(parsing: bytes.readableBytesView)
+        } catch {
+            throw HTTPProblem(.invalidJSON, "\(error)")
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// `POST /notifications/rules/{name}/test`: what the rule would do, whether it is enabled or not; nothing is sent.
+///
+/// For a rule on changes `{"object":{…}}` or `{"id":"…"}` of an object that is stored, with `change` (the first of the rule's events), `previous`,
+/// `actor`; for one on alerts `{"alert":{…}}`. Answers `{"matches","reason"?,"users","channels","installations","audience"?,"content"?,"webhook"?}`.
+struct TestRule: Endpoint {
+    static let maximumSizeInBytes = 256 << 10
+
+    let rules: Rules
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let (space, _) = try await context.notifications(may: .read, rules.spaces)
+        try request.allowParameters()
+        let name = try context.rule
+        let fields = try await BodyFields(request, ["object", "id", "previous", "change", "actor", "alert"], upTo: Self.maximumSizeInBytes)
+        guard let rule = try await rules.store.rule(name, in: space) else { throw HTTPProblem(.ruleNotFound) }
+        let facts = try await facts(of: rule, fields, in: space)
+        do {
+            if let reason = try rule.condition.failure(facts) { return .json(#"{"matches":false,"reason":\#(JSONValue.quote(reason))}"#) }
+            var act = RuleAct(cause: "test", rule: rule)
+            try await rules.acts.complete(&act, facts, RecipientLookUp(stored: rules.stored, space: space), in: space)
+            try act.content?.check()
+            return .json(Self.json(act))
+        } catch let error where error is ServiceCalls.Failure || error is OutgoingFailure {
+            throw HTTPProblem(.unavailable, "Storage could not be asked. Try again.", cause: "\(error)")
+        } catch {
+            guard let sentence = RuleActs.sentence(error) else { throw error }
+            return .json(#"{"matches":true,"reason":\#(JSONValue.quote(sentence))}"#)
+        }
+    }
+
+    private func facts(of rule: Rule, _ fields: BodyFields, in space: Space) async throws -> Facts {
+        switch rule.trigger {
+        case .schedule: return Facts([.init("at", .string(Date().formatted(.iso8601)))])
+        case .alert: return Facts(alert: fields["alert"] ?? .object([]))
+        case .change(let collection, let events):
+            let event = try fields.string("change") ?? RuleTrigger.Event.allCases.first { events.contains($0) }?.rawValue ?? ""
+            guard let event = RuleTrigger.Event(rawValue: event), events.contains(event) else {
+                throw HTTPProblem(.invalidBody, "The rule does not act on this.", field: "change")
+            }
+            let object = try await object(of: collection, fields, in: space)
+            let id = object["_id"] ?? .string("test")
+            return Facts(
+                change: .object([
+                    .init("collection", .string(collection)), .init("id", id), .init("change", .string(event.rawValue)),
+                    .init("at", .string(Date().formatted(.iso8601))), .init("actor", fields["actor"] ?? .null),
+                    .init("object", event == .deleted ? .null : object),
+                    .init("previous", fields["previous"] ?? (event == .created ? .null : object)),
+                ]))
+        }
+    }
+
+    private func object(of collection: String, _ fields: BodyFields, in space: Space) async throws -> JSONValue {
+        if let object = fields["object"], case .object = object { return object }
+        guard let id = try fields.string("id") else { throw HTTPProblem(.invalidBody, "Give an object, or the id of one.", field: "object") }
+        do {
+            let found = try await rules.stored.lookUp([.init(collection: collection, id: id, keys: nil)], [], in: space).objects.first
+            guard let found, found != .null else { throw HTTPProblem(.objectNotFound, "There is no \(collection)/\(id).") }
+            return found
+        } catch ServiceCalls.Failure.status(422, _), ServiceCalls.Failure.status(400, _) {
+            throw HTTPProblem(.objectNotFound, "There is no \(collection)/\(id).")
+        }
+    }
+
+    private static func json(_ act: RuleAct) -> String {
+        func list(_ texts: [String]) -> String { "[" + texts.map(JSONValue.quote).joined(separator: ",") + "]" }
+        let recipients = act.recipients
+        var members = [
+            #""matches":true,"users":\#(list(recipients.users)),"channels":\#(list(recipients.channels))"#,
+            #""installations":\#(list(recipients.installations.map { $0.uuidString.lowercased() })),"except":\#(list(recipients.exceptUsers))"#,
+        ]
+        if recipients.isNobody, act.webhookBody == nil { members.append(#""reason":"Nobody would be told.""#) }
+        if let audience = recipients.audience { members.append(#""audience":\#(audience.text)"#) }
+        if let content = act.content { members.append(#""content":\#(content.json.text)"#) }
+        if let body = act.webhookBody { members.append(#""webhook":\#(body)"#) }
+        return "{" + members.joined(separator: ",") + "}"
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import Logging
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// Acts on the changes of one space for as long as this copy of the service has the lease.
+struct RuleFollower: Sendable {
+    private static let waitSeconds = 5
+    /// How long a cursor may be behind when nothing happens: what storage forgets takes days.
+    private static let idleLimit: Duration = .seconds(60)
+
+    let space: Space
+    let store: RuleStore
+    let feeds: RuleFeeds
+    let stored: StoredChanges
+    let acts: RuleActs
+    let work: RuleWork
+    let news: RuleNews
+    let logger: Logger
+
+    /// Until the lease is lost, nothing is left to follow, or the task is cancelled.
+    func follow() async {
+        var failures = 0
+        var state: State?
+        while !Task.isCancelled {
+            do {
+                guard try await step(&state) else { break }
+                failures = 0
+            } catch {
+                guard !Task.isCancelled else { break }
+                state = nil
+                failures += 1
+                if failures == 1 { logger.warning("changes were not acted on; tried again", metadata: ["error.cause": "\(error)"]) }
+                try? await Task.sleep(for: .seconds(min(5, 0.1 * Double(1 << min(failures, 6)))))
+            }
+        }
+        // In a task of its own: this one may be cancelled.
+        try? await Task { try await feeds.release(space) }.value
+    }
+
+    /// What is known between two steps.
+    struct State: Sendable {
+        var place: RuleFeeds.Place
+        var rules: [RuleStore.Active]
+        /// Further on than the place, with nothing for any rule in between.
+        var cursor: String
+        var written: ContinuousClock.Instant
+    }
+
+    /// Waits for changes and acts on them; false: there is nothing to follow any more.
+    private func step(_ state: inout State?) async throws -> Bool {
+        let known = news.number(of: space.id)
+        guard let place = try await feeds.renew(space) else { return false }
+        var current: State
+        if let state, state.place == place {
+            current = state
+        } else {
+            let rules = try await store.active(in: space).filter(\.rule.trigger.isOnChanges)
+            current = State(place: place, rules: rules, cursor: place.cursor, written: .now)
+        }
+        let collections = Array(Set(current.rules.compactMap(\.rule.trigger.collection))).sorted()
+        guard !collections.isEmpty else { return false }
+        guard let page = try await page(of: collections, after: current.cursor, unlessNewsAfter: known) else { return true }
+        if page.isExpired {
+            _ = try await tellExpired(current, page.cursor)
+            state = nil
+        } else if page.changes.isEmpty, current.written + Self.idleLimit > .now {
+            current.cursor = page.cursor
+            state = current
+        } else {
+            let wanted = try await acts(on: page.changes, current.rules)
+            let isDone = try await feeds.advance(space, from: place, to: page.cursor) { transaction in
+                for act in wanted { try await work.perform(act, in: space, transaction) }
+            }
+            current.place.cursor = page.cursor
+            current.cursor = page.cursor
+            current.written = .now
+            state = isDone ? current : nil
+        }
+        return true
+    }
+
+    /// Nil: the rules have changed while it waited.
+    private func page(of collections: [String], after cursor: String, unlessNewsAfter known: Int) async throws -> StoredChanges.Page? {
+        try await withThrowingTaskGroup(of: StoredChanges.Page?.self) { group in
+            group.addTask { try await stored.page(of: collections, after: cursor, waiting: Self.waitSeconds, in: space) }
+            group.addTask {
+                await news.wait(.seconds(60), of: space.id, known: known)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? nil
+        }
+    }
+
+    /// What rules make of changes, in the order of the log.
+    func acts(on changes: [JSONValue], _ rules: [RuleStore.Active]) async throws -> [RuleAct] {
+        let lookUp = RecipientLookUp(stored: stored, space: space)
+        var wanted: [RuleAct] = []
+        for change in changes {
+            guard case .string(let collection) = change["collection"], case .string(let id) = change["id"], case .number(let number) = change["seq"],
+                case .string(let at) = change["at"], case .string(let kind) = change["change"], let event = RuleTrigger.Event(rawValue: kind)
+            else { continue }
+            let facts = Facts(change: change)
+            for active in rules where active.since <= at {
+                guard case .change(collection, let events) = active.rule.trigger, events.contains(event) else { continue }
+                let act = try await acts.act(
+                    active.rule, on: facts, cause: "change:\(number)/\(at)", object: "\(collection)/\(id)", lookUp, in: space)
+                if let act { wanted.append(act) }
+            }
+        }
+        return wanted
+    }
+
+    /// Goes on at the log's end, and says so in every rule.
+    private func tellExpired(_ state: State, _ cursor: String) async throws -> Bool {
+        logger.warning("changes are no longer there to be acted on", metadata: ["app.id": "\(space.appID)"])
+        return try await feeds.advance(space, from: state.place, to: cursor) { transaction in
+            for active in state.rules {
+                try await work.note(
+                    active.rule.name, .expired, cause: "log", object: nil,
+                    "Changes were no longer kept when they were to be acted on, or storage was restored: it goes on with what comes now.", users: nil,
+                    in: space, transaction)
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import NIOCore
+
+/// What rules ask of storage.
+final class StoredChanges: Sendable {
+    static let changesAtOnce = 100
+    private static let maximumPageSizeInBytes = 24 << 20
+    private static let maximumLookUpSizeInBytes = 12 << 20
+
+    private let storage: ServiceAddress
+    private let calls: ServiceCalls
+
+    /// - Parameter calls: of nobody else: what waits for changes holds a connection.
+    init(storage: ServiceAddress, calls: ServiceCalls) {
+        self.storage = storage
+        self.calls = calls
+    }
+
+    struct Page: Sendable {
+        /// In the order of the log.
+        var changes: [JSONValue]
+        var cursor: String
+        /// Storage's time, RFC 3339, before it looked.
+        var now: String
+        var hasMore: Bool
+        var isExpired: Bool
+    }
+
+    /// - Parameter cursor: nil: the end of the log.
+    /// - Throws: as `ServiceCalls.post`.
+    func page(of collections: [String], after cursor: String?, waiting seconds: Int, in space: Space) async throws -> Page {
+        let body = Ask(
+            app: space.appID, environment: space.environment.rawValue, collections: collections, after: cursor, limit: Self.changesAtOnce,
+            waitSeconds: seconds)
+        let answer = try await calls.post(
+            "/internal/changes", body, to: storage, upTo: Self.maximumPageSizeInBytes, within: .seconds(seconds + 15))
+        let json = try JSONValue(parsing: answer.body.readableBytesView)
+        guard case .array(let changes) = json["changes"], case .string(let cursor) = json["cursor"], case .string(let now) = json["now"] else {
+            throw ServiceCalls.Failure.status(200, service: storage.name)
+        }
+        return Page(changes: changes, cursor: cursor, now: now, hasMore: json["more"] == .bool(true), isExpired: json["expired"] == .bool(true))
+    }
+
+    private struct Ask: Encodable {
+        var app: String
+        var environment: String
+        var collections: [String]
+        var after: String?
+        var limit: Int
+        var waitSeconds: Int
+    }
+
+    struct Object: Encodable, Hashable {
+        var collection: String
+        var id: String
+        /// Nil: all fields.
+        var keys: [String]?
+    }
+
+    struct Relation: Encodable, Hashable {
+        var collection: String
+        var id: String
+        var field: String
+    }
+
+    /// Objects, null for what is not there, and members' ids of relations, in the order asked.
+    func lookUp(_ objects: [Object], _ relations: [Relation], in space: Space) async throws -> (objects: [JSONValue], relations: [[String]]) {
+        guard !objects.isEmpty || !relations.isEmpty else { return ([], []) }
+        let body = LookUp(app: space.appID, environment: space.environment.rawValue, objects: objects, relations: relations)
+        let answer = try await calls.post("/internal/objects", body, to: storage, upTo: Self.maximumLookUpSizeInBytes, within: .seconds(15))
+        let json = try JSONValue(parsing: answer.body.readableBytesView)
+        guard case .array(let found) = json["objects"], case .array(let lists) = json["relations"], found.count == objects.count,
+            lists.count == relations.count
+        else { throw ServiceCalls.Failure.status(200, service: storage.name) }
+        let members = lists.map { list -> [String] in
+            guard case .array(let ids) = list else { return [] }
+            return ids.compactMap { if case .string(let id) = $0 { id } else { nil } }
+        }
+        return (found, members)
+    }
+
+    private struct LookUp: Encodable {
+        var app: String
+        var environment: String
+        var objects: [Object]
+        var relations: [Relation]
+    }
+}

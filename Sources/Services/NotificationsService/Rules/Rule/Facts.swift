@@ -1,0 +1,59 @@
+import MartletCore
+
+/// What a rule's conditions, recipients and texts can look at.
+///
+/// Of a change: `object`, `previous`, `collection`, `id`, `change` (`created`, `updated`, `deleted`), `changed` (names of top-level fields),
+/// `actor` (the user who wrote, or null), `at`. Of an alert: `alert`, `app`, `environment`, `issues` and so on. Of a schedule: `at`.
+struct Facts: Sendable {
+    let json: JSONValue
+
+    init(_ members: [JSONValue.Member]) {
+        json = .object(members)
+    }
+
+    /// The facts of a change, as storage tells it.
+    init(change: JSONValue) {
+        guard case .object(let members) = change else {
+            json = .object([])
+            return
+        }
+        let changed = Self.changed(change["object"] ?? .null, change["previous"] ?? .null)
+        json = .object(members.filter { $0.name != "seq" } + [.init("changed", .array(changed.map(JSONValue.string)))])
+    }
+
+    private static let ignored: Set<String> = ["updated", "_version"]
+
+    /// The names of top-level fields that are not the same in both, those of the storing itself left out.
+    private static func changed(_ object: JSONValue, _ previous: JSONValue) -> [String] {
+        var names: [String] = []
+        for case .object(let members) in [object, previous] {
+            for member in members where !ignored.contains(member.name) && !names.contains(member.name) && object[member.name] != previous[member.name] {
+                names.append(member.name)
+            }
+        }
+        return names
+    }
+
+    /// What stands at a dotted path; nil where there is nothing.
+    func value(at path: some StringProtocol) -> JSONValue? { Self.value(at: path, in: json) }
+
+    static func value(at path: some StringProtocol, in json: JSONValue) -> JSONValue? {
+        var value = json
+        for name in path.split(separator: ".", omittingEmptySubsequences: false) {
+            guard let next = value[name] else { return nil }
+            value = next
+        }
+        return value
+    }
+
+    /// All that stands at a dotted path which goes through lists to what each of their elements has there.
+    static func values(at path: some StringProtocol, in json: JSONValue) -> [JSONValue] {
+        var values = [json]
+        for name in path.split(separator: ".", omittingEmptySubsequences: false) {
+            values = values.flatMap { value in
+                if case .array(let elements) = value, Int(name) == nil { elements.compactMap { $0[name] } } else { [value[name]].compactMap(\.self) }
+            }
+        }
+        return values.flatMap { if case .array(let elements) = $0 { elements } else { [$0] } }
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// Whom a rule sends to. As JSON a list of sources, and paths to users who are left out:
+///
+///     "to": [{"field": "object.participants"}, {"field": "owner", "of": {"collection": "Bikes", "id": "object.bikeId"}},
+///            {"user": "ann"}, {"channel": "event-{{object.event}}"}, {"installation": "…"}, {"audience": {…}}],
+///     "except": ["actor"]
+struct Recipients: Sendable {
+    static let maximumSources = 20
+    static let maximumUsers = 10_000
+
+    enum Source: Sendable, Equatable {
+        /// A user's id, a list of them, pointers to users, or the members of a relation, at a path in the facts.
+        case field(path: String)
+        /// The same at a path in other objects, whose ids stand at a path in the facts.
+        case related(path: String, collection: String, id: String)
+        case user(String)
+        /// A text with places.
+        case channel(String)
+        case installation(UUID)
+        /// As messages have it, alone.
+        case audience(JSONValue)
+    }
+
+    var sources: [Source]
+    var except: [String]
+
+    var isEmpty: Bool { sources.isEmpty }
+
+    var readsObjects: Bool { sources.contains { if case .related = $0 { true } else { false } } }
+
+    /// - Throws: `invalid-body`.
+    init(to: JSONValue?, except: JSONValue?) throws {
+        switch to {
+        case nil, .null: sources = []
+        case .array(let elements) where (1...Self.maximumSources).contains(elements.count): sources = try elements.map(Self.source)
+        default: throw HTTPProblem(.invalidBody, "It is a list of 1 to \(Self.maximumSources) sources.", field: "to")
+        }
+        let isAudience = sources.contains { if case .audience = $0 { true } else { false } }
+        guard !isAudience || sources.count == 1 else { throw HTTPProblem(.invalidBody, "An audience stands alone.", field: "to") }
+        switch except {
+        case nil, .null: self.except = []
+        case .array(let paths) where paths.count <= Self.maximumSources:
+            self.except = try paths.map { path in
+                guard case .string(let text) = path else { throw HTTPProblem(.invalidBody, "It is a list of paths such as actor.", field: "except") }
+                return try Self.path(text, "except")
+            }
+        default: throw HTTPProblem(.invalidBody, "It is a list of paths such as actor.", field: "except")
+        }
+        guard self.except.isEmpty || !isAudience else { throw HTTPProblem(.invalidBody, "An audience says itself who is not in it.", field: "except") }
+    }
+
+    private static func source(_ json: JSONValue) throws -> Source {
+        guard let fields = try? BodyFields(json, ["field", "of", "user", "channel", "installation", "audience"]), case .object(let members) = json else {
+            throw refusal
+        }
+        switch Set(members.map(\.name)) {
+        case ["field"]: return .field(path: try path(try fields.requiredString("field"), "to.field"))
+        case ["field", "of"]:
+            guard let of = try? BodyFields(fields["of"] ?? .null, ["collection", "id"]) else { throw refusal }
+            return .related(
+                path: try path(try fields.requiredString("field"), "to.field"),
+                collection: try RuleTrigger.checked(try of.requiredString("collection"), field: "to.of.collection"),
+                id: try path(try of.requiredString("id"), "to.of.id"))
+        case ["user"]: return .user(try text(try fields.requiredString("user"), "to.user"))
+        case ["channel"]: return .channel(try text(try fields.requiredString("channel"), "to.channel"))
+        case ["installation"]:
+            guard let id = UUID(uuidString: try fields.requiredString("installation")) else { throw refusal }
+            return .installation(id)
+        case ["audience"]:
+            guard case .object = fields["audience"] else { throw refusal }
+            return .audience(fields["audience"] ?? .null)
+        default: throw refusal
+        }
+    }
+
+    private static let refusal = HTTPProblem(
+        .invalidBody,
+        #"It is one of {"field"}, {"field","of":{"collection","id"}}, {"user"}, {"channel"}, {"installation"} and {"audience"}."#, field: "to")
+
+    private static func text(_ text: String, _ field: String) throws -> String {
+        guard (1...200).contains(text.utf8.count), !text.utf8.contains(0) else { throw HTTPProblem(.invalidBody, "It has 1 to 200 bytes.", field: field) }
+        return text
+    }
+
+    private static func path(_ path: String, _ field: String) throws -> String {
+        let parts = path.split(separator: ".", omittingEmptySubsequences: false)
+        guard (1...200).contains(path.utf8.count), parts.count <= 8, parts.allSatisfy({ !$0.isEmpty }), !path.utf8.contains(0) else {
+            throw HTTPProblem(.invalidBody, "It is a path such as object.owner.", field: field)
+        }
+        return path
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+
+/// The times at which a rule acts by itself.
+enum Schedule: Sendable, Equatable {
+    /// Whole minutes, counted from 1970.
+    case every(minutes: Int)
+    case cron(CronExpression, TimeZone)
+
+    /// - Parameter every: `{"minutes":n}`, up to four weeks.
+    /// - Throws: `invalid-body`.
+    init(every: JSONValue) throws {
+        guard let fields = try? BodyFields(every, ["minutes"]), let minutes = try? fields.integer("minutes", in: 1...40_320) else {
+            throw HTTPProblem(.invalidBody, #"It is {"minutes":1…40320}."#, field: "when.every")
+        }
+        self = .every(minutes: minutes)
+    }
+
+    /// - Parameter timeZone: IANA's name; nil: UTC.
+    /// - Throws: `invalid-body`.
+    init(cron text: String, timeZone: String?) throws {
+        guard let expression = CronExpression(text) else {
+            throw HTTPProblem(.invalidBody, "It is minute, hour, day, month and weekday, such as 0 8 * * 1-5.", field: "when.cron")
+        }
+        guard let zone = TimeZone(identifier: timeZone ?? "UTC") else {
+            throw HTTPProblem(.invalidBody, "This is no time zone such as Europe/Berlin.", field: "when.timeZone")
+        }
+        self = .cron(expression, zone)
+        guard next(after: Date(timeIntervalSince1970: 1_780_000_000)) != nil else {
+            throw HTTPProblem(.invalidBody, "There is no such day.", field: "when.cron")
+        }
+    }
+
+    /// Nil: never again.
+    func next(after time: Date) -> Date? {
+        switch self {
+        case .every(let minutes):
+            let step = Double(minutes * 60)
+            return Date(timeIntervalSince1970: ((time.timeIntervalSince1970 / step).rounded(.down) + 1) * step)
+        case .cron(let expression, let zone): return expression.next(after: time, in: zone)
+        }
+    }
+}

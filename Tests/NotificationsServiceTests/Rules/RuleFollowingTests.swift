@@ -1,0 +1,143 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import NotificationsService
+
+@Suite struct RuleFollowingTests {
+    private static let sighting = """
+        {"when":{"collection":"Sightings","events":["created"]},"where":{"object.confirmed":{"$ne":false}},
+         "to":[{"field":"owner","of":{"collection":"Bikes","id":"object.bikeId"}}],"except":["actor"],
+         "content":{"title":"{{object.place}}","body":"Your bike was seen{{#object.note}}: {{object.note}}{{/object.note}}.","data":{"sighting":"{{id}}"}}}
+        """
+
+    @Test func `FindMyBike: a sighting reaches the bike's owner, and nobody when it is the owner's own`() async throws {
+        try await RulesApp.run { app in
+            for user in ["ann", "ben", "eve"] { try await app.device(of: user) }
+            _ = try await app.storage.write("POST", "/storage/Bikes", #"{"_id":"b1","owner":"ann"}"#)
+            _ = try await app.storage.write("POST", "/storage/Sightings", #"{"bikeId":"b1","place":"before"}"#, by: "eve")
+            try await app.rule("sighting", Self.sighting)
+            _ = try await app.storage.write("POST", "/storage/Sightings", #"{"_id":"s1","bikeId":"b1","place":"Harbour","note":"at the gate"}"#, by: "eve")
+            _ = try await app.storage.write("POST", "/storage/Sightings", #"{"bikeId":"b1","place":"Home"}"#, by: "ann")
+            _ = try await app.storage.write("POST", "/storage/Sightings", #"{"bikeId":"b1","place":"Nowhere","confirmed":false}"#, by: "eve")
+            _ = try await app.storage.write("POST", "/storage/Sightings", #"{"bikeId":"gone","place":"Lost"}"#, by: "eve")
+            _ = try await app.storage.write("POST", "/storage/Sightings", #"{"bikeId":"b1","place":"Station"}"#)
+            try await app.eventually("all are acted on") { try await app.outcomes(of: "sighting").count == 4 }
+            #expect(try await app.sent() == ["rule:sighting Harbour → ann", "rule:sighting Station → ann"])
+            #expect(try await app.outcomes(of: "sighting") == ["acted", "nobody", "nobody", "acted"])
+            let content = try await app.app.postgres.query("SELECT content ->> 'body', content -> 'data' ->> 'sighting' FROM notifications.messages ORDER BY created")
+            #expect(try content[0].decode(0) == "Your bike was seen: at the gate." && content[0].decode(1) == "s1")
+            #expect(try content[1].decode(0) == "Your bike was seen.")
+            let rule = try await app.app.master("GET", "/notifications/rules/sighting")
+            #expect(rule["acted"] == "2" && rule["problem"] == nil, "\(rule)")
+        }
+    }
+
+    @Test func `SportLook: a message goes to all participants but its sender, an invitation to whom it is for`() async throws {
+        try await RulesApp.run { app in
+            for user in ["ann", "ben", "cem", "dan"] { try await app.device(of: user) }
+            _ = try await app.storage.write("POST", "/storage/Events", #"{"_id":"e1","participants":["ann","ben","cem"]}"#)
+            let pointers = #"[{"__type":"Pointer","className":"_User","objectId":"dan"},{"__type":"Pointer","className":"_User","objectId":"ann"}]"#
+            _ = try await app.storage.write("POST", "/storage/Events", #"{"_id":"e2"}"#)
+            _ = try await app.storage.write("PATCH", "/storage/Events/e2", #"{"participants":{"__op":"AddRelation","objects":\#(pointers)}}"#)
+            try await app.rule(
+                "chat",
+                """
+                {"when":{"collection":"Messages","events":["created"]},"to":[{"field":"participants","of":{"collection":"Events","id":"object.event"}}],
+                 "except":["actor"],"content":{"title":"{{object.text}}","body":"{{actor}}","data":{"eventId":"{{object.event}}"},"badge":"increment"}}
+                """)
+            try await app.rule(
+                "invitation",
+                """
+                {"when":{"collection":"Invitations","events":["created","updated"]},"if":{"==":[{"var":"object.state"},"open"]},
+                 "to":[{"field":"object.invitee"}],"content":{"title":"{{object.from}}","body":"An invitation"}}
+                """)
+            _ = try await app.storage.write("POST", "/storage/Messages", #"{"event":"e1","text":"Hi"}"#, by: "ann")
+            _ = try await app.storage.write("POST", "/storage/Messages", #"{"event":"e2","text":"Ho"}"#, by: "dan")
+            _ = try await app.storage.write("POST", "/storage/Invitations", #"{"_id":"i1","from":"ann","invitee":"dan","state":"draft"}"#, by: "ann")
+            _ = try await app.storage.write("PATCH", "/storage/Invitations/i1", #"{"state":"open"}"#, by: "ann")
+            try await app.eventually("all are sent") { try await app.sent().count == 3 }
+            #expect(Set(try await app.sent()) == ["rule:chat Hi → ben,cem", "rule:chat Ho → ann", "rule:invitation ann → dan"])
+        }
+    }
+
+    @Test func `two copies of the service act on each change once, also after a rule joins`() async throws {
+        try await RulesApp.run(copies: 2) { app in
+            try await app.device(of: "ann")
+            try await app.rule("one", #"{"when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"{{id}}"}}"#)
+            for number in 0..<20 { _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n\#(number)"}"#) }
+            try await app.rule("two", #"{"when":{"collection":"Others","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"{{id}}"}}"#)
+            for number in 0..<20 { _ = try await app.storage.write("POST", "/storage/\(number % 2 == 0 ? "Notes" : "Others")", #"{"_id":"m\#(number)"}"#) }
+            try await app.eventually("all are acted on") {
+                let (one, two) = (try await app.outcomes(of: "one").count, try await app.outcomes(of: "two").count)
+                return one >= 30 && two >= 10
+            }
+            let titles = try await app.sent()
+            #expect(titles.count == 40 && Set(titles).count == 40)
+            #expect(try await app.outcomes(of: "one").count == 30 && app.outcomes(of: "two").count == 10)
+        }
+    }
+
+    @Test func `a rule that fails says why and stops no other`() async throws {
+        try await RulesApp.run { app in
+            try await app.device(of: "ann")
+            try await app.rule("bad", #"{"when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"{{object.title}}"}}"#)
+            try await app.rule("good", #"{"when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"x"}}"#)
+            _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n1"}"#)
+            try await app.eventually("both are noted") { try await app.outcomes(of: "bad").count + app.outcomes(of: "good").count == 2 }
+            #expect(try await app.outcomes(of: "bad") == ["failed"] && app.outcomes(of: "good") == ["acted"])
+            let rule = try await app.app.master("GET", "/notifications/rules/bad")
+            #expect(rule["problem.outcome"] == "\"failed\"" && rule["problem.detail"]?.contains("title") == true, "\(rule)")
+            let runs = try await app.app.master("GET", "/notifications/rules/bad/runs")
+            #expect(runs["count"] == "1" && runs["data.0.object"] == "\"Notes/n1\"", "\(runs)")
+        }
+    }
+
+    @Test func `what is beyond a rule's limit is dropped and said once in a row, and so is what goes round in a circle`() async throws {
+        try await RulesApp.run { app in
+            let rest = #""to":[{"user":"ann"}],"content":{"title":"x"}"#
+            try await app.rule("few", #"{"when":{"collection":"Notes","events":["created"]},"limit":{"count":2,"seconds":3600},\#(rest)}"#)
+            try await app.rule("circle", #"{"when":{"collection":"Notes","events":["updated"]},\#(rest)}"#)
+            for number in 0..<6 { _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n\#(number)"}"#) }
+            for number in 0..<35 { _ = try await app.storage.write("PATCH", "/storage/Notes/n0", #"{"a":\#(number)}"#) }
+            _ = try await app.storage.write("PATCH", "/storage/Notes/n1", #"{"a":1}"#)
+            try await app.eventually("the last is noted") { try await app.outcomes(of: "circle").count >= 32 }
+            #expect(try await app.outcomes(of: "circle") == [String](repeating: "acted", count: RuleWork.maximumActsOnObject) + ["loop", "acted"])
+            let few = try await app.outcomes(of: "few")
+            #expect(few.prefix(3) == ["acted", "acted", "limited"] && few.filter { $0 == "acted" }.count == 2)
+        }
+    }
+
+    @Test func `a log that lost changes is followed from its end on, and the rule says so`() async throws {
+        try await RulesApp.run { app in
+            try await app.rule("notes", #"{"when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"{{id}}"}}"#)
+            _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n1"}"#)
+            try await app.eventually("the first is noted") { try await app.outcomes(of: "notes") == ["acted"] }
+            _ = try await app.storage.write("DELETE", "/collections/Notes")
+            try await app.eventually("it says so") { try await app.outcomes(of: "notes").contains("expired") }
+            _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n2"}"#)
+            try await app.eventually("it goes on") { try await app.outcomes(of: "notes").last == "acted" }
+            #expect(try await app.sent().last?.contains("n2") == true)
+        }
+    }
+
+    @Test func `a rule that is disabled, and one that is deleted, acts no more; enabled again it begins with what comes then`() async throws {
+        try await RulesApp.run { app in
+            let rest = #""when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"{{id}}"}"#
+            try await app.rule("notes", "{\(rest)}")
+            _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n1"}"#)
+            try await app.eventually("it acts") { try await app.sent().count == 1 }
+            try await app.rule("notes", #"{"enabled":false,\#(rest)}"#)
+            _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n2"}"#)
+            try await app.rule("notes", "{\(rest)}")
+            _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n3"}"#)
+            try await app.eventually("it acts again") { try await app.sent().count == 2 }
+            #expect(try await app.sent().map { $0.contains("n3") } == [false, true])
+            #expect(try await app.app.master("DELETE", "/notifications/rules/notes").status == 204)
+            #expect(try await app.app.postgres.query("SELECT is_active FROM notifications.rule_feeds").first?.decode(0) == false)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import NotificationsService
+
+/// An app with objects in the real storage service and rules that follow them.
+struct RulesApp: Sendable {
+    let app: NotificationsApp
+    let storage: StorageInProcess
+
+    static func run(copies: Int = 1, _ body: @escaping @Sendable (RulesApp) async throws -> Void) async throws {
+        let database = try await MigratedDatabase.make()
+        try await StorageInProcess.with(database, NotificationsApp.internalSecret) { storage in
+            var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
+            options.rules = RuleSettings(storage: storage.address)
+            options.rules.arePrivateAddressesAllowed = true
+            try await run(copies, options, database, storage, body)
+        }
+    }
+
+    private static func run(
+        _ copies: Int, _ options: NotificationsOptions, _ database: MigratedDatabase, _ storage: StorageInProcess,
+        _ body: @escaping @Sendable (RulesApp) async throws -> Void
+    ) async throws {
+        try await NotificationsApp.run(options, database: database) { app in
+            if copies > 1 { try await run(copies - 1, options, database, storage, body) } else { try await body(RulesApp(app: app, storage: storage)) }
+        }
+    }
+
+    /// Sets a rule, which must be one.
+    @discardableResult
+    func rule(_ name: String, _ body: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> Answer {
+        let answer = try await app.master("PUT", "/notifications/rules/\(name)", body)
+        #expect([200, 201].contains(answer.status), "\(answer)", sourceLocation: sourceLocation)
+        return answer
+    }
+
+    /// A device of a user's.
+    func device(of user: String, channels: [String] = []) async throws {
+        let space = try await app.space
+        try await app.postgres.execute(
+            """
+            INSERT INTO notifications.installations (space, id, secret_digest, platform, service, token, bundle_id, token_registered, user_id, channels)
+            VALUES (\(space.id), gen_random_uuid(), \([UInt8](repeating: 0, count: 32)), 'ios', 'apns', \(UUID().uuidString), 'x', now(), \(user), \(channels))
+            """)
+    }
+
+    /// `rule title → users with a device`, of all messages in the order they were made.
+    func sent() async throws -> [String] {
+        try await app.postgres.query(
+            """
+            SELECT m.author || ' ' || coalesce(m.content ->> 'title', '') || ' → ' || coalesce((
+                SELECT string_agg(i.user_id, ',' ORDER BY i.user_id) FROM notifications.deliveries AS d
+                JOIN notifications.installations AS i ON i.space = d.space AND i.id = d.installation WHERE d.message = m.id), '')
+            FROM notifications.messages AS m ORDER BY m.created, m.id
+            """
+        ).map { try $0.decode(0) }
+    }
+
+    /// `outcome cause-kind`, of a rule, oldest first.
+    func outcomes(of rule: String) async throws -> [String] {
+        try await app.postgres.query("SELECT outcome FROM notifications.rule_runs WHERE rule = \(rule) ORDER BY id").map { try $0.decode(0) }
+    }
+
+    func details(of rule: String) async throws -> [String] {
+        try await app.postgres.query("SELECT coalesce(detail, '') FROM notifications.rule_runs WHERE rule = \(rule) ORDER BY id").map { try $0.decode(0) }
+    }
+
+    /// Waits until it is so.
+    func eventually(
+        _ what: Comment, sourceLocation: SourceLocation = #_sourceLocation, _ isSo: () async throws -> Bool
+    ) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while ContinuousClock.now < deadline {
+            if try await isSo() { return }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        Issue.record(what, sourceLocation: sourceLocation)
+    }
+}

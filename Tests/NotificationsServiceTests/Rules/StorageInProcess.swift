@@ -1,0 +1,50 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletTesting
+import StorageService
+import Synchronization
+
+/// The real storage service on a port of its own, with the database that a test has.
+final class StorageInProcess: Sendable {
+    let address: ServiceAddress
+    private let client: ServiceClient
+    private let task: Task<Void, any Error>
+
+    private init(_ address: ServiceAddress, _ client: ServiceClient, _ task: Task<Void, any Error>) {
+        self.address = address
+        self.client = client
+        self.task = task
+    }
+
+    static func with(_ database: MigratedDatabase, _ secret: Secret, _ body: (StorageInProcess) async throws -> Void) async throws {
+        let port = try FreePort.find()
+        let login = "user=martlet_storage password=\(database.server.password)"
+        let url = "host=\(database.server.directory) port=\(database.server.port) dbname=\(database.name) \(login)"
+        let settings = try await Settings(
+            arguments: [],
+            environment: ["MARTLET_DATABASE_URL": url, "MARTLET_INTERNAL_SECRET": secret.withValue { $0 }, "MARTLET_SERVICES_CONFIG": "http://127.0.0.1:1"])
+        let storage = try StorageService(settings: settings, logger: .silent)
+        let router = ServiceProcess.makeRouter(storage, signer: ServiceClient.signer)
+        let (running, isRunning) = AsyncStream.makeStream(of: Void.self)
+        let application = Application(
+            router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)), services: storage.background,
+            onServerRunning: { _ in isRunning.yield() }, logger: .silent)
+        let task = Task { try await application.run() }
+        for await _ in running { break }
+        while !(await storage.isReady()) { try await Task.sleep(for: .milliseconds(5)) }
+        let address = ServiceAddress(name: "storage", url: URL(string: "http://127.0.0.1:\(port)")!)
+        let process = StorageInProcess(address, try await ServiceClient(storage), task)
+        defer { task.cancel() }
+        try await body(process)
+    }
+
+    /// As a user of the app who is signed in; nil: as the app's own server.
+    func write(_ method: String, _ path: String, _ body: String? = nil, by user: String? = nil) async throws -> Answer {
+        let principal = Principal(
+            kind: user == nil ? .master : .client, appID: "app1", appNumber: 1, environment: .live, credentialID: "c1", userID: user)
+        return try await client.asking(as: principal).send(method, path, body)
+    }
+}
