@@ -58,15 +58,23 @@ public struct AnalyticsService: ServiceDefinition {
         self.tickets = tickets
         self.crashes = crashes
         worker = JobWorker(
-            queue: JobQueue(postgres: postgres, schema: Self.name), handlers: symbols.handlers(rerun: options.rerun ?? crashes.digestAgain) + crashes.life.handlers, logger: logger)
+            queue: JobQueue(postgres: postgres, schema: Self.name), handlers: symbols.handlers(rerun: crashes.digestAgain) + crashes.life.handlers,
+            logger: logger)
     }
 
     public var background: [any Service] {
         [postgres, worker] + events.background + questions.background + crashes.background + symbols.background + tickets.background
     }
 
-    /// What was done and said by users; each part has its own.
-    public var userData: any UserDataHolder { UserDataParts(parts: [("events", events.userData), ("crashes", crashes.life.userData), ("tickets", tickets.userData)]) }
+    /// What was done and said by users; each part has its own. Roll-ups are behind the events that they would be made of again, and people last of
+    /// what is found by them.
+    public var userData: any UserDataHolder {
+        let subjects = events.subjects
+        return UserDataParts(parts: [
+            ("events", EventUserData(postgres: postgres, subjects: subjects)), ("rollups", RollUpUserData(postgres: postgres, subjects: subjects)),
+            ("people", PeopleUserData(postgres: postgres, subjects: subjects)), ("crashes", crashes.life.userData), ("tickets", tickets.userData),
+        ])
+    }
 
     public func isReady() async -> Bool { postgres.isReady }
 }
@@ -76,6 +84,4 @@ struct AnalyticsOptions: Sendable {
     var events = EventSettings()
     var crashes = CrashSettings()
     var symbols = SymbolSettings()
-    /// Reads crash reports again whose symbols have come.
-    var rerun: SymbolicateAgain.Rerun?
 }

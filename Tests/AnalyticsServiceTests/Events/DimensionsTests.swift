@@ -54,10 +54,12 @@ import Testing
         #expect(Dimensions.version(#""""#) == nil)
     }
 
-    @Test func `long texts are cut between characters`() {
+    @Test func `long texts are cut between code points, and something is left of them`() {
         let text = String(repeating: "x", count: 254) + "é🇨🇭"
         #expect(text.cut == String(repeating: "x", count: 254))
         #expect((String(repeating: "x", count: 253) + "é").cut.utf8.count == 255)
+        // One character of many code points.
+        #expect(("a" + String(repeating: "\u{301}", count: 200)).cut == "a" + String(repeating: "\u{301}", count: 127))
         let many = (0..<100).map { "experiment-number-\($0)=variation" }.joined(separator: ",")
         let joined = Dimensions.variants(many)!
         #expect(joined.utf8.count <= 1_000 && joined.hasSuffix("=variation"))

@@ -44,6 +44,8 @@ import Testing
                 erased.merge(slice.erased) { $0 + $1 }
                 (after, calls) = (slice.next, calls + 1)
             } while after != nil && calls < 20
+            // Whether anything was rolled up by then is chance.
+            erased["rollUps"] = nil
             #expect(erased == ["events": 704, "people": 2] && calls > 1, "\(erased) \(calls)")
             #expect(try await app.events().map(\.name) == ["other's"])
             #expect(try await app.count("analytics.people") == 0)
@@ -61,6 +63,7 @@ import Testing
                 lines += String(buffer: portion.lines).split(separator: "\n")
                 after = portion.next
             } while after != nil && lines.count < 2_000
+            lines.removeAll { $0.contains(#""kind":"presence""#) }
             #expect(lines.count == 706 && Set(lines).count == 706)
             #expect(lines.filter { $0.hasPrefix(#"{"service":"analytics","kind":"person""#) }.count == 2)
             #expect(lines.contains { $0.contains(#""type": "anonymous""#) } && lines.contains { $0.contains(#""name": "Ann""#) })
@@ -72,16 +75,19 @@ import Testing
         try await AnalyticsApp.run { app async throws in
             try await app.batch(#"{"type":"identify","userId":"\#(Self.user)","anonymousId":"d1"}"#)
             #expect(try await app.client("PUT", "/events/opt-out?anonymousId=d1").status == 200)
-            _ = try await app.service.userData.erase(Self.request(app))
+            var after: String?
+            repeat { after = try await app.service.userData.erase(Self.request(app, after: after)).next } while after != nil
             #expect(try await app.client("GET", "/events/opt-out?anonymousId=d1")["isOptedOut"] == "true")
             #expect(try await app.count("analytics.people WHERE account <> 0") == 0)
         }
     }
 
-    @Test(arguments: ["", "x", "events:2026", "events:x/1", "other:"])
+    @Test(arguments: ["", "x", "events:2026", "events:2026-02-30", "events:x/1", "rollups:x", "rollups:-1", "other:"])
     func `what is no place to go on is refused`(_ after: String) async throws {
         try await AnalyticsApp.run { app async throws in
             await #expect { try await app.service.userData.erase(Self.request(app, after: after)) } throws: { ($0 as? HTTPProblem)?.field == "after" }
+            // What roll-ups have of somebody is one page.
+            guard !after.hasPrefix("rollups") else { return }
             await #expect { try await app.service.userData.export(Self.request(app, after: after)) } throws: { ($0 as? HTTPProblem)?.field == "after" }
         }
     }

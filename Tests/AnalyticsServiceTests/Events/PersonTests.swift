@@ -45,6 +45,45 @@ import Testing
         }
     }
 
+    @Test func `nobody takes a user over by an alias, but for the app's own server`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            let (user, other) = ("0193a000-0000-7000-8000-00000000000f", "0193a000-0000-7000-8000-000000000001")
+            let alias = #"{"type":"alias","userId":"\#(other)","previousId":"\#(user)"}"#
+            try await app.batch(alias)
+            _ = try await app.client("POST", "/events", #"{"batch":[\#(alias)]}"#, user: other)
+            try await app.batch(track("a", user: user))
+            let space = try await app.space
+            let persons = [user, other].map { Person.account($0, in: space) }
+            #expect(try await app.events().first { $0.name == "a" }?.person == persons[0])
+            #expect(try await app.master("POST", "/events", #"{"batch":[\#(alias)]}"#)["accepted"] == "1")
+            try await app.batch(track("b", user: user))
+            #expect(try await app.events().first { $0.name == "b" }?.person == persons[1])
+        }
+    }
+
+    @Test func `of several who sign in on a device within a batch it is the first one's`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            let messages = (0..<30).flatMap { device in
+                (0..<3).map { #"{"type":"identify","userId":"u\#(($0 + device) % 7)","anonymousId":"d\#(device)"}"# }
+            }
+            _ = try await app.ingest("POST", "/segment/v1/batch", #"{"batch":[\#(messages.joined(separator: ","))]}"#)
+            let space = try await app.space
+            for device in 0..<30 {
+                let (person, account) = (Person.device("d\(device)", in: space), Person.account("u\(device % 7)", in: space))
+                #expect(try await app.count("analytics.people WHERE person = \(person) AND account = \(account)") == 1)
+            }
+        }
+    }
+
+    @Test func `many words about one person in a batch are one`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            let messages = (0..<500).map { #"{"type":"identify","userId":"u1","traits":{"n":\#($0),"n\#($0 % 3)":\#($0)}}"# }
+            _ = try await app.ingest("POST", "/segment/v1/batch", #"{"batch":[\#(messages.joined(separator: ","))]}"#)
+            let traits = try await app.postgres.query("SELECT traits::text FROM analytics.people").map { try $0.decode(0, as: String.self) }
+            #expect(traits == [#"{"n": 499, "n0": 498, "n1": 499, "n2": 497}"#])
+        }
+    }
+
     @Test func `traits are merged, and the later word counts whenever it comes`() async throws {
         try await AnalyticsApp.run { app async throws in
             let now = Date()
@@ -94,6 +133,46 @@ import Testing
             let account = Person.account("u1", in: try await app.space)
             #expect(persons["a"] != account)
             #expect(try await app.count("analytics.people") == 0)
+        }
+    }
+
+    static let unfollowed: [(String, [String: String])] = [
+        (#","context":{"device":{"adTrackingEnabled":false}}"#, [:]), ("", ["DNT": "1"]), ("", ["Sec-GPC": "1"]), (#","context":{"locale":"de_CH"}"#, ["DNT": "1"]),
+    ]
+
+    @Test(arguments: unfollowed)
+    func `whoever asks not to be followed is counted, and somebody else the next day`(_ more: String, _ headers: [String: String]) async throws {
+        try await AnalyticsApp.run { app async throws in
+            let identify = #"{"type":"identify","userId":"u1","anonymousId":"d1","traits":{"a":1}\#(more)}"#
+            try await app.batch(track("a", more), track("b", more), identify, headers: headers)
+            try await app.batch(track("c", #","context":{"device":{"adTrackingEnabled":true}}"#), headers: ["DNT": "0"])
+            let persons = Dictionary(try await app.events().map { ($0.name ?? "identify", $0.person) }) { $1 }
+            let account = Person.account("u1", in: try await app.space)
+            #expect(persons["a"] == persons["b"] && persons["a"] == persons["identify"] && persons["a"] != account && persons["c"] == account)
+            #expect(try await app.count("analytics.people") == 0)
+        }
+    }
+
+    @Test func `where privacy becomes strict what was said of persons goes`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            try await app.batch(#"{"type":"identify","userId":"u1","traits":{"name":"Ann"}}"#)
+            #expect(try await app.master("PUT", "/analytics/settings", #"{"privacy":"strict"}"#).status == 200)
+            try await app.service.events.days.sweep()
+            #expect(try await app.count("analytics.people WHERE traits <> '{}'") == 0)
+        }
+    }
+
+    @Test func `of those who opted out nothing is noted, by whatever device or account it comes`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            let user = "0193a000-0000-7000-8000-00000000000f"
+            #expect(try await app.client("PUT", "/events/opt-out", user: user).status == 200)
+            #expect(try await app.client("PUT", "/events/opt-out?anonymousId=d1").status == 200)
+            // A new device of the user's, and another one on the device.
+            try await app.batch(
+                #"{"type":"identify","userId":"\#(user)","anonymousId":"d2"}"#, #"{"type":"identify","userId":"u2","anonymousId":"d1","traits":{"name":"Bea"}}"#)
+            #expect(try await app.count("analytics.events") == 0)
+            #expect(try await app.count("analytics.people WHERE account <> 0 OR traits <> '{}'") == 0)
+            #expect(try await app.count("analytics.people") == 2)
         }
     }
 

@@ -27,6 +27,17 @@ import Testing
         }
     }
 
+    @Test func `what two copies set at the same time is all set`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            let (space, other) = (try await app.space, SettingsStore(postgres: app.postgres))
+            _ = try await other.settings(of: space)
+            #expect(try await app.master("PUT", "/analytics/settings", #"{"retentionDays":30}"#).status == 200)
+            let settings = try await other.change(SettingsChange(privacy: .strict), of: space, by: .service)
+            #expect(settings.retentionDays == 30 && settings.privacy == .strict)
+            #expect(try await app.master("PUT", "/analytics/settings", #"{"isCollecting":false}"#)["privacy"] == #""strict""#)
+        }
+    }
+
     static let wrong = [
         (#"{"retentionDays":0}"#, "retentionDays"), (#"{"retentionDays":3651}"#, "retentionDays"), (#"{"privacy":"none"}"#, "privacy"),
         (#"{"isCollecting":1}"#, "isCollecting"), (#"{"timeZone":"Europe/Atlantis"}"#, "timeZone"), (#"{"timeZone":"<+02>-2"}"#, "timeZone"),

@@ -53,7 +53,9 @@ import Testing
         }
     }
 
-    static let wrong: [(String, String?)] = [("[]", nil), (#"{"timeStamp":"x"}"#, "timeStamp"), (#"{"type":[]}"#, "type"), (#"{"type":{}}"#, "type")]
+    static let wrong: [(String, String?)] = [("[]", nil), (#"{"timeStamp":"x"}"#, "timeStamp"), (#"{"type":[]}"#, "type"), (#"{"type":{}}"#, "type"),
+        (#"{"_id":"\#(String(repeating: "x", count: 513))"}"#, "_id"),
+    ]
 
     @Test(arguments: wrong)
     func `what is no event is refused with its field`(_ body: String, _ field: String?) async throws {
@@ -82,7 +84,10 @@ import Testing
             let future = (Date() + 3_600).ISO8601Format()
             #expect(try await app.master("GET", "/thesis/events?from=\(future)&to=\(future)")["count"] == "0")
             #expect(try await app.master("GET", "/thesis/events?from=2026-01-01T00:00:00Z").isProblem(.invalidParameter, field: "from"))
-            #expect(try await app.master("GET", "/thesis/events?cursor=x").isProblem(.invalidParameter, field: "cursor"))
+            for cursor in ["x", "9223372036854775807_1", "7fffffffffffffff0000000000000001", "+000000000000001+000000000000001"] {
+                let answer = try await app.master("GET", "/thesis/events?cursor=" + cursor)
+                #expect(answer.isProblem(.invalidParameter, field: "cursor"), "\(answer)")
+            }
             #expect(try await app.master("GET", "/thesis/events?limit=1001").isProblem(.invalidParameter, field: "limit"))
             #expect(try await app.master("GET", "/thesis/events?where=x").isProblem(.invalidParameter, field: "where"))
             #expect(try await app.client("GET", "/thesis/events", user: "0193a000-0000-7000-8000-00000000000f").isProblem(.forbidden))

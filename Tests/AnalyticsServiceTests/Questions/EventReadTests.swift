@@ -50,6 +50,10 @@ import Testing
             try await app.happen([Happening("2026-05-01T10:00:00Z", #"=HYPERLINK("http://evil")"#, 1)])
             let answer = try await app.master("GET", "/analytics/counts?group=event&interval=none&from=2026-05-01&to=2026-05-01&format=csv")
             #expect(answer.text.contains(#""'=HYPERLINK(""http://evil"")""#), "\(answer)")
+            // A quote that a mark belongs to ends a cell, too.
+            try await app.happen([Happening("2026-05-02T10:00:00Z", "a\"\u{301},=1", 1)])
+            let marked = try await app.master("GET", "/analytics/counts?group=event&interval=none&from=2026-05-02&to=2026-05-02&format=csv")
+            #expect(Array(marked.text.utf8).firstRange(of: Array("\"a\"\"\u{301},=1\"".utf8)) != nil, "\(marked)")
         }
     }
 

@@ -54,6 +54,21 @@ import Testing
         }
     }
 
+    @Test(arguments: ["1e400", "-1e308", "1e-400"])
+    func `A number that no sum can hold counts as none, and spoils nobody's results`(_ price: String) async throws {
+        try await AnalyticsApp.run { app in
+            try await Self.makeExperiment(app)
+            try await app.happen([
+                Happening("2026-05-01T10:20:00Z", "buy", 3) {
+                    $0.variants = "checkout=dark"
+                    $0.properties = #"{"price":\#(price)}"#
+                }
+            ])
+            let answer = try await Self.post(app, "/internal/analytics/experiments", Self.question)
+            #expect(answer["metrics.spent.dark"] == #"{"sum":7,"sumOfSquares":49,"units":1}"#, "\(answer)")
+        }
+    }
+
     @Test func `An experiment nobody was in has sums of nothing`() async throws {
         try await AnalyticsApp.run { app in
             let answer = try await Self.post(app, "/internal/analytics/experiments", Self.question)

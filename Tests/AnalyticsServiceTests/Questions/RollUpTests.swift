@@ -99,6 +99,76 @@ import Testing
         }
     }
 
+    @Test func `Days are made anew in steps, over all that was received, and until then told from hours and events`() async throws {
+        try await AnalyticsApp.run { app in
+            let id = try await app.space.id
+            // Received in six hours each of three days: what happened at half past eleven at night is of the next day in Berlin.
+            try await app.database.withSuperuser { database in
+                try await database.execute(
+                    """
+                    SELECT analytics.make_events_day((now() AT TIME ZONE 'UTC')::date - day) FROM generate_series(0, 2) AS day
+                    """)
+                try await database.execute(
+                    """
+                    INSERT INTO analytics.events (received, at, person, key, space, name, release, os, device, configuration, variants, country, kind, properties)
+                    SELECT least(now(), date_trunc('day', now()) - day * interval '1 day' + hour * interval '1 hour'), timestamptz '2026-05-01T23:30:00Z',
+                        hour + 1, day * 100 + hour, \(id), 0, 0, 0, 0, 0, 0, 0, 1, '{}' FROM generate_series(0, 2) AS day, generate_series(0, 23, 6) AS hour
+                    """)
+            }
+            try await app.postgres.execute("UPDATE analytics.rollups SET reached = '-infinity', seen = '1:1:'")
+            try await app.rollUp()
+            let question = "counts?from=2026-05-01&to=2026-05-02&people=true"
+            #expect(try await app.ask(question) == ["2026-05-01,,false,12,4"])
+            try await app.use(timeZone: "Europe/Berlin")
+            #expect(try await app.ask(question) == ["2026-05-02,,false,12,4"])
+            #expect(try await app.master("GET", "/analytics/" + question)["source"] == #""rolled""#)
+            let other = app.database.client(for: "analytics")
+            try await other.withTransaction { transaction in
+                // Nobody goes on meanwhile.
+                try await transaction.execute("SELECT FROM analytics.rollups FOR UPDATE")
+                try await app.postgres.execute("UPDATE analytics.rolled_spaces SET again_from = now() - interval '1 day', again_to = now(), again_day = 0")
+                #expect(try await app.ask(question) == ["2026-05-02,,false,12,4"])
+                let byRelease = try await app.master("GET", "/analytics/" + question + "&group=release")
+                #expect(byRelease["source"] == #""events""# && byRelease["data.0.people"] == "4", "\(byRelease)")
+                let retention = try await app.master("GET", "/analytics/retention?from=2026-05-01&to=2026-05-02")
+                #expect(retention.isProblem(.unavailable) && retention.header("retry-after") == "60", "\(retention)")
+            }
+            await other.close()
+        }
+    }
+
+    @Test func `Persons of whom nothing is left but their number go, and whoever comes back is new`() async throws {
+        try await AnalyticsApp.run { app in
+            let id = try await app.space.id
+            // Of two rows of bits one is empty.
+            try await app.postgres.execute("INSERT INTO analytics.person_numbers (space, person, number) SELECT \(id), n, 16384 + n FROM generate_series(1, 3) AS n")
+            try await app.postgres.execute("INSERT INTO analytics.person_starts (space, number, first_at) SELECT \(id), 16384 + n, now() FROM generate_series(1, 3) AS n")
+            let day = Date().formatted(.iso8601.year().month().day())
+            try await app.happen([Happening("\(day)T00:00:00Z", "a", 9)])
+            try await app.postgres.execute("UPDATE analytics.person_numbers SET number = 4 WHERE person = 9")
+            try await app.postgres.execute("UPDATE analytics.person_starts SET number = 4 WHERE number > 16387")
+            try await app.postgres.execute("UPDATE analytics.people_sets SET chunk = 0")
+            // Nothing while another one rolls up.
+            for _ in 0..<20 where try await app.count("analytics.person_numbers") > 1 { try await app.service.questions.rollUp.store.prune() }
+            #expect(try await app.count("analytics.person_numbers") == 1)
+            #expect(try await app.count("analytics.person_starts WHERE number = 4") == 1)
+            try await app.happen([Happening("\(day)T00:00:00Z", "a", 1), Happening("\(day)T00:00:00Z", "a", 9)])
+            #expect(try await app.ask("people?from=\(day)&to=\(day)") == ["\(day),2,2"])
+        }
+    }
+
+    @Test func `However many sessions no event changes any more, they go`() async throws {
+        try await AnalyticsApp.run { app in
+            try await app.postgres.execute(
+                """
+                INSERT INTO analytics.sessions (started, ended, space, number) SELECT now() - interval '40 days', now() - interval '40 days', 1, n
+                FROM generate_series(1, 100001) AS n
+                """)
+            try await app.service.questions.rollUp.store.prune()
+            #expect(try await app.count("analytics.sessions") == 0)
+        }
+    }
+
     @Test func `A device and the account that signed in on it are one person`() async throws {
         try await AnalyticsApp.run { app in
             // Of late: sessions that no event can change any more are cleared away, and the service does so when it starts.

@@ -30,8 +30,7 @@ struct Events: Sendable {
 
     var background: [any Service] { [queue, days] }
 
-    /// What events hold of users.
-    var userData: EventUserData { EventUserData(postgres: postgres, spaces: spaces, salts: salts) }
+    var subjects: UserSubjects { UserSubjects(postgres: postgres, spaces: spaces, salts: salts) }
 
     var log: EventLog { EventLog(postgres: postgres) }
 
@@ -48,11 +47,11 @@ struct Events: Sendable {
             rows: events.map { EventRow($0, in: space, numbers) }, sizeInBytes: events.reduce(0) { $0 + $1.sizeInBytes })
         for event in events {
             for alias in event.aliases {
-                submission.links.insert(PeopleStore.Link(space: Int(space.id), person: alias, account: event.subject.account))
+                submission.links.append(PeopleStore.Link(space: Int(space.id), person: alias, account: event.subject.account))
             }
             guard let traits = event.traits else { continue }
             submission.traits.append(
-                PeopleStore.Traits(space: Int(space.id), person: event.subject.person, at: event.at, text: traits))
+                PeopleStore.Traits(space: Int(space.id), person: event.subject.person, device: event.subject.device, at: event.at, text: traits))
         }
         try await queue.write(submission)
     }

@@ -42,11 +42,9 @@ struct Symbols: Sendable {
 
     var background: [any Service] { [sweep] }
 
-    /// - Parameter rerun: reads reports again whose symbols have come; nil: nobody does.
-    func handlers(rerun: SymbolicateAgain.Rerun?) -> [any JobHandler] {
-        let assemble = AssembleSymbolFile(files: files, chunks: chunks, backend: backend, wakesReports: rerun != nil)
-        guard let rerun else { return [assemble] }
-        return [assemble, SymbolicateAgain(postgres: postgres, rerun: rerun)]
+    /// - Parameter rerun: reads reports again whose symbols have come.
+    func handlers(rerun: @escaping SymbolicateAgain.Rerun) -> [any JobHandler] {
+        [AssembleSymbolFile(files: files, chunks: chunks, backend: backend), SymbolicateAgain(postgres: postgres, rerun: rerun)]
     }
 
     /// A report with functions, files and lines for its addresses, as far as the app's debug files have them, and with readable names.

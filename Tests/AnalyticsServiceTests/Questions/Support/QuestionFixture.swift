@@ -88,11 +88,15 @@ extension AnalyticsApp {
             VALUES (\(try await space.id), 3650, 'standard', true, \(timeZone), 'test')
             ON CONFLICT (space) DO UPDATE SET time_zone = excluded.time_zone
             """)
-        while try await rolledTimeZone() != timeZone { try await service.questions.rollUp.store.followTimeZones() }
+        while try await rolledTimeZone() != timeZone { _ = try await service.questions.rollUp.store.followTimeZone() }
     }
 
+    /// Empty while days are made anew.
     private func rolledTimeZone() async throws -> String {
-        try await postgres.query("SELECT coalesce((SELECT time_zone FROM analytics.rolled_spaces WHERE space = \(try await space.id)), 'UTC')")[0].decode(0)
+        try await postgres.query(
+            """
+            SELECT coalesce((SELECT CASE WHEN again_to IS NULL THEN time_zone ELSE '' END FROM analytics.rolled_spaces WHERE space = \(try await space.id)), 'UTC')
+            """)[0].decode(0)
     }
 
     /// The lines of an answer as CSV, without the one with the columns' names and without quotes.

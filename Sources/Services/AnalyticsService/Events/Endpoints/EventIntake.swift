@@ -27,7 +27,8 @@ struct EventIntake: Sendable {
             space: space, settings: settings, received: now, maximumAge: events.maximumAge, userID: principal.userID,
             deviceID: request.deviceID,
             visitor: (request.headers[HTTPField.Name(HeaderName.address)!] ?? "") + "\n" + (request.headers[.userAgent] ?? ""),
-            salt: try await events.salts.salt(at: now), dimensions: Dimensions(request.headers))
+            salt: try await events.salts.salt(at: now), dimensions: Dimensions(request.headers), isUntracked: request.isUntracked,
+            isTrusted: principal.kind == .master)
     }
 
     /// The body, unpacked.
@@ -50,6 +51,9 @@ struct EventIntake: Sendable {
 }
 
 extension Request {
+    /// Whether the sender asks not to be followed: `DNT`, or `Sec-GPC` (Global Privacy Control).
+    fileprivate var isUntracked: Bool { ["DNT", "Sec-GPC"].contains { headers[HTTPField.Name($0)!] == "1" } }
+
     /// What a header says of the device; nil for what is none.
     var deviceID: String? {
         headers[HTTPField.Name(HeaderName.deviceID)!].flatMap { (1...128).contains($0.utf8.count) ? $0 : nil }

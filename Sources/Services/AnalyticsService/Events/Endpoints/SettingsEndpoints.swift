@@ -24,18 +24,18 @@ struct ChangeSettings: Endpoint {
         let author = try context.author(may: .update, .analytics)
         let fields = try await BodyFields(request, ["retentionDays", "privacy", "isCollecting", "timeZone"])
         let space = try await events.spaces.space(of: try context.principal)
-        var settings = try await events.settings.settings(of: space)
-        if let days = try fields.integer("retentionDays", in: SpaceSettings.retentionRange) { settings.retentionDays = days }
-        if let privacy = try fields.string("privacy") {
-            guard let known = SpaceSettings.Privacy(rawValue: privacy) else {
-                throw HTTPProblem(.invalidBody, "This must be standard or strict.", field: "privacy")
-            }
-            settings.privacy = known
+        let change = SettingsChange(
+            retentionDays: try fields.integer("retentionDays", in: SpaceSettings.retentionRange), privacy: try Self.privacy(fields),
+            isCollecting: try fields.flag("isCollecting"), timeZone: try fields.string("timeZone"))
+        return try .encoding(SettingsBody(try await events.settings.change(change, of: space, by: author)))
+    }
+
+    private static func privacy(_ fields: BodyFields) throws -> SpaceSettings.Privacy? {
+        guard let name = try fields.string("privacy") else { return nil }
+        guard let privacy = SpaceSettings.Privacy(rawValue: name) else {
+            throw HTTPProblem(.invalidBody, "This must be standard or strict.", field: "privacy")
         }
-        if let isCollecting = try fields.flag("isCollecting") { settings.isCollecting = isCollecting }
-        if let zone = try fields.string("timeZone") { settings.timeZone = zone }
-        try await events.settings.set(settings, of: space, by: author)
-        return try .encoding(SettingsBody(settings))
+        return privacy
     }
 }
 

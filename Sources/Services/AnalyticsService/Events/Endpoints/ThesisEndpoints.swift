@@ -35,6 +35,7 @@ struct TakeThesisEvent: Endpoint {
     private static func field(_ field: String?) -> String? {
         switch field {
         case "timestamp": "timeStamp"
+        case "messageId": "_id"
         case "event", "name": "type"
         default: field
         }
@@ -72,11 +73,11 @@ struct ReadThesisEvents: Endpoint {
         guard from <= to, to.timeIntervalSince(from) <= Self.longest + 60 else {
             throw HTTPProblem(.invalidParameter, "It must lie before to, by a day at most.", field: "from")
         }
-        let cursor = request.uri.queryParameters["cursor"].map(String.init)
-        let place = cursor.flatMap { EventLog.Place($0) }
-        guard (cursor == nil) == (place == nil) else { throw HTTPProblem(.invalidParameter, "This is no answer's next.", field: "cursor") }
+        let text = request.uri.queryParameters["cursor"].map(String.init)
+        let cursor = text.flatMap { EventCursor($0) }
+        guard (text == nil) == (cursor == nil) else { throw HTTPProblem(.invalidParameter, "This is no answer's next.", field: "cursor") }
         let page = try await events.log.page(
-            of: space, from: from, to: to, behind: place, limit: try request.number("limit", default: 100, in: 1...1_000))
+            of: space, from: from, to: to, behind: cursor, limit: try request.number("limit", default: 100, in: 1...1_000))
         return .page(page.events, next: page.next?.text)
     }
 }

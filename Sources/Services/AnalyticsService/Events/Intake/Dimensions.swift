@@ -1,6 +1,7 @@
 import HTTPTypes
 import MartletAPI
 import MartletCore
+import MartletSentry
 
 /// What an event says of the app, device and place that it comes from. Each is a text that many events share.
 struct Dimensions: Sendable, Hashable {
@@ -116,13 +117,6 @@ extension JSONValue {
 }
 
 extension String {
-    /// As much of it as a term may have, whole characters.
-    var cut: String { cut(TermKind.maximumLengthInBytes) }
-
-    func cut(_ lengthInBytes: Int) -> String {
-        guard utf8.count > lengthInBytes else { return self }
-        var end = utf8.index(startIndex, offsetBy: lengthInBytes)
-        while end.samePosition(in: self) == nil { end = utf8.index(before: end) }
-        return String(self[..<end])
-    }
+    /// As much of it as a term may have, whole code points.
+    var cut: String { cut(toBytes: TermKind.maximumLengthInBytes) }
 }

@@ -19,15 +19,24 @@ extension EventReader {
         return (min(at, origin.received), min(at, origin.received) - 3_600)
     }
 
-    /// What its context says, and whether the person has refused to be counted.
-    mutating func context(_ fields: MessageFields) throws -> (Dimensions, isRefused: Bool) {
-        guard let text = fields.text("context") else { return (origin.dimensions, false) }
-        if let known, known.context.elementsEqual(text) { return (known.dimensions, known.isRefused) }
-        guard let context = fields.value("context"), case .object = context else { throw EventFault("context", "This must be an object.") }
-        let dimensions = Dimensions(context, defaults: origin.dimensions)
-        let isRefused = Self.isRefused(by: context["consent"]?["categoryPreferences"])
-        known = (Array(text), dimensions, isRefused)
-        return (dimensions, isRefused)
+    /// What a message's context says.
+    struct Context {
+        var dimensions: Dimensions
+        /// The person does not want to be counted.
+        var isRefused = false
+        /// The person is counted, and does not want to be known again.
+        var isUntracked: Bool
+    }
+
+    mutating func context(_ fields: MessageFields) throws -> Context {
+        guard let text = fields.text("context") else { return Context(dimensions: origin.dimensions, isUntracked: origin.isUntracked) }
+        if let known, known.text.elementsEqual(text) { return known.context }
+        guard let value = fields.value("context"), case .object = value else { throw EventFault("context", "This must be an object.") }
+        let context = Context(
+            dimensions: Dimensions(value, defaults: origin.dimensions), isRefused: Self.isRefused(by: value["consent"]?["categoryPreferences"]),
+            isUntracked: origin.isUntracked || value["device"]?["adTrackingEnabled"] == .bool(false))
+        known = (Array(text), context)
+        return context
     }
 
     /// Whether the person does not want this kind of use, as a consent manager asked them.

@@ -23,13 +23,17 @@ struct EventReader {
         /// Today's.
         var salt: [UInt8]
         var dimensions: Dimensions
+        /// Whether the request says that whoever sends it is not to be followed.
+        var isUntracked = false
+        /// Whether it is the app's own server's, which knows who is whose.
+        var isTrusted = false
     }
 
     let origin: Origin
     /// What the client's clock lags behind ours, with the request's way to us.
     let lag: TimeInterval
     /// Messages of one device mostly have the same context, byte by byte.
-    var known: (context: [UInt8], dimensions: Dimensions, isRefused: Bool)?
+    var known: (text: [UInt8], context: Context)?
 
     /// - Parameter sentAt: when the client sent the request, by its own clock.
     init(_ origin: Origin, sentAt: Date?) {
@@ -47,12 +51,13 @@ struct EventReader {
         guard let kind = try kind ?? fields.string("type", upTo: 64).flatMap({ EventKind(name: $0) }) else {
             throw EventFault("type", "This must be one of \(EventKind.allCases.map(\.name).joined(separator: ", ")).")
         }
-        let (dimensions, isRefused) = try self.context(fields)
+        let context = try self.context(fields)
+        let isStrict = origin.settings.privacy == .strict || context.isUntracked
         let time = try self.time(of: fields)
         let ids = try Ids(fields, origin)
         var event = IncomingEvent(
-            kind: kind, name: try name(of: fields, kind), at: time.at, earliest: time.earliest, key: try key(of: fields), subject: subject(ids),
-            dimensions: dimensions)
+            kind: kind, name: try name(of: fields, kind), at: time.at, earliest: time.earliest, key: try key(of: fields),
+            subject: subject(ids, isStrict: isStrict), dimensions: context.dimensions)
         switch kind {
         case .track, .screen, .page: event.properties = try properties(of: fields)
         case .group: event.properties = try group(fields)
@@ -62,8 +67,8 @@ struct EventReader {
         case .alias: event.aliases = try previous(fields, ids)
         }
         if ids.user != nil, ids.device != nil { event.aliases.append(event.subject.device) }
-        if origin.settings.privacy == .strict { (event.traits, event.aliases) = (nil, []) }
-        return isRefused ? nil : event
+        if isStrict { (event.traits, event.aliases) = (nil, []) }
+        return context.isRefused ? nil : event
     }
 
     private static func fields(_ bytes: UnsafeBufferPointer<UInt8>) throws -> MessageFields {
@@ -84,15 +89,16 @@ struct EventReader {
         }
     }
 
-    private func subject(_ ids: Ids) -> IncomingEvent.Subject {
+    /// - Parameter isStrict: whether they are to be somebody else tomorrow.
+    private func subject(_ ids: Ids, isStrict: Bool) -> IncomingEvent.Subject {
         var subject = IncomingEvent.Subject()
         if let user = ids.user { subject.account = Person.account(user, in: origin.space) }
         if let device = ids.device { subject.device = Person.device(device, in: origin.space) }
         let named = subject.account != Person.nobody ? subject.account : subject.device
-        switch (origin.settings.privacy, named) {
+        switch (isStrict, named) {
         case (_, Person.nobody): subject.person = Person.visitor(origin.visitor, salt: origin.salt, in: origin.space)
-        case (.standard, _): subject.person = named
-        case (.strict, _): subject.person = Person.visitor("\(named)", salt: origin.salt, in: origin.space)
+        case (false, _): subject.person = named
+        case (true, _): subject.person = Person.visitor("\(named)", salt: origin.salt, in: origin.space)
         }
         return subject
     }
@@ -126,9 +132,14 @@ struct EventReader {
     }
 
     /// Whom the one with `userId` was known as: a device or another user.
+    ///
+    /// What has the form of a user's id of ours is another user only when the app's own server says so: whoever could take a user over would be
+    /// handed out what that one did.
     private func previous(_ fields: MessageFields, _ ids: Ids) throws -> [Int64] {
         guard let previous = try fields.id("previousId") else { throw EventFault("previousId", "This field is required.") }
         guard let user = ids.user else { throw EventFault("userId", "This field is required.") }
-        return previous == user ? [] : [Person.device(previous, in: origin.space), Person.account(previous, in: origin.space)]
+        guard previous != user else { return [] }
+        let device = Person.device(previous, in: origin.space)
+        return origin.isTrusted || UUID(uuidString: previous) == nil ? [device, Person.account(previous, in: origin.space)] : [device]
     }
 }

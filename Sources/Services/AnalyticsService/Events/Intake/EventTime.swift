@@ -8,7 +8,7 @@ enum EventTime {
     static func date(_ text: String) -> Date? {
         var reader = Reader(bytes: Array(text.utf8))
         guard let year = reader.digits(4), reader.take("-"), let month = reader.digits(2), (1...12).contains(month), reader.take("-"),
-            let day = reader.digits(2), (1...31).contains(day)
+            let day = reader.digits(2), (1...length(year, month)).contains(day)
         else { return nil }
         let midnight = Double(days(year, month, day)) * 86_400
         guard !reader.isAtEnd else { return Date(timeIntervalSince1970: midnight) }
@@ -34,6 +34,15 @@ enum EventTime {
         let shifted = month <= 2 ? year - 1 : year
         let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
         return 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
+    }
+
+    /// Of a month, in days.
+    private static func length(_ year: Int, _ month: Int) -> Int {
+        switch month {
+        case 2: (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
     }
 
     private struct Reader {

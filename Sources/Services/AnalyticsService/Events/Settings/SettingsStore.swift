@@ -17,39 +17,45 @@ final class SettingsStore: Sendable {
 
     func settings(of space: Space) async throws -> SpaceSettings {
         if let known = known.withLock({ $0[space.id] }), known.end > ContinuousClock.now { return known.settings }
-        let rows = try await postgres.query(
-            "SELECT retention_days, privacy, is_collecting, time_zone FROM analytics.settings WHERE space = \(space.id)")
-        var settings = SpaceSettings()
-        if let row = rows.first {
-            settings.retentionDays = try row.decode(0)
-            settings.privacy = SpaceSettings.Privacy(rawValue: try row.decode(1)) ?? .strict
-            settings.isCollecting = try row.decode(2)
-            settings.timeZone = try row.decode(3)
-        }
-        remember(settings, of: space)
-        return settings
+        let row = try await postgres.query(
+            "SELECT retention_days, privacy, is_collecting, time_zone FROM analytics.settings WHERE space = \(space.id)").first
+        return remember(try row.map(Self.settings) ?? SpaceSettings(), of: space)
     }
 
+    /// Sets what is in the change and leaves all else as it is, whatever another copy sets meanwhile; returns all.
+    ///
     /// - Throws: `invalid-body` for a time zone that PostgreSQL does not know.
-    func set(_ settings: SpaceSettings, of space: Space, by author: Author) async throws {
+    func change(_ change: SettingsChange, of space: Space, by author: Author) async throws -> SpaceSettings {
+        let new = SpaceSettings()
         // PostgreSQL would also take a POSIX rule for a zone, in which few people say what they mean.
         let rows = try await postgres.query(
             """
             INSERT INTO analytics.settings AS s (space, retention_days, privacy, is_collecting, time_zone, changed_by)
-            SELECT \(space.id), \(settings.retentionDays), \(settings.privacy.rawValue), \(settings.isCollecting), \(settings.timeZone), \(author.text)
-            WHERE EXISTS (SELECT FROM pg_timezone_names WHERE name = \(settings.timeZone))
-            ON CONFLICT (space) DO UPDATE SET retention_days = excluded.retention_days, privacy = excluded.privacy,
-                is_collecting = excluded.is_collecting, time_zone = excluded.time_zone, changed = now(), changed_by = excluded.changed_by
-            RETURNING 1
+            SELECT \(space.id), coalesce(\(change.retentionDays), \(new.retentionDays)), coalesce(\(change.privacy?.rawValue), \(new.privacy.rawValue)),
+                coalesce(\(change.isCollecting), \(new.isCollecting)), coalesce(\(change.timeZone), \(new.timeZone)), \(author.text)
+            WHERE \(change.timeZone == nil) OR EXISTS (SELECT FROM pg_timezone_names WHERE name = \(change.timeZone))
+            ON CONFLICT (space) DO UPDATE SET retention_days = coalesce(\(change.retentionDays), s.retention_days),
+                privacy = coalesce(\(change.privacy?.rawValue), s.privacy), is_collecting = coalesce(\(change.isCollecting), s.is_collecting),
+                time_zone = coalesce(\(change.timeZone), s.time_zone), changed = now(), changed_by = excluded.changed_by
+            RETURNING retention_days, privacy, is_collecting, time_zone
             """)
-        guard !rows.isEmpty else { throw HTTPProblem(.invalidBody, "This is no time zone of the IANA's database, such as Europe/Zurich.", field: "timeZone") }
-        remember(settings, of: space)
+        guard let row = rows.first else {
+            throw HTTPProblem(.invalidBody, "This is no time zone of the IANA's database, such as Europe/Zurich.", field: "timeZone")
+        }
+        return remember(try Self.settings(row), of: space)
     }
 
-    private func remember(_ settings: SpaceSettings, of space: Space) {
+    private static func settings(_ row: PostgresRow) throws -> SpaceSettings {
+        SpaceSettings(
+            retentionDays: try row.decode(0), privacy: SpaceSettings.Privacy(rawValue: try row.decode(1)) ?? .strict, isCollecting: try row.decode(2),
+            timeZone: try row.decode(3))
+    }
+
+    private func remember(_ settings: SpaceSettings, of space: Space) -> SpaceSettings {
         known.withLock { known in
             if known.count >= Self.maximumKnown { known.removeAll() }
             known[space.id] = (settings, ContinuousClock.now + Self.lifetime)
         }
+        return settings
     }
 }

@@ -17,3 +17,11 @@ struct SpaceSettings: Sendable, Equatable {
     /// In which days are counted, by its name in the IANA's database.
     var timeZone = "UTC"
 }
+
+/// What of a space's settings is to be set; nil: stays.
+struct SettingsChange: Sendable {
+    var retentionDays: Int?
+    var privacy: SpaceSettings.Privacy?
+    var isCollecting: Bool?
+    var timeZone: String?
+}

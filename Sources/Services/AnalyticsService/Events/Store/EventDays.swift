@@ -37,9 +37,15 @@ struct EventDays: Service {
             """)
     }
 
-    /// Deletes what is older than its space keeps it: whole days that are of no use to any space, and the others' rows in between.
+    /// Deletes what is older than its space keeps it: whole days that are of no use to any space, and the others' rows in between. Where privacy
+    /// is strict now, what `identify` said before.
     func sweep() async throws {
         try await salts.expire()
+        try await postgres.execute(
+            """
+            UPDATE analytics.people AS p SET traits = '{}', traits_at = '-infinity' FROM analytics.settings AS s
+            WHERE s.privacy = 'strict' AND p.space = s.space AND p.traits <> '{}'
+            """, timeout: .seconds(120))
         let days = try await postgres.query(
             """
             SELECT day::text FROM analytics.events_days() AS day
@@ -66,10 +72,20 @@ struct EventDays: Service {
             WHERE s.id = \(space) AND day >= s.swept AND day < \(day)::text::date
             """)
         for row in days {
-            let day: String = try row.decode(0)
-            while try await Self.delete("space = \(space)", on: day, limit: Self.rowsPerStatement, postgres) == Self.rowsPerStatement {}
+            try await delete(space, on: try row.decode(0))
         }
         try await postgres.execute("UPDATE analytics.spaces SET swept = \(day)::text::date WHERE id = \(space) AND swept < \(day)::text::date")
+    }
+
+    /// Each statement looks at what the ones before have left dead: many rows go hour by hour, so that it is not much.
+    private func delete(_ space: Int32, on day: String) async throws {
+        guard try await Self.delete("space = \(space)", on: day, limit: Self.rowsPerStatement, postgres) == Self.rowsPerStatement else { return }
+        let start = EventTime.date(day) ?? .distantPast
+        for hour in 0..<24 {
+            let first = start + TimeInterval(hour * 3_600)
+            let condition: PostgresQuery = "space = \(space) AND received >= \(first) AND received < \(first + 3_600)"
+            while try await Self.delete(condition, on: day, limit: Self.rowsPerStatement, postgres) == Self.rowsPerStatement {}
+        }
     }
 
     /// Deletes events that were received on a day; returns how many.

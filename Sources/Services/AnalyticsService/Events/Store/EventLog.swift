@@ -5,28 +5,9 @@ import MartletPostgres
 struct EventLog: Sendable {
     let postgres: PostgresClient
 
-    /// Where a page ends: the last one's `received`, in microseconds since 1970, and `key`.
-    struct Place: Sendable, Equatable {
-        var received: Int
-        var key: Int
-
-        /// - Parameter text: as `text` has it; nil for what is none.
-        init?(_ text: String) {
-            let numbers = text.split(separator: "_").map { Int($0) }
-            guard numbers.count == 2, let received = numbers[0], let key = numbers[1] else { return nil }
-            (self.received, self.key) = (received, key)
-        }
-
-        init(received: Int, key: Int) {
-            (self.received, self.key) = (received, key)
-        }
-
-        var text: String { "\(received)_\(key)" }
-    }
-
     struct Page: Sendable {
         var events: [String]
-        var next: Place?
+        var next: EventCursor?
     }
 
     /// An event of `analytics.events AS e` as a JSON object: what was sent, and above it what the server knows.
@@ -47,12 +28,12 @@ struct EventLog: Sendable {
     }
 
     /// Those that were received from one time until before another, the latest first.
-    func page(of space: Space, from: Date, to: Date, behind place: Place?, limit: Int) async throws -> Page {
+    func page(of space: Space, from: Date, to: Date, behind cursor: EventCursor?, limit: Int) async throws -> Page {
         var statement: PostgresQuery = """
             SELECT \(Self.json)::text, (extract(epoch FROM e.received) * 1000000)::bigint, e.key FROM (
                 SELECT * FROM analytics.events AS e
                 WHERE e.received >= \(from) AND e.received < \(to) AND e.space = \(space.id)
-                    AND (e.received, e.key) < (coalesce(timestamptz 'epoch' + \(place?.received)::bigint * interval '1 microsecond', 'infinity'), \(place?.key ?? .max))
+                    AND (e.received, e.key) < (coalesce(timestamptz 'epoch' + \(cursor?.received) * interval '1 microsecond', 'infinity'), \(cursor?.key ?? .max))
                 ORDER BY e.received DESC, e.key DESC LIMIT \(limit + 1)) AS e
             ORDER BY e.received DESC, e.key DESC
             """
@@ -61,6 +42,6 @@ struct EventLog: Sendable {
         let events = try rows.prefix(limit).map { try $0.decode(0, as: String.self) }
         guard rows.count > limit, limit > 0 else { return Page(events: events) }
         let last = rows[limit - 1]
-        return Page(events: events, next: Place(received: try last.decode(1), key: try last.decode(2)))
+        return Page(events: events, next: EventCursor(received: try last.decode(1), key: try last.decode(2)))
     }
 }

@@ -8,7 +8,8 @@ import Synchronization
 /// What one request wants written.
 struct EventSubmission: Sendable {
     var rows: [EventRow]
-    var links: Set<PeopleStore.Link> = []
+    /// In the order in which they were said.
+    var links: [PeopleStore.Link] = []
     var traits: [PeopleStore.Traits] = []
     /// For the bounds of the queue.
     var sizeInBytes: Int
@@ -124,7 +125,7 @@ final class EventQueue: Service {
 
     /// Persons first: an event that is there is there with all that came with it.
     private func commit(_ submissions: [EventSubmission]) async throws {
-        try await people.note(submissions.reduce(into: Set<PeopleStore.Link>()) { $0.formUnion($1.links) })
+        try await people.note(submissions.flatMap(\.links))
         try await people.note(submissions.flatMap(\.traits))
         let rows = submissions.flatMap(\.rows)
         do {

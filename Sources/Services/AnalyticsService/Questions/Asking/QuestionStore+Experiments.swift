@@ -27,7 +27,11 @@ extension QuestionStore {
         _ metric: ExperimentQuestion.Metric, _ question: ExperimentQuestion, _ exposed: PostgresQuery, in space: Space
     ) async throws -> [String: ExperimentSums.Sums] {
         let amount: PostgresQuery = metric.property.map {
-            "CASE WHEN jsonb_typeof(e.properties -> \($0)) = 'number' THEN (e.properties ->> \($0))::float8 ELSE 0 END"
+            """
+            -- A number that is made up may be one that, or whose square, no float8 holds.
+            CASE WHEN jsonb_typeof(e.properties -> \($0)) IS DISTINCT FROM 'number' THEN 0
+                WHEN abs((e.properties ->> \($0))::numeric) BETWEEN 1e-100 AND 1e100 THEN (e.properties ->> \($0))::float8 ELSE 0 END
+            """
         } ?? "1"
         let rows = try await raw(
             """

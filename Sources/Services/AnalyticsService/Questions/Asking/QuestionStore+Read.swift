@@ -1,5 +1,4 @@
 import Foundation
-import MartletCore
 import MartletPostgres
 
 /// Events as they are, page by page.
@@ -14,29 +13,6 @@ struct EventPageQuestion: Sendable {
     var person: Int64?
     var limit: Int
     var after: EventCursor?
-}
-
-/// Where a page ended: events are in the order of `received` and their keys.
-struct EventCursor: Sendable, Equatable {
-    /// Microseconds since 1970.
-    var received: Int64
-    var key: Int64
-
-    var text: String { Hexadecimal.text(bytes(received) + bytes(key)) }
-
-    init(received: Int64, key: Int64) {
-        self.received = received
-        self.key = key
-    }
-
-    /// Nil for what is none.
-    init?(_ text: String) {
-        let digits = Array(text)
-        guard digits.count == 32, let received = UInt64(String(digits[..<16]), radix: 16), let key = UInt64(String(digits[16...]), radix: 16) else { return nil }
-        self.init(received: Int64(bitPattern: received), key: Int64(bitPattern: key))
-    }
-
-    private func bytes(_ number: Int64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
 }
 
 extension QuestionStore {

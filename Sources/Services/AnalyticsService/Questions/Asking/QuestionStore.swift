@@ -69,12 +69,12 @@ struct QuestionStore: Sendable {
             labels: try row.decode(5), asOf: zones.asOf, rolledTimeZone: zones.rolled)
     }
 
-    private func zones(of space: Space) async throws -> (wanted: String, rolled: String, asOf: Date?) {
+    private func zones(of space: Space) async throws -> (wanted: String, rolled: String?, asOf: Date?) {
         let rows = try await postgres.query(
             """
             SELECT coalesce((SELECT time_zone FROM analytics.settings WHERE space = \(space.id)), 'UTC'),
-                coalesce((SELECT time_zone FROM analytics.rolled_spaces WHERE space = \(space.id)), 'UTC'),
-                CASE WHEN isfinite(reached) THEN reached END FROM analytics.rollups
+                CASE WHEN z.again_to IS NULL THEN coalesce(z.time_zone, 'UTC') END, CASE WHEN isfinite(reached) THEN reached END
+            FROM analytics.rollups LEFT JOIN analytics.rolled_spaces AS z ON z.space = \(space.id)
             """)
         guard let row = rows.first else { throw Self.noRow }
         return (try row.decode(0), try row.decode(1), try row.decode(2))

@@ -36,8 +36,8 @@ struct Span: Sendable {
     let labels: [String]
     /// By when events are rolled up.
     let asOf: Date?
-    /// In which days are rolled up.
-    let rolledTimeZone: String
+    /// In which days are rolled up; nil while they are made anew.
+    let rolledTimeZone: String?
 
     /// Whether intervals are made of whole hours of UTC.
     var hasWholeHours: Bool { bounds.allSatisfy { $0 % 3_600 == 0 } }

@@ -69,7 +69,7 @@ struct ListEvents: Endpoint {
         var question = EventPageQuestion(
             from: from, to: to, event: try request.text("event"), limit: try request.number("limit", default: 100, in: 1...EventPageQuestion.maximumLimit))
         if let text = try request.text("person") {
-            guard text.count == 16, let digits = UInt64(text, radix: 16) else {
+            guard text.count == 16, text.allSatisfy(\.isHexDigit), let digits = UInt64(text, radix: 16) else {
                 throw HTTPProblem(.invalidParameter, "It must be 16 hexadecimal digits.", field: "person")
             }
             question.person = Int64(bitPattern: digits)

@@ -56,8 +56,11 @@ struct ReadRetention: Endpoint {
         try request.allowParameters(Request.spanParameters)
         let format = try request.format()
         let span = try await store.span(try request.spanRequest(intervals: [.day, .week, .month], default: .day), in: space)
+        guard let zone = span.rolledTimeZone else {
+            throw HTTPProblem(.unavailable, "The app's days are being made anew in its time zone. Ask again later.", headers: [.retryAfter: "60"])
+        }
         guard span.hasRolledDays else {
-            throw HTTPProblem(.invalidParameter, "Retention is told in the time zone of the app's settings: \(span.rolledTimeZone).", field: "timeZone")
+            throw HTTPProblem(.invalidParameter, "Retention is told in the time zone of the app's settings: \(zone).", field: "timeZone")
         }
         guard span.labels.count <= Self.maximumIntervals else {
             throw HTTPProblem(.limitExceeded, "There are at most \(Self.maximumIntervals) intervals.", field: "interval")

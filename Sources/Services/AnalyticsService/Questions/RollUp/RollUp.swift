@@ -25,7 +25,9 @@ final class RollUp: Service {
             var pruned = ContinuousClock.now - Self.intervalOfPruning + .seconds(60)
             while !Task.isCancelled {
                 await self.attempt("events not rolled up") { _ = try await self.catchUp() }
-                await self.attempt("days not made anew in another time zone") { try await self.store.followTimeZones() }
+                await self.attempt("days not made anew in another time zone") {
+                    while try await self.store.followTimeZone() { _ = try await self.catchUp() }
+                }
                 if ContinuousClock.now - pruned >= Self.intervalOfPruning {
                     await self.attempt("old roll-ups not removed") {
                         try await self.store.prune()

@@ -14,6 +14,8 @@ struct RollUpStore: Sendable {
     /// Days that a late event may still change a session.
     static let openSessionDays = 35
     static let timeout: Duration = .seconds(600)
+    /// Events whose persons are looked up one by one.
+    private static let few = 2_000
 
     let postgres: PostgresClient
 
@@ -39,6 +41,7 @@ struct RollUpStore: Sendable {
             let first: Date = try row.decode(0), last: Date = try row.decode(1)
             let events = try await Self.take(first, last, transaction)
             if events > 0 {
+                try await Self.plan(for: events, transaction)
                 try await Self.numberPeople(transaction)
                 try await Self.countHours(transaction)
                 try await Self.countDays(transaction)
@@ -51,10 +54,14 @@ struct RollUpStore: Sendable {
         }
     }
 
-    /// The batch has no statistics, and looking up one row after the other is the worst that can be done with it.
     static func prepare(_ transaction: PostgresTransaction) async throws {
-        try await transaction.execute("SET LOCAL enable_nestloop = off")
         try await transaction.execute("SET LOCAL work_mem = '64MB'")
+    }
+
+    /// The batch has no statistics. Of many events looking up one person after the other is the worst that can be done, of few reading all persons
+    /// there are is.
+    static func plan(for events: Int, _ transaction: PostgresTransaction) async throws {
+        if events > few { try await transaction.execute("SET LOCAL enable_nestloop = off") }
     }
 
     /// Another text where transactions' numbers mean something else: after a restore nothing before the watermark is looked at again.
@@ -64,21 +71,32 @@ struct RollUpStore: Sendable {
             FROM pg_control_system() AS s, pg_control_checkpoint() AS c)
         """
 
+    /// How far events are rolled up.
+    static let done: PostgresQuery =
+        """
+        SELECT reached, seen, epoch = \(epoch) AS is_same, pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS top FROM analytics.rollups
+        """
+
+    /// Whether the last roll-up could see an event of the minute before it. `xmin` has the lower 32 bits of the transaction's number.
+    static let wasSeen: PostgresQuery = "pg_visible_in_snapshot((done.top - ((done.top - e.xmin::text::bigint) & 4294967295))::text::xid8, done.seen)"
+
+    /// An event as the batch has it, of whoever it turned out to be by now.
+    static let batched: PostgresQuery =
+        """
+        e.at, coalesce((SELECT p.account FROM analytics.people AS p WHERE p.space = e.space AND p.person = e.person AND p.account <> 0), e.person),
+        e.space, e.name, e.release, e.os, e.device, e.configuration, e.country, e.kind
+        """
+
     /// Fills the batch and moves the watermark; returns how many events there are.
     private static func take(_ first: Date, _ last: Date, _ transaction: PostgresTransaction) async throws -> Int {
         let rows = try await transaction.query(
             """
-            WITH done AS MATERIALIZED (
-                SELECT reached, seen, epoch = \(epoch) AS is_same, pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS top FROM analytics.rollups),
+            WITH done AS MATERIALIZED (\(done)),
             taken AS (
                 INSERT INTO analytics.batch (at, person, space, name, release, os, device, configuration, country, kind)
-                SELECT e.at, coalesce(p.account, e.person), e.space, e.name, e.release, e.os, e.device, e.configuration, e.country, e.kind
-                FROM analytics.events AS e CROSS JOIN done
-                    LEFT JOIN analytics.people AS p ON p.space = e.space AND p.person = e.person AND p.account <> 0
+                SELECT \(batched) FROM analytics.events AS e CROSS JOIN done
                 WHERE e.received > \(first)::timestamptz - make_interval(secs => \(Double(longestInsert))) AND e.received <= \(last)
-                    -- xmin has the lower 32 bits of the transaction's number.
-                    AND (e.received > done.reached OR done.is_same AND NOT pg_visible_in_snapshot(
-                        (done.top - ((done.top - e.xmin::text::bigint) & 4294967295))::text::xid8, done.seen))
+                    AND (e.received > done.reached OR done.is_same AND NOT \(wasSeen))
                 RETURNING 1)
             UPDATE analytics.rollups SET reached = \(last), seen = pg_current_snapshot(), epoch = \(epoch) RETURNING (SELECT count(*) FROM taken)
             """, timeout: timeout)
@@ -99,7 +117,9 @@ struct RollUpStore: Sendable {
                     JOIN analytics.people AS p ON p.space = new.space AND p.account = new.person
                     JOIN analytics.person_numbers AS n ON n.space = p.space AND n.person = p.person
                 GROUP BY new.space, new.person),
-            counted AS (SELECT space, max(number) AS last FROM analytics.person_numbers GROUP BY space)
+            counted AS (
+                SELECT space, (SELECT max(number) FROM analytics.person_starts AS s WHERE s.space = spaces.space) AS last
+                FROM (SELECT DISTINCT space FROM new) AS spaces)
             INSERT INTO analytics.person_numbers (space, person, number)
             SELECT space, person, coalesce(known.number, (coalesce(last, -1)
                 + row_number() OVER (PARTITION BY space, known.number IS NULL ORDER BY at, person))::int)

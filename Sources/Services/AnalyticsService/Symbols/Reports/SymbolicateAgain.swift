@@ -46,18 +46,24 @@ struct SymbolicateAgain: JobHandler {
     }
 
     func run(_ parameters: Parameters, _ job: RunningJob) async throws -> JobNoResult {
-        let rows = try await postgres.query("SELECT id, environment FROM analytics.spaces WHERE app_id = \(parameters.app)")
-        for row in rows {
-            guard let environment = AppEnvironment(rawValue: try row.decode(1)) else { continue }
-            let space = Space(id: try row.decode(0), appID: parameters.app, environment: environment)
-            try await run(parameters.debugID, in: space, job)
-        }
+        try await readAgain(parameters.debugID, of: parameters.app) { try job.check() }
         return JobNoResult()
     }
 
-    private func run(_ debugID: String, in space: Space, _ job: RunningJob) async throws {
+    /// All reports of an app that wait for a debug id, in both environments.
+    ///
+    /// - Parameter check: throws when this shall not go on.
+    func readAgain(_ debugID: String, of appID: String, _ check: () throws -> Void) async throws {
+        let rows = try await postgres.query("SELECT id, environment FROM analytics.spaces WHERE app_id = \(appID)")
+        for row in rows {
+            guard let environment = AppEnvironment(rawValue: try row.decode(1)) else { continue }
+            try await readAgain(debugID, in: Space(id: try row.decode(0), appID: appID, environment: environment), check)
+        }
+    }
+
+    private func readAgain(_ debugID: String, in space: Space, _ check: () throws -> Void) async throws {
         while true {
-            try job.check()
+            try check()
             let reports: [UUID] = try await postgres.query(
                 """
                 SELECT event FROM analytics.awaited_symbols WHERE space = \(space.id) AND debug_id = \(debugID)

@@ -17,7 +17,6 @@ struct AssembleSymbolFile: JobHandler {
     let files: SymbolFileStore
     let chunks: SymbolChunkStore
     let backend: any FileBackend
-    let wakesReports: Bool
 
     func run(_ parameters: Parameters, _ job: RunningJob) async throws -> JobNoResult {
         guard let file = try await files.startAssembling(parameters.file) else { return JobNoResult() }
@@ -59,7 +58,7 @@ struct AssembleSymbolFile: JobHandler {
             if let expected = file.expected, !parts.contains(where: { $0.debugID == expected }) {
                 throw ObjectFile.Refusal(reason: "It does not have the debug id \(expected).")
             }
-            guard try await files.finish(file, as: blob, parts, wakesReports: wakesReports) else {
+            guard try await files.finish(file, as: blob, parts) else {
                 return try await backend.remove(blob)
             }
         } catch let refusal as ObjectFile.Refusal {

@@ -95,7 +95,7 @@ struct SymbolFileStore: Sendable {
 
     /// Makes a file that is put together one that is used, and has the reports that wait for it symbolicated again. False when it was
     /// deleted meanwhile.
-    func finish(_ file: Pending, as blob: BlobName, _ parts: [ObjectFile.Part], wakesReports: Bool) async throws -> Bool {
+    func finish(_ file: Pending, as blob: BlobName, _ parts: [ObjectFile.Part]) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             let isThere = try await transaction.execute(
                 """
@@ -112,7 +112,6 @@ struct SymbolFileStore: Sendable {
                         \(part.hasDebugInformation), \(Int64(bitPattern: part.address)), \(part.range.lowerBound), \(part.range.count))
                     """)
             }
-            guard wakesReports else { return true }
             for debugID in Set(parts.map(\.debugID)) {
                 try await SymbolicateAgain.enqueue(debugID, of: file.appID, queue, transaction)
             }
