@@ -44,10 +44,11 @@ public struct Frame: Sendable, Equatable {
         return package.contains(".app/") || package.contains("/Bundle/Application/") ? true : nil
     }
 
-    /// Whether the function's name is one that a person would know.
+    /// Whether the function's name is one that a person would know. The header of a Mach-O is what Apple's systems call code without symbols.
     var hasName: Bool {
         switch function {
         case "", "<redacted>", "<unknown>", "<deduplicated_symbol>", "?", "??", "unknown", "null": false
+        case "_mh_execute_header", "__mh_execute_header", "_mh_dylib_header", "__mh_dylib_header": false
         default: !(function.hasPrefix("0x") && function.dropFirst(2).allSatisfy(\.isHexDigit))
         }
     }
