@@ -13,5 +13,6 @@ extension AnalyticsService {
         Migration(number: 7, name: "issues", sql: PackageResources._07_issues_sql),
         Migration(number: 3, name: "rollups", sql: PackageResources._03_rollups_sql),
         Migration(number: 6, name: "tickets", sql: PackageResources._06_tickets_sql),
+        Migration(number: 8, name: "releases", sql: PackageResources._08_releases_sql),
     ]
 }
