@@ -66,7 +66,7 @@ public struct AnalyticsService: ServiceDefinition {
     }
 
     /// What was done and said by users; each part has its own.
-    public var userData: any UserDataHolder { UserDataParts(parts: [("events", events.userData), ("crashes", crashes.life.userData), ("tickets", tickets.userData)]) }
+    public var userData: any UserDataHolder { UserDataParts(parts: [("events", events.userData), ("tickets", tickets.userData), ("crashes", crashes.life.userData)]) }
 
     public func isReady() async -> Bool { postgres.isReady }
 }
