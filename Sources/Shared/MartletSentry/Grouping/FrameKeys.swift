@@ -47,8 +47,13 @@ struct FrameKeys {
 
     /// The module, else the file without its folder and without the hash of a build: `main.3f2a91bc.js`.
     private func file(_ frame: Frame) -> String {
-        if !frame.module.isEmpty { return frame.module.contains("$") ? frame.module.replacing(#/\$+\d+/#, with: "$") : frame.module }
-        let name = frame.filename.prefix { $0 != "?" && $0 != "#" }
-        return String(name).lastComponent.lowercased().replacing(#/[.-][0-9a-f]{8,}(?=\.)/#, with: "")
+        if !frame.module.isEmpty { return frame.module.has("$") ? Self.modules[frame.module] : frame.module }
+        return Self.files[frame.filename]
+    }
+
+    private static let modules = KnownNames { $0.replacing(#/\$+\d+/#, with: "$") }
+
+    private static let files = KnownNames { name in
+        String(name.prefix { $0 != "?" && $0 != "#" }).lastComponent.lowercased().replacing(#/[.-][0-9a-f]{8,}(?=\.)/#, with: "")
     }
 }
