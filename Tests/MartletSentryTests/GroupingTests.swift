@@ -40,6 +40,37 @@ import Testing
         #expect(Set(try Fixtures.all.map { Grouping(try Fixtures.event($0)).appHash }).count == Fixtures.all.count)
     }
 
+    /// A crash of a build: calls of the app, the outermost first, each a name or an offset in its image.
+    private func native(_ calls: [String], in build: UInt64, isOwn: Bool = true) throws -> Grouping {
+        let frames = calls.map { call in
+            let (name, offset) = UInt64(call, radix: 16).map { ("<redacted>", $0) } ?? (call, 0x10)
+            return #"{"function":"\#(name)","package":"/var/containers/Bundle/Application/1/Shop.app/Shop","image_addr":"0x1000","instruction_addr":\#(0x1000 + build + offset),"in_app":\#(isOwn)}"#
+        }
+        return try grouping(#"{"exception":{"type":"EXC_BAD_ACCESS","stacktrace":{"frames":[\#(frames.joined(separator: ","))]}}}"#)
+    }
+
+    @Test func `Where the innermost call has a name, calls without one are the same in every build`() throws {
+        let first = try native(["100", "200", "Cart.add"], in: 0)
+        #expect(try native(["100", "200", "Cart.add"], in: 0x40).appHash == first.appHash)
+        #expect(try native(["100", "200", "Cart.remove"], in: 0).appHash != first.appHash)
+        #expect(!first.isByPlace)
+    }
+
+    @Test(arguments: ["<redacted>", "_mh_execute_header", "__mh_execute_header", "0x1234"])
+    func `Without names different places are different issues, and the grouping says that builds are, too`(_ name: String) throws {
+        func crash(_ offset: UInt64, in build: UInt64) throws -> Grouping {
+            let frame = #"{"function":"\#(name)","package":"/var/containers/Bundle/Application/1/Shop.app/Shop","image_addr":"0x1000","instruction_addr":\#(0x1000 + build + offset)}"#
+            return try grouping(#"{"exception":{"type":"EXC_BAD_ACCESS","stacktrace":{"frames":[{"function":"main","package":"/Shop.app/Shop","instruction_addr":1},\#(frame)]}}}"#)
+        }
+        let first = try crash(0x100, in: 0)
+        #expect(first.isByPlace)
+        #expect(try crash(0x100, in: 0).appHash == first.appHash)
+        #expect(try crash(0x200, in: 0).appHash != first.appHash)
+        #expect(try crash(0x100, in: 0x40).appHash != first.appHash)
+        #expect(try !grouping(#"{"fingerprint":["mine"],"exception":{"type":"E","stacktrace":{"frames":[{"instruction_addr":1}]}}}"#).isByPlace)
+        #expect(try !grouping(#"{"message":"m"}"#).isByPlace)
+    }
+
     @Test func `System calls around the app's own make no difference`() throws {
         func report(_ system: String) -> String {
             #"{"exception":{"type":"E","stacktrace":{"frames":[{"function":"\#(system)","in_app":false,"instruction_addr":"0x1"},{"function":"mine","in_app":true,"instruction_addr":"0x2"}]}}}"#

@@ -72,7 +72,7 @@ public struct AnalyticsService: ServiceDefinition {
         let subjects = events.subjects
         return UserDataParts(parts: [
             ("events", EventUserData(postgres: postgres, subjects: subjects)), ("rollups", RollUpUserData(postgres: postgres, subjects: subjects)),
-            ("people", PeopleUserData(postgres: postgres, subjects: subjects)), ("crashes", crashes.life.userData), ("tickets", tickets.userData),
+            ("people", PeopleUserData(postgres: postgres, subjects: subjects)), ("tickets", tickets.userData), ("crashes", crashes.life.userData),
         ])
     }
 

@@ -8,6 +8,10 @@ extension AnalyticsService {
         router.on(.post, "crash/api/:project/envelope", PostEnvelope(intake: crashes.intake))
         router.on(.post, "crash/api/:project/store", PostStoredEvent(intake: crashes.intake))
 
+        router.on(.post, "crash/api/0/organizations/:organization/releases", CreateSentryRelease(releases: crashes.releases))
+        router.on(.get, "crash/api/0/organizations/:organization/releases/:version", ReadSentryRelease(releases: crashes.releases))
+        router.on(.put, "crash/api/0/organizations/:organization/releases/:version", FinishSentryRelease(releases: crashes.releases))
+
         router.on(.post, "thesis/exceptions", PostThesisException(intake: crashes.intake))
         router.on(.get, "thesis/exceptions", ListThesisExceptions(spaces: spaces, thesis: crashes.thesis))
 

@@ -80,11 +80,12 @@ import Testing
         try await AnalyticsApp.run { app in
             try await app.report(TestEnvelope.crash(in: "f"))
             try await app.digested()
-            try await app.postgres.execute("UPDATE analytics.issues SET status = 'ignored', changed = now(), ignored_until_events = 3")
+            try await app.postgres.execute(
+                "UPDATE analytics.issues SET status = 'ignored', changed = now(), ignored_until_events = 3, ignored_until_users = 9")
             try await app.report(TestEnvelope.crash(in: "f"))
             #expect(try await app.rows("SELECT status, events FROM analytics.issues WHERE space = %") == ["ignored|2"])
             try await app.report(TestEnvelope.crash(in: "f"))
-            #expect(try await app.rows("SELECT status, ignored_until_events IS NULL FROM analytics.issues WHERE space = %") == ["unresolved|true"])
+            #expect(try await app.rows("SELECT status, ignored_until_events IS NULL, ignored_until_users IS NULL FROM analytics.issues WHERE space = %") == ["unresolved|true|true"])
             #expect(try await app.rows("SELECT kind, is_announced FROM analytics.issue_history WHERE space = % ORDER BY id DESC LIMIT 1") == ["unignored|true"])
         }
     }
@@ -136,11 +137,21 @@ import Testing
         try await AnalyticsApp.run { app in
             try await app.report(TestEnvelope.crash(in: "f"))
             try await app.digested()
+            let space = try await app.service.spaces.space(of: app.appID, .live)
+            try await app.postgres.execute(
+                """
+                INSERT INTO analytics.issues (space, number, title, culprit, kind, platform, level, changed, first_seen, last_seen)
+                SELECT \(space.id), n, 'filler', '', 'error', 'other', 4, now(), now(), now() FROM generate_series(2, \(IssueStore.maximumIssues)) AS n
+                """)
             try await app.postgres.execute("UPDATE analytics.issue_numbers SET next = \(Int32(IssueStore.maximumIssues + 1))")
             for name in ["f", "g", "h"] { try await app.report(TestEnvelope.crash(in: name)) }
             #expect(
-                try await app.rows("SELECT title, events FROM analytics.issues WHERE space = % ORDER BY id")
+                try await app.rows("SELECT title, events FROM analytics.issues WHERE space = % AND title <> 'filler' ORDER BY id")
                     == ["EXC_BAD_ACCESS: at 0x10|2", "Reports of more kinds than are told apart|2"])
+            // Where some have gone, there is room again.
+            try await app.postgres.execute("DELETE FROM analytics.issues WHERE number BETWEEN 2 AND 10")
+            try await app.report(TestEnvelope.crash(in: "i"))
+            #expect(try await app.rows("SELECT number, culprit, events FROM analytics.issues WHERE space = % AND title <> 'filler' ORDER BY id DESC LIMIT 1") == ["\(IssueStore.maximumIssues + 2)|i|1"])
         }
     }
 
@@ -169,6 +180,88 @@ import Testing
             // What is still without symbols goes where the others went.
             try await app.report(TestEnvelope.crash(in: "second_address"))
             #expect(try await app.rows("SELECT events FROM analytics.issues WHERE space = %") == ["3"])
+        }
+    }
+
+    @Test func `An issue keeps what people did with it when symbols come, and one that was deleted does not come back`() async throws {
+        let helpers = CrashHelpers(
+            symbolicate: { report, _ in
+                CrashHelpers.Symbolicated(report: Self.renamed(Self.renamed(report, "first_address", "Cart.add"), "gone_address", "Cart.gone"))
+            })
+        try await AnalyticsApp.run { app in
+            let crashes = Crashes(
+                postgres: app.postgres, spaces: app.service.spaces, files: app.service.crashes.digester.digestion.files, settings: CrashSettings(), helpers: helpers,
+                logger: .silent)
+            let ids = (1...3).map { "9ec79c33ec9942ab8353589fcb2e04d\($0)" }
+            for id in ids[..<2] { try await app.report(TestEnvelope.crash(in: "first_address", id: id)) }
+            try await app.report(TestEnvelope.crash(in: "gone_address", id: ids[2]))
+            try await app.digested()
+            try await app.postgres.execute("UPDATE analytics.issues SET assignee = 'ada', status = 'ignored' WHERE number = 1")
+            try await app.postgres.execute("UPDATE analytics.issues SET deleted = now() WHERE number = 2")
+            try await app.postgres.execute("DELETE FROM analytics.issue_hashes WHERE issue = (SELECT id FROM analytics.issues WHERE number = 2)")
+            let space = try await app.service.spaces.space(of: app.appID, .live)
+            try await crashes.digestAgain(try ids.map { try #require(UUID(eventID: $0)) }, in: space)
+            #expect(
+                try await app.rows("SELECT number, culprit, events, status, assignee FROM analytics.issues WHERE space = % AND deleted IS NULL") == ["1|Cart.add|2|ignored|ada"])
+            #expect(try await app.rows("SELECT count(*) FROM analytics.issue_history WHERE kind = 'created'") == ["2"])
+            // Also for what comes now, with symbols and without.
+            try await app.report(TestEnvelope.crash(in: "first_address"))
+            try await app.report(TestEnvelope.crash(in: "Cart.add"))
+            #expect(try await app.rows("SELECT events FROM analytics.issues WHERE space = % AND deleted IS NULL") == ["4"])
+        }
+    }
+
+    @Test func `Feedback that can become no ticket is counted, and holds up nothing behind it`() async throws {
+        try await AnalyticsApp.run { app in
+            let space = try await app.service.spaces.space(of: app.appID, .live)
+            func say(_ id: Int) async throws {
+                let words = #"{"event_id":"9ec79c33ec9942ab8353589fcb2e04d\#(id)","contexts":{"feedback":{"message":"It broke"}}}"#
+                let answer = try await app.envelope([("feedback", words)])
+                #expect(answer.status == 200)
+            }
+            // As many tickets as there may be.
+            try await app.postgres.execute("INSERT INTO analytics.ticket_spaces (space) VALUES (\(space.id))")
+            try await app.postgres.execute(
+                """
+                INSERT INTO analytics.tickets (space, number, type, status, priority, title, position, generation, author)
+                SELECT \(space.id), n, 'task', 'todo', 'low', 'x', 'a0', 0, 'service' FROM generate_series(1, \(TicketLimits.tickets)) AS n
+                """, timeout: .seconds(60))
+            try await say(1)
+            // As much as is taken in an hour.
+            try await app.postgres.execute("UPDATE analytics.ticket_spaces SET feedback_hour = date_trunc('hour', now()), feedback_count = 1000")
+            try await say(2)
+            try await app.report(TestEnvelope.crash(in: "f"))
+            #expect(try await app.rows("SELECT events FROM analytics.issues WHERE space = %") == ["1"])
+            #expect(try await app.rows("SELECT category, reason, quantity FROM analytics.crash_outcomes WHERE space = %") == ["feedback|no_ticket|2"])
+            #expect(try await app.rows("SELECT count(*) FROM analytics.crash_feedback WHERE space = %") == ["2"])
+        }
+    }
+
+    @Test func `Attachments have so much room together, and what is beyond is counted`() async throws {
+        var options = AnalyticsOptions()
+        options.crashes.attachmentsInBytes = 10
+        try await AnalyticsApp.run(options) { app in
+            let header = #"{"event_id":"9ec79c33ec9942ab8353589fcb2e04dc"}"#
+            #expect(try await app.envelope([("attachment", "hello"), ("attachment", "larger"), ("attachment", "world")], header: header).status == 200)
+            #expect(try await app.rows("SELECT sum(size), count(*) FROM analytics.crash_attachments WHERE space = %") == ["10|2"])
+            #expect(try await app.rows("SELECT category, reason, quantity FROM analytics.crash_outcomes WHERE space = %") == ["attachment|no_room|1"])
+            let space = try await app.service.spaces.space(of: app.appID, .live)
+            #expect(try await app.service.crashes.digester.digestion.files.list("crash_\(space.id)", after: nil, limit: 10).blobs.count == 2)
+        }
+    }
+
+    @Test func `What another version wrote into the spool is set aside`() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "martlet-spool-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        var options = AnalyticsOptions()
+        options.crashes.spoolDirectory = directory
+        try await AnalyticsApp.run(options) { app in
+            try await app.service.crashes.digester.writer.append([[9, 9, 9], [8]])
+            try await app.report(TestEnvelope.crash(in: "f"))
+            #expect(try await app.rows("SELECT events FROM analytics.issues WHERE space = %") == ["1"])
+            let folder = directory + "/refused"
+            let kept = try FileManager.default.contentsOfDirectory(atPath: folder).map { try Array(Data(contentsOf: URL(filePath: "\(folder)/\($0)"))) }
+            #expect(Set(kept) == [[9, 9, 9], [8]])
         }
     }
 

@@ -87,6 +87,35 @@ import Testing
         }
     }
 
+    @Test func `Several are kept together or not at all, and what no reader would take is refused`() async throws {
+        try await withFolder { folder in
+            let writer = SpoolWriter(directory: folder, sizeInBytes: 1_000)
+            await #expect(throws: SpoolError.self) { try await writer.append((0..<10).map { self.record($0) }) }
+            #expect(writer.written == nil)
+            try await writer.append((0..<3).map { record($0) })
+            let written = try #require(writer.written)
+            let portion = try SpoolReader(folder: written.folder).read(from: .start, upTo: written.end, count: 10, sizeInBytes: 1 << 20)
+            #expect(portion.records == (0..<3).map { record($0) })
+            let large = SpoolWriter(directory: folder, sizeInBytes: 1 << 30)
+            await #expect(throws: SpoolError.self) { try await large.append([UInt8](repeating: 0, count: SpoolRecord.maximumLength + 1)) }
+            #expect(large.written == nil)
+        }
+    }
+
+    @Test func `What processes that are gone have left takes room from what comes`() async throws {
+        try await withFolder { folder in
+            let old = SpoolWriter(directory: folder, sizeInBytes: 1_000)
+            for number in 0..<6 { try await old.append(record(number)) }
+            let left = try #require(old.written?.folder)
+            let writer = SpoolWriter(directory: folder, sizeInBytes: 1_000)
+            #expect(left.sizeInBytes > 600)
+            writer.occupy(left.sizeInBytes)
+            await #expect(throws: SpoolError.self) { try await writer.append((0..<3).map { self.record($0) }) }
+            writer.release(left.discard())
+            try await writer.append((0..<3).map { record($0) })
+        }
+    }
+
     @Test func `Envelopes are read as they were written`() throws {
         for coding in [nil, .gzip, .deflate] as [ContentCoding?] {
             for id in [nil, UUID()] {

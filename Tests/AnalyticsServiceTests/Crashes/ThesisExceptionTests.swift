@@ -23,6 +23,17 @@ import Testing
         }
     }
 
+    @Test func `Of a list that is too much for the minute nothing is kept`() async throws {
+        var options = AnalyticsOptions()
+        options.crashes.quota.errors = 2
+        try await AnalyticsApp.run(options) { app in
+            let list = "[" + Array(repeating: #"{"message":"a"}"#, count: 3).joined(separator: ",") + "]"
+            let answer = try await app.client("POST", "/thesis/exceptions", list)
+            #expect(answer.isProblem(.tooManyRequests))
+            #expect(app.isSpoolEmpty)
+        }
+    }
+
     @Test func `What is none is refused and leaves nothing`() async throws {
         try await AnalyticsApp.run { app in
             let cut = try await app.client("POST", "/thesis/exceptions", "{")

@@ -32,6 +32,7 @@ import Testing
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             try await Self.issues(data)
+            try await app.master("PATCH", "/crashes/issues/2", #"{"assignee":"0193a000-0000-7000-8000-00000000000a"}"#)
             let merged = try await app.master("POST", "/crashes/issues/1/merge", #"{"issues":[2]}"#)
             #expect(merged["number"] == "1" && merged["title"] == "\"One\"" && merged["level"] == "\"fatal\"", "\(merged)")
             #expect(merged["events"] == "5" && merged["users"] == "3" && merged["lastSeen"] == "\"2026-11-04T00:00:00.000Z\"")
@@ -48,6 +49,7 @@ import Testing
             #expect(hashes.each("hash") == [Self.a, Self.b, Self.c].map { "\"\($0)\"" } && hashes.each("events") == ["2", "1", "1"])
             let history = try await app.master("GET", "/crashes/issues/1/history")
             #expect(history["data.0.kind"] == "\"merged\"" && history["data.0.details.issues.0.title"] == "\"Two\"")
+            #expect(history.each("kind") == ["\"merged\"", "\"assigned\""], "what happened to the other is told, too")
 
             let parted = try await app.master("POST", "/crashes/issues/1/part", #"{"hashes":["\#(Self.b)","\#(Self.c)"]}"#)
             #expect(parted.status == 201 && parted["number"] == "3" && parted["title"] == "\"Two\"" && parted["culprit"] == "\"two()\"", "\(parted)")
@@ -61,7 +63,21 @@ import Testing
             #expect(try await app.master("GET", "/crashes/issues/1/releases").each("events") == ["3"])
             #expect(try await app.master("GET", "/crashes/issues/3/tags/os").each("events") == ["2"])
             #expect(try await app.master("GET", "/crashes/issues/3/tags/level").each("value") == ["\"error\"", "\"fatal\""])
+            #expect(try await app.master("GET", "/crashes/issues/3/tags/handled").each("value") == ["\"no\""], "as the digest counts it")
             #expect(try await data.count("issue_hashes", where: "issue = (SELECT id FROM analytics.issues WHERE number = 3)") == 2)
+        }
+    }
+
+    @Test func `what is parted takes the tags along that the digest counted`() async throws {
+        try await AnalyticsApp.run { app in
+            for name in ["f", "g"] { try await app.report(TestEnvelope.crash(in: name, release: "a@1.0", tags: #"{"level":"mine","k":"\#(name)"}"#)) }
+            try await app.digested()
+            #expect(try await app.master("POST", "/crashes/issues/1/merge", #"{"issues":[2]}"#).status == 200)
+            let moving = try await app.rows("SELECT encode(app_hash, 'hex') FROM analytics.crash_events WHERE content -> 'tags' ->> 'k' = 'g'")[0]
+            #expect(try await app.master("POST", "/crashes/issues/1/part", #"{"hashes":["\#(moving)"]}"#).status == 201)
+            let tags = try await app.rows("SELECT i.number, t.key, t.value, t.events FROM analytics.issue_tags t JOIN analytics.issues i ON i.id = t.issue ORDER BY 1, 2")
+            #expect(tags.filter { $0.hasPrefix("1|") }.map { $0.dropFirst(2) } == tags.filter { $0.hasPrefix("3|") }.map { $0.replacing("k|g", with: "k|f").dropFirst(2) }, "\(tags)")
+            #expect(tags.contains("3|level|mine|1") && tags.contains("1|handled|no|1"), "\(tags)")
         }
     }
 

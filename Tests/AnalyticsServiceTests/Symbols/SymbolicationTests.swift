@@ -174,6 +174,18 @@ import Testing
         }
     }
 
+    @Test func `a debug file that only failed now and then is not given up`() async throws {
+        // Fails whenever there is no file of this name, and makes it.
+        let text = #"m="$(dirname "$0")/again"; if [ -e "$m" ]; then rm "$m"; while read -r line; do echo '{"Symbol":[{"FunctionName":"f"}]}'; done; else touch "$m"; exit 1; fi"#
+        try await withSymbolizer(text) { app, space in
+            for number in 0..<8 {
+                _ = await app.service.symbols.symbolicate(try event([frame(0xd000 + UInt64(number) * 16)]), in: space)
+                await app.service.symbols.sweep.pool?.endIdle(before: .now)
+            }
+            #expect(try await app.master("GET", "/crashes/symbols")["data.0.parts.0.isBroken"] == "false")
+        }
+    }
+
     @Test func `what a debug file says is taken with its limits`() async throws {
         let long = String(repeating: "x", count: 20_000)
         let answer = #"{"Symbol":[{"FunctionName":"\#(long)","FileName":"/a/\u0007b.c","Line":-4,"Column":99999999999},{"FunctionName":"","FileName":"","Line":0}]}"#

@@ -116,6 +116,55 @@ import Testing
         }
     }
 
+    @Test func `one address without a user does not use up what all may say`() async throws {
+        try await AnalyticsApp.run { app in
+            func say(_ user: String? = nil, from address: String) async throws -> Answer {
+                try await app.client("POST", "/feedback", #"{"message":"m"}"#, user: user, headers: [HeaderName.address: address])
+            }
+            for _ in 0..<FeedbackIntake.Limits().ofSource {
+                let answer = try await say(from: "192.0.2.1")
+                #expect(answer.status == 204)
+            }
+            let (refused, other, signedIn) = (try await say(from: "192.0.2.1"), try await say(from: "192.0.2.2"), try await say(Self.user, from: "192.0.2.1"))
+            #expect(refused.isProblem(.tooManyRequests))
+            #expect(other.status == 204 && signedIn.status == 204)
+            #expect(try await app.master("POST", "/feedback", #"{"message":"m"}"#, headers: [HeaderName.address: "192.0.2.1"]).status == 204)
+        }
+    }
+
+    @Test func `an IPv6 network is one source, and another hour begins anew`() {
+        let (sources, space) = (FeedbackSources(), Space(id: 1, appID: "app1", environment: .live))
+        let now = Date(timeIntervalSince1970: 1_795_338_000)
+        #expect(sources.take("2001:db8:1:2::1", in: space, upTo: 1, at: now))
+        #expect(!sources.take("2001:db8:1:2::2", in: space, upTo: 1, at: now))
+        #expect(sources.take("2001:db8:1:3::1", in: space, upTo: 1, at: now) && sources.take("2001:db8:1:2::1", in: Space(id: 2, appID: "app1", environment: .test), upTo: 1, at: now))
+        #expect(sources.take("2001:db8:1:2::1", in: space, upTo: 1, at: now.addingTimeInterval(3_600)))
+    }
+
+    @Test func `what was said of a user's crash report goes with them`() async throws {
+        try await AnalyticsApp.run { app in
+            let event = "9ec79c33ec9942ab8353589fcb2e04dc"
+            try await app.report(TestEnvelope.crash(in: "f", user: Self.user.uppercased(), id: event))
+            let words = #"{"event_id":"\#(event)","name":"Kim","email":"kim@example.org","comments":"secret words"}"#
+            #expect(try await app.envelope([("user_report", words)]).status == 200)
+            try await app.digested()
+            #expect(try await app.ask("GET", "/tickets/1")["feedback.name"] == "\"Kim\"")
+            let service = app.gateway.asking(as: .service("auth"))
+            var (after, calls) = ("", 0)
+            repeat {
+                let next = after.isEmpty ? "" : #","after":"\#(after)""#
+                let erased = try await service.post("/internal/users/erase", #"{"app":"app1","environment":"live","user":"\#(Self.user)"\#(next)}"#)
+                #expect(erased.status == 200, "\(erased)")
+                after = erased["next"].map { $0.trimmingCharacters(in: CharacterSet(charactersIn: "\"")) }.flatMap { $0 == "null" ? nil : $0 } ?? ""
+                calls += 1
+            } while !after.isEmpty && calls < 20
+            #expect(try await app.rows("SELECT count(*) FROM analytics.crash_events") == ["0"])
+            #expect(try await app.rows("SELECT count(*) FROM analytics.crash_feedback") == ["0"])
+            #expect(try await app.ask("GET", "/tickets/1")["feedback"] == "null")
+            #expect(try await app.ask("GET", "/tickets/1")["title"] == "\"Feedback (erased)\"")
+        }
+    }
+
     @Test func `what comes by two ways at once is one ticket`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)

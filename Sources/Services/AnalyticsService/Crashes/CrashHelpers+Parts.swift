@@ -1,4 +1,6 @@
 import Foundation
+import MartletAPI
+import MartletHTTP
 import MartletPostgres
 import MartletSentry
 
@@ -13,11 +15,15 @@ extension CrashHelpers {
             }
         }
         feedback = { feedback, space in
-            guard let fitted = Feedback(feedback) else { return }
+            guard let fitted = Feedback(feedback) else { return true }
             do {
                 try await tickets.store(fitted, in: space)
+                return true
             } catch is FeedbackRefusal {
-                // What is refused now is refused again.
+                return false
+            } catch let problem as HTTPProblem where problem.code.status < 500 {
+                // Such as a space that is full of tickets: nothing behind it is to wait for somebody to delete some.
+                return false
             }
         }
     }

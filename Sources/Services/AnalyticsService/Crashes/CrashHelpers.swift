@@ -13,6 +13,6 @@ struct CrashHelpers: Sendable {
     }
 
     var symbolicate: @Sendable (_ report: JSONValue, Space) async -> Symbolicated = { report, _ in Symbolicated(report: report) }
-    /// Makes a ticket of what a person wrote; harmless to repeat. What cannot become one is dropped there: an error means "again".
-    var feedback: @Sendable (UserFeedback, Space) async throws -> Void = { _, _ in }
+    /// Makes a ticket of what a person wrote; harmless to repeat. False: there will be none. An error means "again".
+    var feedback: @Sendable (UserFeedback, Space) async throws -> Bool = { _, _ in true }
 }

@@ -8,6 +8,8 @@ struct CrashSettings: Sendable {
     var spoolSizeInBytes = 1_024 << 20
     /// Of an app's environment, by each copy of the service.
     var quota = CrashQuota.Limits()
+    /// Of all reports of an app's environment together.
+    var attachmentsInBytes = 10 << 30
     var retentionInDays = 90
     var alerts = AlertSettings(secret: .random())
 
@@ -21,6 +23,7 @@ struct CrashSettings: Sendable {
         quota.sessions = try settings.integer("crashes.quota.sessions", default: quota.sessions, in: 1...100_000_000)
         quota.attachments = try settings.integer("crashes.quota.attachments", default: quota.attachments, in: 1...100_000_000)
         quota.feedback = try settings.integer("crashes.quota.feedback", default: quota.feedback, in: 1...100_000_000)
+        attachmentsInBytes = try settings.integer("crashes.attachments.megabytes", default: 10_240, in: 1...1_073_741_824) << 20
         retentionInDays = try settings.integer("crashes.retention.days", default: 90, in: 1...3_650)
         alerts = try AlertSettings(settings)
     }

@@ -10,6 +10,7 @@ struct Crashes: Sendable {
     let intake: CrashIntake
     let issues: IssueStore
     let thesis: ThesisExceptionStore
+    let releases: SentryReleases
     let digester: CrashDigester
     let retention: CrashRetention
     let life: IssueLife
@@ -24,9 +25,13 @@ struct Crashes: Sendable {
         intake = CrashIntake(spool: spool, quota: CrashQuota(settings.quota), logger: logger)
         issues = IssueStore(postgres: postgres)
         thesis = ThesisExceptionStore(postgres: postgres)
+        releases = SentryReleases(postgres: postgres, spaces: spaces, store: store.releases)
         digester = CrashDigester(
             writer: spool, directory: settings.spoolDirectory,
-            digestion: EnvelopeDigestion(spaces: spaces, files: files, helpers: helpers, logger: logger), store: store, logger: logger)
+            digestion: EnvelopeDigestion(
+                spaces: spaces, files: files, room: AttachmentRoom(postgres: postgres, limitInBytes: settings.attachmentsInBytes), helpers: helpers,
+                logger: logger),
+            store: store, logger: logger)
         retention = CrashRetention(postgres: postgres, files: files, days: settings.retentionInDays, logger: logger)
         reprocessing = Reprocessing(postgres: postgres, store: store, helpers: helpers)
         life = IssueLife(postgres: postgres, spaces: spaces, files: files, settings: settings, logger: logger) { old, new, transaction in

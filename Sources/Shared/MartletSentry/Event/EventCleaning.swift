@@ -101,7 +101,7 @@ struct EventCleaning {
             guard depth < Self.maximumDepth else { return .string("…") }
             return .object(
                 members.prefix(Self.maximumMembers).map { member in
-                    if isFiltered, Self.isSecret(member.name), Self.mayHide(member.value) { return .init(Self.name(member.name), Self.filtered) }
+                    if isFiltered, Self.mayHide(member.value), Self.isSecret(member.name) { return .init(Self.name(member.name), Self.filtered) }
                     return .init(Self.name(member.name), bounded(member.value, depth: depth + 1, isFiltered: isFiltered))
                 })
         default: return value
@@ -112,7 +112,7 @@ struct EventCleaning {
 
     private static func isSecret(_ name: String) -> Bool {
         let name = name.lowercased()
-        return secrets.contains { name.contains($0) }
+        return secrets.contains { name.has($0) }
     }
 
     /// Numbers and truth values give nothing away.

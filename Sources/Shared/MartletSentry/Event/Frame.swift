@@ -40,14 +40,15 @@ public struct Frame: Sendable, Equatable {
     /// Of an image's path on Apple's systems; nil for others.
     static func isInApp(package: String) -> Bool? {
         if ["/System/", "/usr/lib/", "/Library/"].contains(where: { package.hasPrefix($0) || package.hasPrefix("/private/preboot" + $0) }) { return false }
-        if package.contains(".simruntime/") || package.contains("/Xcode.app/") { return false }
-        return package.contains(".app/") || package.contains("/Bundle/Application/") ? true : nil
+        if package.has(".simruntime/") || package.has("/Xcode.app/") { return false }
+        return package.has(".app/") || package.has("/Bundle/Application/") ? true : nil
     }
 
-    /// Whether the function's name is one that a person would know.
+    /// Whether the function's name is one that a person would know. The header of a Mach-O is what Apple's systems call code without symbols.
     var hasName: Bool {
         switch function {
         case "", "<redacted>", "<unknown>", "<deduplicated_symbol>", "?", "??", "unknown", "null": false
+        case "_mh_execute_header", "__mh_execute_header", "_mh_dylib_header", "__mh_dylib_header": false
         default: !(function.hasPrefix("0x") && function.dropFirst(2).allSatisfy(\.isHexDigit))
         }
     }

@@ -9,10 +9,23 @@ struct FrameKeys {
     }
 
     /// One for each call.
-    func of(_ frames: [Frame]) -> [String] { frames.map(key) }
+    ///
+    /// Where the app's innermost call has a name, that says where it broke, and calls without one are known by their image alone: so two builds of
+    /// it are one issue. Else by their places, which keep different crashes of one build apart and are others in the next build.
+    func of(_ frames: [Frame]) -> [String] {
+        let isTold = Self.isTold(frames)
+        return frames.map { key($0, isTold) }
+    }
 
-    private func key(_ frame: Frame) -> String {
-        if frame.isNative { return frame.hasName ? FunctionName.normalized(frame.function) : place(frame) }
+    /// Whether calls are known by places, so that the same crash of another build is not recognised.
+    static func areByPlace(_ frames: [Frame], ofOwn: Bool) -> Bool {
+        !isTold(frames) && frames.contains { $0.isNative && !$0.hasName && (!ofOwn || $0.isInApp == true) }
+    }
+
+    private static func isTold(_ frames: [Frame]) -> Bool { frames.last { $0.isInApp == true }?.hasName ?? false }
+
+    private func key(_ frame: Frame, _ isTold: Bool) -> String {
+        if frame.isNative { return frame.hasName ? FunctionName.normalized(frame.function) : place(frame, isTold) }
         var key = [file(frame)]
         if frame.hasName { key.append(FunctionName.normalized(frame.function)) }
         let source = frame.source.split(whereSeparator: \.isWhitespace).joined(separator: " ")
@@ -25,17 +38,22 @@ struct FrameKeys {
     }
 
     /// Where in its image: the same wherever that was loaded. Other builds have other places, until symbols give it its name.
-    private func place(_ frame: Frame) -> String {
+    private func place(_ frame: Frame, _ isTold: Bool) -> String {
         let image = frame.instruction.flatMap { address in event.images.first { $0.contains(address) } }
         let name = frame.package.isEmpty ? image?.name ?? "" : frame.package
-        guard let address = frame.instruction, let start = frame.image ?? image?.address, address >= start else { return "\(name.lastComponent)" }
+        guard !isTold, let address = frame.instruction, let start = frame.image ?? image?.address, address >= start else { return "\(name.lastComponent)" }
         return "\(name.lastComponent)+\(String(address - start, radix: 16))"
     }
 
     /// The module, else the file without its folder and without the hash of a build: `main.3f2a91bc.js`.
     private func file(_ frame: Frame) -> String {
-        if !frame.module.isEmpty { return frame.module.contains("$") ? frame.module.replacing(#/\$+\d+/#, with: "$") : frame.module }
-        let name = frame.filename.prefix { $0 != "?" && $0 != "#" }
-        return String(name).lastComponent.lowercased().replacing(#/[.-][0-9a-f]{8,}(?=\.)/#, with: "")
+        if !frame.module.isEmpty { return frame.module.has("$") ? Self.modules[frame.module] : frame.module }
+        return Self.files[frame.filename]
+    }
+
+    private static let modules = KnownNames { $0.replacing(#/\$+\d+/#, with: "$") }
+
+    private static let files = KnownNames { name in
+        String(name.prefix { $0 != "?" && $0 != "#" }).lastComponent.lowercased().replacing(#/[.-][0-9a-f]{8,}(?=\.)/#, with: "")
     }
 }

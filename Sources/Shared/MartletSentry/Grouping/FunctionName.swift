@@ -4,8 +4,12 @@ import Foundation
 public enum FunctionName {
     private static let maximumLength = 4_000
 
+    private static let known = KnownNames(made)
+
     /// `Cart.add` of `specialized closure #1 in Cart.(add in _3B2A)<A>(A) -> ()`, with ` closure` behind it.
-    public static func normalized(_ name: String) -> String {
+    public static func normalized(_ name: String) -> String { known[name] }
+
+    @Sendable private static func made(_ name: String) -> String {
         var name = Substring(name.cut(toBytes: maximumLength).replacing("(anonymous namespace)", with: "(anonymous)")).trimmed
         if let method = objectiveCMethod(name) { return method }
         let isClosure = takePrefixes(&name)
@@ -126,11 +130,20 @@ public enum FunctionName {
 extension StringProtocol {
     /// Whether it contains a word of ASCII: bytes compared, as there are thousands of names in a report.
     func has(_ word: String) -> Bool {
-        let (text, word) = (utf8, Array(word.utf8))
-        return text.withContiguousStorageIfAvailable { text in
-            guard text.count >= word.count else { return false }
-            return (0...text.count - word.count).contains { start in text[start] == word[0] && (1..<word.count).allSatisfy { text[start + $0] == word[$0] } }
-        } ?? contains(String(decoding: word, as: UTF8.self))
+        var bytes = word
+        return bytes.withUTF8 { word in utf8.withContiguousStorageIfAvailable { $0.has(word) } } ?? contains(word)
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    fileprivate func has(_ word: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let first = word.first, count >= word.count else { return word.isEmpty }
+        for start in 0...count - word.count where self[start] == first {
+            var length = 1
+            while length < word.count, self[start + length] == word[length] { length += 1 }
+            if length == word.count { return true }
+        }
+        return false
     }
 }
 

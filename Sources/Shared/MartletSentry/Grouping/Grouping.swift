@@ -4,7 +4,7 @@ import MartletCore
 /// Which fault a report is of: equal for reports of the same, also from other builds, and different for others.
 ///
 /// By the client's fingerprint if it sends one; else by the exceptions' types and the calls on their stacks; else by type and message. Of
-/// calls only the name counts, or source line and file where code has them; of those without a name the place in their image.
+/// calls only the name counts, or source line and file where code has them; of those without a name the image, or the place in it (`isByPlace`).
 public struct Grouping: Sendable, Equatable {
     /// Stored beside the hashes. With another version reports begin new issues.
     public static let version = 1
@@ -17,6 +17,8 @@ public struct Grouping: Sendable, Equatable {
     /// 32 hexadecimal digits.
     public let appHash: String
     public let systemHash: String
+    /// Some calls have no names and nothing better tells where it broke: the same crash of another build is another issue until there are symbols.
+    public let isByPlace: Bool
     /// A line that says what went wrong, and one that says where.
     public let title: String
     public let culprit: String
@@ -26,6 +28,7 @@ public struct Grouping: Sendable, Equatable {
         (appParts, systemParts) = Self.expanded(event.fingerprint, own)
         appHash = Self.hash(appParts)
         systemHash = Self.hash(systemParts)
+        isByPlace = own.areByPlace && (event.fingerprint.isEmpty || event.fingerprint.contains(where: Self.isPlaceholder))
         title = Self.title(event)
         culprit = Self.culprit(event)
     }
@@ -36,6 +39,7 @@ public struct Grouping: Sendable, Equatable {
         systemParts = appParts
         appHash = Self.hash(appParts)
         systemHash = appHash
+        isByPlace = false
         title = "Unreadable report: \(reason)".cut(to: 200)
         culprit = ""
     }
@@ -47,7 +51,7 @@ public struct Grouping: Sendable, Equatable {
 
     private init(_ other: Grouping, hash: String) {
         (appParts, systemParts, title, culprit) = (other.appParts, other.systemParts, other.title, other.culprit)
-        (appHash, systemHash) = (hash, hash)
+        (appHash, systemHash, isByPlace) = (hash, hash, other.isByPlace)
     }
 
     private static func expanded(_ fingerprint: [String], _ own: DefaultParts) -> (app: [String], system: [String]) {
@@ -104,6 +108,7 @@ public struct Grouping: Sendable, Equatable {
 private struct DefaultParts {
     let app: [String]
     let system: [String]
+    var areByPlace = false
 
     init(_ event: Event) {
         let stacks = event.stacks.filter { !$0.frames.isEmpty || $0.exception != nil }
@@ -113,6 +118,7 @@ private struct DefaultParts {
             let named = stacks.map { stack in (stack.exception, zip(stack.frames, keys.of(stack.frames)).map { (isOwn: $0.isInApp == true, key: $1) }) }
             let all = named.flatMap { Self.parts($0.0, Grouping.folded($0.1.map(\.key))) }
             system = all
+            areByPlace = stacks.contains { FrameKeys.areByPlace($0.frames, ofOwn: hasOwn) }
             app = hasOwn ? named.flatMap { Self.parts($0.0, Grouping.folded($0.1.filter(\.isOwn).map(\.key))) } : all
             return
         }

@@ -14,9 +14,12 @@ import Synchronization
 final class CrashDigester: Service {
     static let recordsPerBatch = 100
     private static let bytesPerBatch = 4 << 20
+    private static let digestedAtOnce = 4
     /// How often spools are looked for that somebody left.
     private static let adoption: Duration = .seconds(15)
     private static let longestPause: Duration = .seconds(5)
+    /// Of what is set aside, for all copies together.
+    private static let maximumSetAsideInBytes = 256 << 20
     /// How long a shutdown waits for what was accepted last.
     private static let drainTime: Duration = .seconds(5)
 
@@ -87,7 +90,10 @@ final class CrashDigester: Service {
     /// Takes up what others left, and finishes it.
     private func adopt() async {
         while !Task.isCancelled {
-            for folder in SpoolFolder.abandoned(in: directory) {
+            let folders = SpoolFolder.abandoned(in: directory)
+            // What waits there takes room from what comes.
+            writer.occupy(folders.reduce(0) { $0 + $1.sizeInBytes })
+            for folder in folders {
                 logger.notice("Taking up the spool of a process that is gone.", metadata: ["spool": "\(folder.id)"])
                 await finish(folder)
             }
@@ -100,11 +106,11 @@ final class CrashDigester: Service {
         while !Task.isCancelled {
             do {
                 let (count, position) = try await digest(SpoolReader(folder: folder), from: try await store.position(of: folder.id), upTo: nil)
-                folder.remove(before: position.segment)
+                writer.release(folder.remove(before: position.segment))
                 pause = .milliseconds(100)
                 guard count == 0 else { continue }
                 // The folder first: without its position it would be digested again.
-                folder.discard()
+                writer.release(folder.discard())
                 return try await store.forget(folder.id)
             } catch {
                 logger.warning("Crash reports wait in a spool that was left.", metadata: ["error.cause": "\(error)"])
@@ -120,7 +126,8 @@ final class CrashDigester: Service {
         do {
             while ContinuousClock.now < end {
                 guard try await digestOwn() == 0 else { continue }
-                guard let (folder, position) = writer.written else { return }
+                // Up to where it was read, and not to where it is written by now: something may have come in between.
+                guard let folder = writer.written?.folder, let position = readPosition(of: folder) else { return }
                 if writer.discardIfDigested(upTo: position) { return try await store.forget(folder.id) }
             }
         } catch {
@@ -146,17 +153,30 @@ final class CrashDigester: Service {
     }
 
     private func keep(_ records: [[UInt8]], _ move: DigestStore.Move) async throws {
-        var digested: [DigestedEnvelope] = []
-        for record in records {
-            guard let received = ReceivedEnvelope(record: record) else { continue }
-            digested.append(try await digestion.digest(received))
-        }
+        let received = records.map { (record: $0, envelope: ReceivedEnvelope(record: $0)) }
+        let digested = try await digested(received.compactMap(\.envelope))
         do {
             try await store.store(digested, moving: move)
         } catch let error as PostgresError where error.sqlState == "23503" {
             // Something that was known has gone meanwhile: an issue that was merged, a release of a deleted app.
             store.releases.forget()
             try await store.store(digested, moving: move)
+        }
+        // As a newer version of the service wrote it, perhaps.
+        let unknown = received.filter { $0.envelope == nil }.map(\.record)
+        if !unknown.isEmpty { try refuse(unknown, SpoolError.unavailable(cause: "a record of another version")) }
+    }
+
+    /// In the order given. A few at a time, so that one that waits for its symbols does not hold up all behind it.
+    private func digested(_ envelopes: [ReceivedEnvelope]) async throws -> [DigestedEnvelope] {
+        try await withThrowingTaskGroup(of: (Int, DigestedEnvelope).self) { group in
+            var digested = [DigestedEnvelope?](repeating: nil, count: envelopes.count)
+            for (index, envelope) in envelopes.enumerated() {
+                if index >= Self.digestedAtOnce, let (done, result) = try await group.next() { digested[done] = result }
+                group.addTask { [digestion] in (index, try await digestion.digest(envelope)) }
+            }
+            for try await (done, result) in group { digested[done] = result }
+            return digested.compactMap(\.self)
         }
     }
 
@@ -187,7 +207,11 @@ final class CrashDigester: Service {
         let files = try FileManager.default.contentsOfDirectory(atPath: folder)
         // Enough to see what is wrong.
         guard files.count < 1_000 else { return }
-        for record in records { try Data(record).write(to: URL(fileURLWithPath: folder + "/" + UUID().uuidString.lowercased())) }
+        var size = files.reduce(0) { $0 + ((try? FileManager.default.attributesOfItem(atPath: "\(folder)/\($1)")[.size] as? Int) ?? 0) }
+        for record in records where size + record.count <= Self.maximumSetAsideInBytes {
+            try Data(record).write(to: URL(fileURLWithPath: folder + "/" + UUID().uuidString.lowercased()))
+            size += record.count
+        }
     }
 
     /// Whether the record itself is at fault: SQLSTATE classes 22 (data), 23 (constraints) and 54 (limits). Anything else, such as a right that is

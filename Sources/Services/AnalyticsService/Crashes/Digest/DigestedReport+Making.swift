@@ -63,7 +63,10 @@ extension DigestedReport {
         return .object([
             .init(
                 "grouping",
-                .object([.init("version", .number("\(Grouping.version)")), .init("app", list(grouping.appParts)), .init("system", list(grouping.systemParts))])),
+                .object([
+                    .init("version", .number("\(Grouping.version)")), .init("byPlace", .bool(grouping.isByPlace)), .init("app", list(grouping.appParts)),
+                    .init("system", list(grouping.systemParts)),
+                ])),
             .init("problems", list(problems)),
         ])
     }

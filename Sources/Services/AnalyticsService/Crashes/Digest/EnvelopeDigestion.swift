@@ -14,6 +14,7 @@ struct EnvelopeDigestion: Sendable {
 
     let spaces: Spaces
     let files: any FileBackend
+    let room: AttachmentRoom
     let helpers: CrashHelpers
     let logger: Logger
 
@@ -25,13 +26,15 @@ struct EnvelopeDigestion: Sendable {
             digested.outcomes.append(DigestedOutcome(source: .server, category: .error, reason: "damaged", quantity: 1))
             return digested
         }
-        for item in envelope.items { await digest(item, of: envelope, received, into: &digested) }
-        for feedback in digested.feedback { try await helpers.feedback(feedback, space) }
+        for item in envelope.items { try await digest(item, of: envelope, received, into: &digested) }
+        for feedback in digested.feedback where !(try await helpers.feedback(feedback, space)) {
+            digested.outcomes.append(DigestedOutcome(source: .server, category: .feedback, reason: "no_ticket", quantity: 1))
+        }
         return digested
     }
 
-    private func digest(_ item: Envelope.Item, of envelope: Envelope, _ received: ReceivedEnvelope, into digested: inout DigestedEnvelope) async {
-        if item.type == "attachment" { return await attach(item, received, &digested) }
+    private func digest(_ item: Envelope.Item, of envelope: Envelope, _ received: ReceivedEnvelope, into digested: inout DigestedEnvelope) async throws {
+        if item.type == "attachment" { return try await attach(item, received, &digested) }
         let value: JSONValue
         do throws(JSONError) {
             value = try LooseJSON.value(item.payload)
@@ -95,8 +98,11 @@ struct EnvelopeDigestion: Sendable {
     }
 
     /// Bytes first: their row comes with the report's. What cannot be kept is counted, and holds nothing up.
-    private func attach(_ item: Envelope.Item, _ received: ReceivedEnvelope, _ digested: inout DigestedEnvelope) async {
+    private func attach(_ item: Envelope.Item, _ received: ReceivedEnvelope, _ digested: inout DigestedEnvelope) async throws {
         guard let eventID = received.eventID, digested.attachments.count < Self.maximumAttachments else { return invalid(item, &digested) }
+        guard try await room.take(item.payload.count, in: digested.space) else {
+            return digested.outcomes.append(DigestedOutcome(source: .server, category: .attachment, reason: "no_room", quantity: 1))
+        }
         let name = (item.header["filename"]?.looseText ?? "attachment").cut(toBytes: 200)
         let blob = Self.blob(eventID, name, item.payload, digested.space)
         let bytes = ByteBuffer(bytes: item.payload)

@@ -67,7 +67,8 @@ struct IssueCounts: Sendable {
                 status = CASE WHEN q.change = '' THEN i.status ELSE 'unresolved' END, changed = CASE WHEN q.change = '' THEN i.changed ELSE now() END,
                 regressed = CASE WHEN q.change = 'regressed' THEN now() ELSE i.regressed END,
                 resolved_in = CASE WHEN q.change = '' THEN i.resolved_in END, ignored_until = CASE WHEN q.change = '' THEN i.ignored_until END,
-                ignored_until_events = CASE WHEN q.change = '' THEN i.ignored_until_events END
+                ignored_until_events = CASE WHEN q.change = '' THEN i.ignored_until_events END,
+                ignored_until_users = CASE WHEN q.change = '' THEN i.ignored_until_users END
             FROM unnest(\(sums.map { Int($0.issue) }), \(sums.map(\.events)), \(sums.map(\.users)), \(sums.map(\.first.microseconds)),
                 \(sums.map(\.last.microseconds)), \(sums.map(\.level.rawValue)), \(sums.map { $0.isCrash ? 1 : 0 }), \(sums.map { Int($0.release?.id ?? 0) }),
                 \(sums.map { $0.change?.rawValue ?? "" })) AS q (issue, events, users, first, last, level, crash, release, change)

@@ -46,10 +46,15 @@ struct IssueStore: Sendable {
         return issues
     }
 
-    /// How many more issues a space may have, and the number of the next.
+    /// How many more issues a space may have. Those that are gone do not count; as long as there were fewer ever, nothing is counted.
     static func room(in space: Int32, _ transaction: PostgresTransaction) async throws -> Int {
-        let rows = try await transaction.query("SELECT next FROM analytics.issue_numbers WHERE space = \(space)")
-        return Self.maximumIssues - (try rows.first?.decode(0, as: Int.self) ?? 1) + 1
+        try await transaction.query(
+            """
+            SELECT \(Self.maximumIssues) - CASE WHEN n.next <= \(Self.maximumIssues) THEN n.next - 1
+                ELSE (SELECT count(*) FROM analytics.issues WHERE space = n.space) END
+            FROM analytics.issue_numbers AS n WHERE n.space = \(space)
+            """
+        ).first?.decode(0) ?? Self.maximumIssues
     }
 
     /// Makes an issue of the first report of its kind, with its entry in the history; it has no events yet.

@@ -34,7 +34,10 @@ struct Reprocessing: Sendable {
             let names = report.release.map { [(space: report.space.id, name: $0, seen: report.at)] } ?? []
             let known = try await store.releases.releases(names, transaction)
             let rows = try await transaction.query(
-                "SELECT issue FROM analytics.crash_events WHERE space = \(report.space.id) AND event_id = \(report.eventID) FOR UPDATE")
+                """
+                SELECT e.issue FROM analytics.crash_events AS e JOIN analytics.issues AS i ON i.id = e.issue
+                WHERE e.space = \(report.space.id) AND e.event_id = \(report.eventID) AND i.deleted IS NULL FOR UPDATE OF e
+                """)
             guard let old = try rows.first?.decode(0, as: Int64.self) else { return known }
             let placed = try await place(report, known, old, transaction)
             try await write(placed, transaction)
@@ -45,14 +48,22 @@ struct Reprocessing: Sendable {
         store.releases.remember(known)
     }
 
-    /// Where the issue has no other report than this one, it keeps it under the name it has now.
+    /// Where the issue has no other report than this one, or is known by nothing else than this one was until now, it keeps it under the name it
+    /// has now, with all that people did with it. The others come after it.
     private func place(
         _ report: DigestedReport, _ known: [ReleaseStore.Key: Release], _ old: Int64, _ transaction: PostgresTransaction
     ) async throws -> DigestStore.Placed {
         let keys: Set = [report.key(report.grouping.appHash), report.key(report.grouping.systemHash)]
         let issues = try await IssueStore.issues(of: keys, transaction)
-        let isAlone = try await transaction.query("SELECT events <= 1 FROM analytics.issues WHERE id = \(old)").first?.decode(0, as: Bool.self) ?? false
-        guard issues.isEmpty, isAlone else { return try await store.place([report], known, transaction)[0] }
+        let isItsOwn = try await transaction.query(
+            """
+            SELECT i.events <= 1 OR NOT EXISTS (
+                SELECT FROM analytics.issue_hashes AS h WHERE h.issue = i.id AND h.hash NOT IN (e.app_hash, e.system_hash))
+            FROM analytics.issues AS i, analytics.crash_events AS e
+            WHERE i.id = \(old) AND e.space = \(report.space.id) AND e.event_id = \(report.eventID)
+            """
+        ).first?.decode(0, as: Bool.self) ?? false
+        guard issues.isEmpty, isItsOwn else { return try await store.place([report], known, transaction)[0] }
         try await IssueStore.add(keys.map { (key: $0, issue: old) }, transaction)
         try await transaction.execute(
             "UPDATE analytics.issues SET title = \(report.grouping.title), culprit = \(report.grouping.culprit) WHERE id = \(old)")

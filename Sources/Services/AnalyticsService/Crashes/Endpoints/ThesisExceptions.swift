@@ -8,7 +8,7 @@ import MartletPostgres
 import MartletSentry
 
 /// `POST /thesis/exceptions`, the gateway's `/api/{appKey}/storage/TBException`: one exception, or a list of at most 100, as `ThesisException` has
-/// it. 200 with `{"_id":…}`, or `{"count":n,"data":[{"_id":…},…]}`; an app.
+/// it; of a list all are kept, or none. 200 with `{"_id":…}`, or `{"count":n,"data":[{"_id":…},…]}`; an app.
 struct PostThesisException: Endpoint {
     private static let maximumCount = 100
     private static let maximumSizeInBytes = 1 << 20
@@ -21,32 +21,30 @@ struct PostThesisException: Endpoint {
         let body = try await request.wholeBody(upTo: Self.maximumSizeInBytes)
         let value: JSONValue
         do { value = try LooseJSON.value(body.readableBytesView) } catch { throw HTTPProblem(.invalidJSON, "\(error)") }
-        guard case .array(let elements) = value else { return .json(try await store(value, principal)) }
+        guard case .array(let elements) = value else { return .json(try await store([value], principal)[0]) }
         guard elements.count <= Self.maximumCount else { throw HTTPProblem(.limitExceeded, "At most \(Self.maximumCount) exceptions at once.") }
-        for element in elements { try Self.check(element) }
-        var stored: [String] = []
-        for element in elements { stored.append(try await store(element, principal)) }
-        return .page(stored)
+        return .page(try await store(elements, principal))
     }
 
-    private static func check(_ value: JSONValue) throws {
+    private func store(_ values: [JSONValue], _ principal: Principal) async throws -> [String] {
+        let envelopes = try values.map { try Self.envelope($0, principal) }
+        do {
+            try await intake.take(envelopes.map(\.envelope), of: principal)
+        } catch let refusal as EnvelopeRefusal {
+            throw HTTPProblem(refusal.status == .tooManyRequests ? .tooManyRequests : .payloadTooLarge, refusal.causes.first)
+        }
+        return envelopes.map { #"{"_id":"\#($0.id.eventID)"}"# }
+    }
+
+    private static func envelope(_ value: JSONValue, _ principal: Principal) throws -> (id: UUID, envelope: Envelope) {
         guard case .object = value else { throw HTTPProblem(.invalidBody, "An exception must be an object.") }
-    }
-
-    private func store(_ value: JSONValue, _ principal: Principal) async throws -> String {
-        try Self.check(value)
         var event = ThesisException(value).event
         // What an access token says of who it is is better than what the app says.
         if let user = principal.userID { event = event.setting("user", .object([.init("id", .string(user))])) }
         let id = UUID()
         let header = JSONValue.object([.init("event_id", .string(id.eventID))])
         let item = Envelope.Item(header: .object([]), type: "event", payload: Array(event.text.utf8)[...])
-        do {
-            _ = try await intake.take(Envelope(header: header, items: [item]), of: principal)
-        } catch let refusal as EnvelopeRefusal {
-            throw HTTPProblem(refusal.status == .tooManyRequests ? .tooManyRequests : .payloadTooLarge, refusal.causes.first)
-        }
-        return #"{"_id":"\#(id.eventID)"}"#
+        return (id, Envelope(header: header, items: [item]))
     }
 }
 

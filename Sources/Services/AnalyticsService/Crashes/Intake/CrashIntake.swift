@@ -61,6 +61,19 @@ struct CrashIntake: Sendable {
         try await counted { try await keep(envelope, nil, nil, principal) }
     }
 
+    /// The same of several: all are kept, or none.
+    func take(_ envelopes: [Envelope], of principal: Principal) async throws {
+        _ = try await counted {
+            let records = try envelopes.map { envelope in
+                let sorted = try sorted(envelope, nil, nil, principal)
+                if !sorted.rateLimits.isEmpty { throw EnvelopeRefusal.limited(sorted.rateLimits) }
+                return sorted.record
+            }
+            try await spool.append(records.compactMap { $0?.record })
+            return (nil, [])
+        }
+    }
+
     private func counted(_ body: () async throws -> (id: UUID?, rateLimits: [RateLimit])) async throws -> (id: UUID?, rateLimits: [RateLimit]) {
         do {
             let result = try await body()
@@ -78,6 +91,9 @@ struct CrashIntake: Sendable {
         } catch InflateError.tooLarge(let limit) {
             refused.increment()
             throw EnvelopeRefusal.tooLarge("more than \(limit) bytes unpacked")
+        } catch SpoolError.tooLarge {
+            refused.increment()
+            throw EnvelopeRefusal.tooLarge("more than \(SpoolRecord.maximumLength) bytes unpacked")
         } catch SpoolError.full, SpoolError.overloaded {
             limited.increment()
             throw EnvelopeRefusal.busy("spool_full")
@@ -97,20 +113,32 @@ struct CrashIntake: Sendable {
     private func keep(
         _ envelope: Envelope, _ body: ByteBuffer?, _ coding: ContentCoding?, _ principal: Principal
     ) async throws -> (id: UUID?, rateLimits: [RateLimit]) {
+        let sorted = try sorted(envelope, body, coding, principal)
+        if let record = sorted.record { try await spool.append(record.record) }
+        if sorted.isAllLimited { throw EnvelopeRefusal.limited(sorted.rateLimits) }
+        return (sorted.id, sorted.rateLimits)
+    }
+
+    /// An envelope without what is dropped.
+    private struct Sorted {
+        /// Nil: nothing is left of it.
+        var record: ReceivedEnvelope?
+        var id: UUID?
+        var rateLimits: [RateLimit]
+        var isAllLimited: Bool
+    }
+
+    private func sorted(_ envelope: Envelope, _ body: ByteBuffer?, _ coding: ContentCoding?, _ principal: Principal) throws -> Sorted {
         try Self.check(envelope)
         let (items, dropped, rateLimits) = sorted(envelope.items, principal)
         let isAllLimited = items.isEmpty && !rateLimits.isEmpty && dropped.keys.allSatisfy { $0.reason == "rate_limit" }
         let id = eventID(envelope)
         let isWhole = items.count == envelope.items.count && body != nil
         let rest = isWhole ? envelope : Envelope(header: envelope.header, items: items + Self.report(dropped))
-        if !rest.items.isEmpty {
-            let record = ReceivedEnvelope(
-                appID: principal.appID, environment: principal.environment, received: Date(), eventID: id, coding: isWhole ? coding : nil,
-                body: isWhole ? Array(buffer: body ?? ByteBuffer()) : rest.bytes)
-            try await spool.append(record.record)
-        }
-        if isAllLimited { throw EnvelopeRefusal.limited(rateLimits) }
-        return (id, rateLimits)
+        let record = ReceivedEnvelope(
+            appID: principal.appID, environment: principal.environment, received: Date(), eventID: id, coding: isWhole ? coding : nil,
+            body: isWhole ? Array(buffer: body ?? ByteBuffer()) : rest.bytes)
+        return Sorted(record: rest.items.isEmpty ? nil : record, id: id, rateLimits: rateLimits, isAllLimited: isAllLimited)
     }
 
     private static func check(_ envelope: Envelope) throws {

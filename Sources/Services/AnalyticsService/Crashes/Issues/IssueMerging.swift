@@ -14,7 +14,7 @@ struct IssueMerging: Sendable {
     let postgres: PostgresClient
     let moveReferences: MoveReferences
 
-    /// Moves all that the others have to `issue`. Who asks for their numbers later gets it.
+    /// Moves all that the others have to `issue`, their histories too. Who asks for their numbers later gets it.
     ///
     /// Its state stays; a report that comes for one of them now comes for it.
     ///
@@ -57,6 +57,8 @@ struct IssueMerging: Sendable {
             "UPDATE analytics.issue_hashes SET issue = \(issue) WHERE issue = ANY (\(others))",
             "UPDATE analytics.crash_events SET issue = \(issue) WHERE issue = ANY (\(others))",
             "UPDATE analytics.merged_issues SET issue = \(issue) WHERE issue = ANY (\(others))",
+            "UPDATE analytics.issue_history SET issue = \(issue) WHERE issue = ANY (\(others))",
+            "UPDATE analytics.crash_alert_happenings SET issue = \(issue) WHERE issue = ANY (\(others))",
             "INSERT INTO analytics.merged_issues (space, number, issue) SELECT space, number, \(issue) FROM analytics.issues WHERE id = ANY (\(others))",
             """
             INSERT INTO analytics.issue_days AS t (issue, day, events)

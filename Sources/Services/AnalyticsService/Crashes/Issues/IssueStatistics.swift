@@ -82,15 +82,14 @@ enum IssueStatistics {
         """
     }
 
-    /// What the digest counts as tags of a report, the row `e`, with its release `r`.
+    /// What the digest counts as tags of a report, the row `e`, with its release `r`: the client's, and our own where it has none of the name.
     private static let tags: PostgresQuery = """
         LATERAL (
             SELECT key COLLATE "C" AS key, value COLLATE "C" AS value FROM jsonb_each_text(CASE jsonb_typeof(e.content -> 'tags') WHEN 'object' THEN e.content -> 'tags' ELSE '{}' END) AS c (key, value)
-            WHERE key NOT IN ('level', 'environment', 'release', 'os', 'device', 'handled', 'martlet.config', 'martlet.variants')
             UNION ALL
             SELECT key COLLATE "C", value COLLATE "C" FROM (VALUES
                 ('level', \(CrashLevel.name(of: "e.level"))), ('environment', e.stage), ('release', r.name), ('os', e.os), ('device', e.device),
-                ('handled', CASE WHEN e.handled THEN 'true' ELSE 'false' END), ('martlet.config', e.configuration), ('martlet.variants', e.variants)
-            ) AS own (key, value)) AS t
+                ('handled', CASE WHEN e.handled THEN 'yes' ELSE 'no' END), ('martlet.config', e.configuration), ('martlet.variants', e.variants)
+            ) AS own (key, value) WHERE NOT coalesce(e.content -> 'tags' ? key, FALSE)) AS t
         """
 }

@@ -39,6 +39,7 @@ struct ReleaseHealth: Sendable {
                 WHERE i.space = \(space.id) AND i.deleted IS NULL AND ir.release IN (SELECT id FROM page) GROUP BY 1)
             SELECT jsonb_build_object(
                 'name', p.name, 'version', p.version, 'build', p.build, 'firstSeen', \(PostgresQuery.rfc3339("p.first_seen")),
+                'released', \(PostgresQuery.rfc3339("p.released")),
                 'lastSeen', \(PostgresQuery.rfc3339("p.last_seen")), 'newIssues', coalesce(b.issues, 0), 'issues', coalesce(e.issues, 0),
                 'events', coalesce(e.events, 0), 'days', \(Int32(days)),
                 'sessions', coalesce(s.sessions, 0), 'errored', coalesce(s.errored, 0), 'crashed', coalesce(s.crashed, 0),

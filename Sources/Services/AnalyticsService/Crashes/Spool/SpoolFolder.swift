@@ -73,11 +73,21 @@ final class SpoolFolder: @unchecked Sendable {
         return size
     }
 
-    /// Removes the folder with what is in it.
-    func discard() {
-        remove(before: .max)
+    /// Of all segments.
+    var sizeInBytes: Int {
+        segments().reduce(0) { size, number in
+            var status = stat()
+            return stat(path(of: number), &status) == 0 ? size + Int(status.st_size) : size
+        }
+    }
+
+    /// Removes the folder with what is in it; returns how many bytes that were.
+    @discardableResult
+    func discard() -> Int {
+        let size = remove(before: .max)
         unlink(path + "/lock")
         rmdir(path)
+        return size
     }
 }
 
@@ -85,6 +95,7 @@ final class SpoolFolder: @unchecked Sendable {
 enum SpoolError: Error, CustomStringConvertible {
     case full
     case overloaded
+    case tooLarge
     case unavailable(cause: String)
 
     /// What `errno` says. Names no path.
@@ -94,6 +105,7 @@ enum SpoolError: Error, CustomStringConvertible {
         switch self {
         case .full: "the spool is full"
         case .overloaded: "too much waits to be written"
+        case .tooLarge: "a record has more than \(SpoolRecord.maximumLength) bytes"
         case .unavailable(let cause): "the spool is not available: \(cause)"
         }
     }

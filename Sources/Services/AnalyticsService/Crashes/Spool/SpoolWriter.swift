@@ -20,7 +20,8 @@ final class SpoolWriter: Sendable {
     private static let maximumBatchInBytes = 8 << 20
 
     private struct Waiting {
-        var record: [UInt8]
+        var records: [[UInt8]]
+        var sizeInBytes: Int
         var continuation: CheckedContinuation<Void, any Error>
     }
 
@@ -64,13 +65,19 @@ final class SpoolWriter: Sendable {
     /// When it returns, the record outlives a loss of power.
     ///
     /// - Throws: `SpoolError`; then nothing is kept.
-    func append(_ record: [UInt8]) async throws {
+    func append(_ record: [UInt8]) async throws { try await append([record]) }
+
+    /// The same of several: all are kept, or none.
+    func append(_ records: [[UInt8]]) async throws {
+        let size = records.reduce(0) { $0 + $1.count }
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             let (refusal, isFirst) = state.withLock { state -> (SpoolError?, Bool) in
-                if state.storedBytes + state.waitingBytes + record.count > sizeInBytes { return (.full, false) }
-                if state.waitingBytes + record.count > Self.maximumWaitingInBytes { return (.overloaded, false) }
-                state.waiting.append(Waiting(record: record, continuation: continuation))
-                state.waitingBytes += record.count
+                // Whoever reads takes it for damage, and those behind it in its segment would be lost.
+                if records.contains(where: { $0.count > SpoolRecord.maximumLength }) { return (.tooLarge, false) }
+                if state.storedBytes + state.waitingBytes + size > sizeInBytes { return (.full, false) }
+                if state.waitingBytes + size > Self.maximumWaitingInBytes { return (.overloaded, false) }
+                state.waiting.append(Waiting(records: records, sizeInBytes: size, continuation: continuation))
+                state.waitingBytes += size
                 defer { state.isWriting = true }
                 return (nil, !state.isWriting)
             }
@@ -79,7 +86,12 @@ final class SpoolWriter: Sendable {
         }
     }
 
-    /// Accounts for segments that were removed, or left by others.
+    /// Accounts for segments that others have left and this process takes up.
+    func occupy(_ sizeInBytes: Int) {
+        state.withLock { $0.storedBytes += sizeInBytes }
+    }
+
+    /// Accounts for segments that were removed.
     func release(_ sizeInBytes: Int) {
         state.withLock { $0.storedBytes = max(0, $0.storedBytes - sizeInBytes) }
     }
@@ -102,7 +114,7 @@ final class SpoolWriter: Sendable {
     private func drain() {
         while let batch = takeBatch() {
             do {
-                try write(batch.map(\.record))
+                try write(batch.flatMap(\.records))
                 for waiting in batch { waiting.continuation.resume() }
                 readers.wake()
             } catch {
@@ -117,9 +129,9 @@ final class SpoolWriter: Sendable {
         state.withLock { state in
             var (count, size) = (0, 0)
             for waiting in state.waiting {
-                if count > 0, size + waiting.record.count > Self.maximumBatchInBytes { break }
+                if count > 0, size + waiting.sizeInBytes > Self.maximumBatchInBytes { break }
                 count += 1
-                size += waiting.record.count
+                size += waiting.sizeInBytes
             }
             guard count > 0 else {
                 state.isWriting = false

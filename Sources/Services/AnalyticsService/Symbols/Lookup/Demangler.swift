@@ -11,6 +11,8 @@ final class Demangler: Sendable {
     private static let maximumRemembered = 50_000
     /// A name may end the program: halves of a batch are tried, so often.
     private static let maximumRuns = 16
+    /// For all of them: whoever invents names holds nobody up for long.
+    private static let maximumTime: Duration = .seconds(20)
 
     private let program: String?
     private let cache: DebugFileCache
@@ -40,7 +42,8 @@ final class Demangler: Sendable {
         if !unknown.isEmpty {
             do {
                 var runs = Self.maximumRuns
-                let found = try await gate.withPlace { try await self.run(program, Array(unknown), &runs) }
+                let end = ContinuousClock.now + Self.maximumTime
+                let found = try await gate.withPlace { try await self.run(program, Array(unknown), &runs, until: end) }
                 remembered.withLock { remembered in
                     if remembered.count + found.count > Self.maximumRemembered { remembered.removeAll() }
                     remembered.merge(found) { $1 }
@@ -59,8 +62,10 @@ final class Demangler: Sendable {
 
     private static let prefixes = ["$s", "$S", "$e", "_$s", "_$S", "_$e", "_T0", "__T0"]
 
-    private func run(_ program: String, _ names: [String], _ runs: inout Int) async throws -> [String: String] {
-        guard runs > 0 else { return [:] }
+    private func run(
+        _ program: String, _ names: [String], _ runs: inout Int, until end: ContinuousClock.Instant
+    ) async throws -> [String: String] {
+        guard runs > 0, ContinuousClock.now < end else { return [:] }
         runs -= 1
         let folder = try await cache.prepared() + "/names-\(UInt64.random(in: 0 ... .max))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -75,6 +80,6 @@ final class Demangler: Sendable {
         // The one that cannot be read is remembered as it is.
         guard names.count > 1 else { return [names[0]: names[0]] }
         let (first, second) = (names.prefix(names.count / 2), names.dropFirst(names.count / 2))
-        return try await run(program, Array(first), &runs).merging(try await run(program, Array(second), &runs)) { $1 }
+        return try await run(program, Array(first), &runs, until: end).merging(try await run(program, Array(second), &runs, until: end)) { $1 }
     }
 }

@@ -14,7 +14,10 @@ struct StoredPart: Sendable {
     var address: UInt64
     var blob: BlobName
     var range: Range<Int>
-    var isBroken: Bool
+    /// How often the symbolizer broke or hung on it lately.
+    var failures: Int
+
+    var isBroken: Bool { failures >= Self.maximumFailures }
 }
 
 /// Finds parts by their debug id.
@@ -27,7 +30,7 @@ struct DebugFileStore: Sendable {
         let rows = try await postgres.query(
             """
             SELECT DISTINCT ON (d.debug_id) d.id, d.debug_id, d.architecture, d.address, f.blob, d.start, d.length,
-                d.failures >= \(Int16(StoredPart.maximumFailures))
+                d.failures
             FROM analytics.debug_files AS d JOIN analytics.symbol_files AS f ON f.id = d.file
             WHERE d.app_id = \(appID) AND d.debug_id = ANY (\(debugIDs.map(\.description)))
             ORDER BY d.debug_id, d.failures >= \(Int16(StoredPart.maximumFailures)), d.has_debug_information DESC, f.created DESC
@@ -41,12 +44,21 @@ struct DebugFileStore: Sendable {
             parts[debugID] = StoredPart(
                 id: try row.decode(0), debugID: debugID, architecture: try row.decode(2),
                 address: UInt64(bitPattern: try row.decode(3, as: Int64.self)), blob: blob, range: start..<start + (try row.decode(6, as: Int.self)),
-                isBroken: try row.decode(7))
+                failures: try row.decode(7))
         }
         return parts
     }
 
     func countFailure(of part: UUID) async throws {
         try await postgres.execute("UPDATE analytics.debug_files SET failures = failures + 1 WHERE id = \(part) AND failures < 100")
+    }
+
+    /// Takes one back: the machine was busy, perhaps. Not of a part that is given up.
+    func countSuccess(of part: UUID) async throws {
+        try await postgres.execute(
+            """
+            UPDATE analytics.debug_files SET failures = failures - 1
+            WHERE id = \(part) AND failures > 0 AND failures < \(Int16(StoredPart.maximumFailures))
+            """)
     }
 }

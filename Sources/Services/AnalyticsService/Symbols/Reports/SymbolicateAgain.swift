@@ -25,13 +25,13 @@ struct SymbolicateAgain: JobHandler {
         try await queue.enqueue(Self.self, parameters, options, in: transaction)
     }
 
-    /// One job for what was noted while a file arrived: after the look for it, and before the file was there.
+    /// One job for what was noted while a file arrived, after the look for it and before the file was there; or when there was no time to ask it.
     static func enqueueForgotten(_ postgres: PostgresClient, _ queue: JobQueue) async throws {
         let rows = try await postgres.query(
             """
             SELECT DISTINCT f.app_id, d.debug_id FROM analytics.symbol_files AS f
             JOIN analytics.debug_files AS d ON d.file = f.id JOIN analytics.spaces AS s ON s.app_id = f.app_id
-            WHERE f.state = 'ok' AND f.changed > now() - interval '1 day' AND d.failures < \(Int16(StoredPart.maximumFailures))
+            WHERE f.state = 'ok' AND f.changed > now() - interval '30 days' AND d.failures < \(Int16(StoredPart.maximumFailures))
                 AND EXISTS (SELECT FROM analytics.awaited_symbols AS a WHERE a.space = s.id AND a.debug_id = d.debug_id)
             LIMIT 100
             """)

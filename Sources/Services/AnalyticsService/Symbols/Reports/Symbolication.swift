@@ -26,7 +26,7 @@ struct MissingImage: Sendable, Hashable {
 struct Symbolication: Sendable {
     private static let maximumAddresses = 2_000
     private static let maximumImages = 32
-    /// For all of a report; what has not been asked then stays as it is.
+    /// For all of a report; what has not been asked then is waited for, as if there were no symbols.
     private static let time: Duration = .seconds(30)
 
     let store: DebugFileStore
@@ -48,7 +48,11 @@ struct Symbolication: Sendable {
                 if !inImage.image.isSystem { missing.insert(inImage.image.missing) }
                 continue
             }
-            guard let pool, !part.isBroken, ContinuousClock.now < end else { continue }
+            guard let pool, !part.isBroken else { continue }
+            guard ContinuousClock.now < end else {
+                missing.insert(inImage.image.missing)
+                continue
+            }
             do {
                 for (offset, frames) in try await frames(at: inImage.offsets, in: part, pool) {
                     found[Place(debugID: debugID, offset: offset)] = frames
@@ -118,6 +122,7 @@ struct Symbolication: Sendable {
         let unknown = offsets.filter { frames[$0] == nil }.sorted()
         guard !unknown.isEmpty else { return frames }
         let new = try await pool.frames(at: unknown.map { part.address &+ $0 }, in: part)
+        if part.failures > 0 { try await store.countSuccess(of: part.id) }
         let found = Dictionary(zip(unknown, new)) { $1 }
         remembered.remember(found, in: part.id)
         frames.merge(found) { $1 }

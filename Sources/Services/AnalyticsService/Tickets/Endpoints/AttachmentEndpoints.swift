@@ -13,9 +13,7 @@ struct AddAttachment: Endpoint {
     let attachments: AttachmentStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .update)
-        try request.allowParameters(["name"])
-        let number = try TicketInput.ticket(context)
+        let (visitor, number) = try await desk.admitToTicket(request, context, to: .update, parameters: ["name"])
         let name = try request.fileName
         let body = try CompleteBody(request, limitInBytes: TicketLimits.attachmentInBytes)
         // Nobody's bytes are stored for a ticket that is not there.
@@ -46,9 +44,8 @@ struct ReadAttachment: Endpoint {
     let attachments: AttachmentStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .read)
-        try request.allowParameters()
-        let found = try await attachments.find(try context.attachment, of: try TicketInput.ticket(context), in: visitor.space)
+        let (visitor, number) = try await desk.admitToTicket(request, context, to: .read)
+        let found = try await attachments.find(try context.attachment, of: number, in: visitor.space)
         let tag = EntityTag(text: found.sha256)
         // Content of others, never a page of ours: no guessing of its type, nothing loaded or run.
         var headers: HTTPFields = [
@@ -76,9 +73,8 @@ struct DeleteAttachment: Endpoint {
     let attachments: AttachmentStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .update)
-        try request.allowParameters()
-        try await attachments.remove(try context.attachment, of: try TicketInput.ticket(context), in: visitor.space, by: visitor.author)
+        let (visitor, number) = try await desk.admitToTicket(request, context, to: .update)
+        try await attachments.remove(try context.attachment, of: number, in: visitor.space, by: visitor.author)
         return Response(status: .noContent)
     }
 }

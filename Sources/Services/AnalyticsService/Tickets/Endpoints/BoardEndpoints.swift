@@ -13,8 +13,7 @@ struct ReadBoard: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .read)
-        try request.allowParameters(TicketFilter.parameters.subtracting(["deleted"]).union(["limit"]))
+        let visitor = try await desk.admit(request, context, to: .read, parameters: TicketFilter.parameters.subtracting(["deleted"]).union(["limit"]))
         let filter = try TicketFilter(request, in: visitor.space, staff: visitor.staff)
         let limit = try request.number("limit", default: 100, in: 1...200)
         let (generation, columns) = try await tickets.board(filter, in: visitor.space, limit: limit)
@@ -38,8 +37,7 @@ struct FollowTickets: Endpoint {
     let streams: TicketStreams
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .read)
-        try request.allowParameters(["after"])
+        let visitor = try await desk.admit(request, context, to: .read, parameters: ["after"])
         let text = request.headers[Self.lastEvent] ?? request.uri.queryParameters["after"].map(String.init)
         let generation = try text.map { text in
             guard let generation = Int64(text), generation >= 0 else { throw HTTPProblem(.invalidParameter, "It must be a generation.", field: "after") }
@@ -59,8 +57,7 @@ struct ExportTickets: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .read)
-        try request.allowParameters(TicketFilter.parameters)
+        let visitor = try await desk.admit(request, context, to: .read, parameters: TicketFilter.parameters)
         let filter = try TicketFilter(request, in: visitor.space, staff: visitor.staff)
         let body = ResponseBody { [tickets] writer in
             try await writer.write(ByteBuffer(string: TicketStore.exportHeader))
@@ -85,8 +82,7 @@ struct ListTicketPeople: Endpoint {
     let desk: TicketDesk
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .read)
-        try request.allowParameters()
+        let visitor = try await desk.admit(request, context, to: .read)
         return .page(try await desk.people.list(in: visitor.space))
     }
 }
@@ -98,8 +94,7 @@ struct TicketSettings: Endpoint {
     let isChange: Bool
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: isChange ? .update : .read)
-        try request.allowParameters()
+        let visitor = try await desk.admit(request, context, to: isChange ? .update : .read)
         if isChange {
             let fields = try await BodyFields(request, ["prefix"])
             let prefix = try fields.requiredString("prefix")

@@ -15,9 +15,8 @@ struct ListOfTicket: Endpoint {
     let what: What
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .read)
-        try request.allowParameters(["after", "limit"])
-        let (number, limit) = (try TicketInput.ticket(context), try request.number("limit", default: 100, in: 1...500))
+        let (visitor, number) = try await desk.admitToTicket(request, context, to: .read, parameters: ["after", "limit"])
+        let limit = try request.number("limit", default: 100, in: 1...500)
         let after = try request.number("after", default: 0, in: 0...Int.max)
         let list = switch what {
         case .comments: try await tickets.comments(on: number, after: after, limit: limit + 1, in: visitor.space)
@@ -34,9 +33,7 @@ struct AddComment: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .update)
-        try request.allowParameters()
-        let number = try TicketInput.ticket(context)
+        let (visitor, number) = try await desk.admitToTicket(request, context, to: .update)
         let text = try await request.commentText
         return .json(ByteBuffer(string: try await tickets.comment(text, on: number, in: visitor.space, by: visitor.author)), status: .created)
     }
@@ -48,9 +45,8 @@ struct EditComment: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .update)
-        try request.allowParameters()
-        let (number, comment) = (try TicketInput.ticket(context), try context.comment)
+        let (visitor, number) = try await desk.admitToTicket(request, context, to: .update)
+        let comment = try context.comment
         let text = try await request.commentText
         return .json(try await tickets.editComment(comment, text, on: number, in: visitor.space, by: visitor.author))
     }
@@ -62,11 +58,10 @@ struct DeleteComment: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .update)
-        try request.allowParameters()
+        let (visitor, number) = try await desk.admitToTicket(request, context, to: .update)
         let isModerator = (try? context.author(may: .delete, .tickets)) != nil
         try await tickets.deleteComment(
-            try context.comment, on: try TicketInput.ticket(context), isModerator: isModerator, in: visitor.space, by: visitor.author)
+            try context.comment, on: number, isModerator: isModerator, in: visitor.space, by: visitor.author)
         return Response(status: .noContent)
     }
 }

@@ -10,8 +10,7 @@ struct ListLabels: Endpoint {
     let labels: LabelStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .read)
-        try request.allowParameters()
+        let visitor = try await desk.admit(request, context, to: .read)
         return .page(try await labels.list(in: visitor.space))
     }
 }
@@ -22,8 +21,7 @@ struct CreateLabel: Endpoint {
     let labels: LabelStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .create)
-        try request.allowParameters()
+        let visitor = try await desk.admit(request, context, to: .create)
         let fields = try await BodyFields(request, ["name", "color"])
         guard let name = try fields.labelName else { throw HTTPProblem(.invalidBody, "This field is required.", field: "name") }
         let json = try await labels.create(name, color: try fields.labelColor ?? "#808080", in: visitor.space, by: visitor.author)
@@ -37,8 +35,7 @@ struct ChangeLabel: Endpoint {
     let labels: LabelStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .update)
-        try request.allowParameters()
+        let visitor = try await desk.admit(request, context, to: .update)
         let fields = try await BodyFields(request, ["name", "color"])
         let (name, color) = (try fields.labelName, try fields.labelColor)
         return .json(try await labels.update(TicketInput.component(context, "label"), name: name, color: color, in: visitor.space, by: visitor.author))
@@ -51,8 +48,7 @@ struct DeleteLabel: Endpoint {
     let labels: LabelStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .delete)
-        try request.allowParameters()
+        let visitor = try await desk.admit(request, context, to: .delete)
         try await labels.delete(TicketInput.component(context, "label"), in: visitor.space, by: visitor.author)
         return Response(status: .noContent)
     }

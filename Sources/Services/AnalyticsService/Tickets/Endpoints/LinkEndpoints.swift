@@ -9,9 +9,7 @@ struct AddLink: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .update)
-        try request.allowParameters()
-        let number = try TicketInput.ticket(context)
+        let (visitor, number) = try await desk.admitToTicket(request, context, to: .update)
         let fields = try await BodyFields(request, ["kind", "ticket"])
         guard let kind = try TicketInput.choice(fields, "kind", TicketLinkKind.self) else {
             throw HTTPProblem(.invalidBody, "This field is required.", field: "kind")
@@ -28,9 +26,7 @@ struct DeleteLink: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .update)
-        try request.allowParameters()
-        let number = try TicketInput.ticket(context)
+        let (visitor, number) = try await desk.admitToTicket(request, context, to: .update)
         guard let kind = TicketLinkKind(rawValue: TicketInput.component(context, "kind")),
             let other = TicketInput.ticketNumber(TicketInput.component(context, "other"))
         else { throw HTTPProblem(.notFound, "There is no such link.") }
@@ -45,9 +41,7 @@ struct AttachIssues: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .update)
-        try request.allowParameters()
-        let number = try TicketInput.ticket(context)
+        let (visitor, number) = try await desk.admitToTicket(request, context, to: .update)
         let fields = try await BodyFields(request, ["issues"])
         guard let issues = try TicketInput.numbers(fields, "issues", upTo: TicketLimits.issues), !issues.isEmpty else {
             throw HTTPProblem(.invalidBody, "This field is required.", field: "issues")
@@ -63,9 +57,7 @@ struct DetachIssue: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .update)
-        try request.allowParameters()
-        let number = try TicketInput.ticket(context)
+        let (visitor, number) = try await desk.admitToTicket(request, context, to: .update)
         guard let issue = TicketInput.number(context, "issue") else { throw HTTPProblem(.notFound, "The ticket does not have this issue.") }
         try await tickets.detach(issue: issue, from: number, in: visitor.space, by: visitor.author)
         return Response(status: .noContent)

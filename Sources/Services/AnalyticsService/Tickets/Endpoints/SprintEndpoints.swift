@@ -10,8 +10,7 @@ struct ListSprints: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .read)
-        try request.allowParameters(["before", "limit"])
+        let visitor = try await desk.admit(request, context, to: .read, parameters: ["before", "limit"])
         let limit = try request.number("limit", default: 50, in: 1...500)
         let before = try request.uri.queryParameters["before"].map { _ in try request.number("before", default: 1, in: 1...Int(Int32.max)) }
         let list = try await sprints.list(in: visitor.space, before: before, limit: limit + 1)
@@ -26,8 +25,7 @@ struct CreateSprint: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .create)
-        try request.allowParameters()
+        let visitor = try await desk.admit(request, context, to: .create)
         let change = try SprintChange(try await BodyFields(request, SprintChange.fields))
         return .json(ByteBuffer(string: try await sprints.create(change, in: visitor.space, by: visitor.author)), status: .created)
     }
@@ -39,8 +37,7 @@ struct ReadSprint: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .read)
-        try request.allowParameters()
+        let visitor = try await desk.admit(request, context, to: .read)
         let (json, revision) = try await sprints.read(try context.sprint, in: visitor.space)
         return .revised(json, revision)
     }
@@ -52,8 +49,7 @@ struct ChangeSprint: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .update)
-        try request.allowParameters()
+        let visitor = try await desk.admit(request, context, to: .update)
         let (number, condition) = (try context.sprint, try Precondition(request))
         let change = try SprintChange(try await BodyFields(request, SprintChange.fields))
         return .json(try await sprints.update(number, change, if: condition, in: visitor.space, by: visitor.author))
@@ -66,8 +62,7 @@ struct StartSprint: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .update)
-        try request.allowParameters()
+        let visitor = try await desk.admit(request, context, to: .update)
         return .json(try await sprints.start(try context.sprint, in: visitor.space, by: visitor.author))
     }
 }
@@ -78,8 +73,7 @@ struct CloseSprint: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .update)
-        try request.allowParameters()
+        let visitor = try await desk.admit(request, context, to: .update)
         let number = try context.sprint
         let next = try TicketInput.number(try await BodyFields(request, ["unfinishedTo"]), "unfinishedTo")
         return .json(try await sprints.close(number, movingTo: next, in: visitor.space, by: visitor.author))
@@ -92,8 +86,7 @@ struct DeleteSprint: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .delete)
-        try request.allowParameters()
+        let visitor = try await desk.admit(request, context, to: .delete)
         try await sprints.delete(try context.sprint, if: try Precondition(request), in: visitor.space, by: visitor.author)
         return Response(status: .noContent)
     }

@@ -20,8 +20,26 @@ struct TicketDesk: Sendable {
         let staff: UUID?
     }
 
-    /// - Throws: `forbidden` and as `ServiceContext.author(may:_:)`; `app-not-found`.
-    func admit(_ context: ServiceContext, to action: StaffAction) async throws -> Visitor {
+    /// - Parameter parameters: those that the query may have.
+    /// - Throws: `forbidden` and as `ServiceContext.author(may:_:)`; `app-not-found`; `invalid-parameter`.
+    func admit(
+        _ request: Request, _ context: ServiceContext, to action: StaffAction, parameters: Set<Substring> = []
+    ) async throws -> Visitor {
+        let visitor = try await visitor(context, action)
+        try request.allowParameters(parameters)
+        return visitor
+    }
+
+    /// To the ticket in the path, by its number.
+    ///
+    /// - Throws: as `admit(_:_:to:parameters:)`; `ticket-not-found` for what can be no ticket's number.
+    func admitToTicket(
+        _ request: Request, _ context: ServiceContext, to action: StaffAction, parameters: Set<Substring> = []
+    ) async throws -> (visitor: Visitor, number: Int) {
+        (try await admit(request, context, to: action, parameters: parameters), try TicketInput.ticket(context))
+    }
+
+    private func visitor(_ context: ServiceContext, _ action: StaffAction) async throws -> Visitor {
         let author = try context.author(may: action, .tickets)
         let principal = try context.principal
         let space = try await spaces.space(of: principal)

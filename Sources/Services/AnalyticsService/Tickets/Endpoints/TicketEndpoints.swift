@@ -12,8 +12,7 @@ struct ListTickets: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .read)
-        try request.allowParameters(TicketFilter.parameters.union(["sort", "limit", "cursor"]))
+        let visitor = try await desk.admit(request, context, to: .read, parameters: TicketFilter.parameters.union(["sort", "limit", "cursor"]))
         let filter = try TicketFilter(request, in: visitor.space, staff: visitor.staff)
         let order = try TicketOrder(request.uri.queryParameters["sort"] ?? "-number")
         let place = try request.uri.queryParameters["cursor"].map { try order.place($0) }
@@ -29,8 +28,7 @@ struct CreateTicket: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .create)
-        try request.allowParameters()
+        let visitor = try await desk.admit(request, context, to: .create)
         let fields = try await BodyFields(request, TicketChange.fields.union(["issues"]), upTo: TicketBody.maximumSizeInBytes)
         let change = try TicketChange(fields, staff: visitor.staff)
         let ticket = try NewTicket(change, issues: try TicketInput.numbers(fields, "issues", upTo: TicketLimits.issues) ?? [])
@@ -45,9 +43,8 @@ struct ReadTicket: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .read)
-        try request.allowParameters()
-        return try await tickets.answer(with: try TicketInput.ticket(context), in: visitor.space)
+        let (visitor, number) = try await desk.admitToTicket(request, context, to: .read)
+        return try await tickets.answer(with: number, in: visitor.space)
     }
 }
 
@@ -57,9 +54,7 @@ struct ChangeTicket: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .update)
-        try request.allowParameters()
-        let number = try TicketInput.ticket(context)
+        let (visitor, number) = try await desk.admitToTicket(request, context, to: .update)
         guard let condition = try Precondition(request) else {
             throw HTTPProblem(.preconditionRequired, "Send the ticket's ETag as If-Match, or * to change it whatever it is.")
         }
@@ -84,9 +79,7 @@ struct MoveTicket: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .update)
-        try request.allowParameters()
-        let number = try TicketInput.ticket(context)
+        let (visitor, number) = try await desk.admitToTicket(request, context, to: .update)
         let condition = try Precondition(request)
         let fields = try await BodyFields(request, ["status", "after", "before", "end", "resolveIssues"])
         let place = TicketPlace(
@@ -105,9 +98,8 @@ struct DeleteTicket: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .delete)
-        try request.allowParameters()
-        try await tickets.delete(try TicketInput.ticket(context), if: try Precondition(request), in: visitor.space, by: visitor.author)
+        let (visitor, number) = try await desk.admitToTicket(request, context, to: .delete)
+        try await tickets.delete(number, if: try Precondition(request), in: visitor.space, by: visitor.author)
         return Response(status: .noContent)
     }
 }
@@ -118,9 +110,7 @@ struct RestoreTicket: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(context, to: .delete)
-        try request.allowParameters()
-        let number = try TicketInput.ticket(context)
+        let (visitor, number) = try await desk.admitToTicket(request, context, to: .delete)
         try await tickets.restore(number, in: visitor.space, by: visitor.author)
         return try await tickets.answer(with: number, in: visitor.space)
     }

@@ -21,6 +21,8 @@ struct Feedback: Sendable {
     var key: String?
     /// Pictures.
     var files: [File] = []
+    /// The address it came from, where that is a person's who is not signed in. It is not stored.
+    var source: String?
 
     struct File: Sendable {
         var name: String

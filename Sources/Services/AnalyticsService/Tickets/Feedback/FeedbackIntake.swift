@@ -13,6 +13,8 @@ struct FeedbackIntake: Sendable {
         var inSpace = 300
         /// The same, from one signed-in user.
         var ofUser = 20
+        /// The same, from one address without a user, counted by each copy of the service.
+        var ofSource = 30
     }
 
     /// Whoever uses the app; who it is stands in `ticket_feedback` only.
@@ -20,6 +22,12 @@ struct FeedbackIntake: Sendable {
 
     let attachments: AttachmentStore
     let limits: Limits
+    private let sources = FeedbackSources()
+
+    init(attachments: AttachmentStore, limits: Limits) {
+        self.attachments = attachments
+        self.limits = limits
+    }
 
     private var tickets: TicketStore { attachments.tickets }
 
@@ -31,6 +39,7 @@ struct FeedbackIntake: Sendable {
         let checked = try Checked(feedback)
         if let number = try await known(feedback.key, in: space) { return number }
         try await checkLimits(checked.user, in: space)
+        if let source = feedback.source, !sources.take(source, in: space, upTo: limits.ofSource, at: Date()) { throw FeedbackRefusal.tooMany(seconds: 3_600) }
         let files = try await store(feedback.files, in: space)
         let (number, isNew) = try await tickets.change(space, by: Self.author) { work in
             try await write(feedback, checked, files, work)

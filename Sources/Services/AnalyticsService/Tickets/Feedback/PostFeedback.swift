@@ -29,6 +29,7 @@ struct PostFeedback: Endpoint {
         said.eventID = try fields.string("eventId")
         said.key = try TicketInput.line(fields, "id", upTo: 90).map { "client:" + $0 }
         said.userID = principal.userID
+        if principal.kind == .client, principal.userID == nil { said.source = HTTPField.Name(HeaderName.address).flatMap { request.headers[$0] } }
         if let text = try fields.string("screenshot") {
             guard let bytes = Data(base64Encoded: text) else { throw HTTPProblem(.invalidBody, "This must be base64.", field: "screenshot") }
             said.files = [Feedback.File(name: "screenshot", contentType: nil, bytes: ByteBuffer(bytes: bytes))]

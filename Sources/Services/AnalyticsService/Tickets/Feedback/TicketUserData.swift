@@ -6,7 +6,8 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// What tickets have of end users: the feedback they gave while they were signed in, with its pictures.
+/// What tickets have of end users: the feedback they gave while they were signed in, with its pictures; and to be erased also what was said of
+/// their crash reports, which are handed out with those. So this part comes before the reports are gone.
 ///
 /// Erasing leaves the ticket, which is the team's: its title says nothing any more, neither does its history.
 struct TicketUserData: UserDataHolder {
@@ -75,7 +76,12 @@ struct TicketUserData: UserDataHolder {
     }
 
     private static func selection(_ user: UUID, _ space: Space, _ what: PostgresQuery, limit: Int) -> PostgresQuery {
-        "\(what) FROM analytics.ticket_feedback WHERE space = \(space.id) AND user_id = \(user) ORDER BY ticket LIMIT \(limit)"
+        """
+        \(what) FROM analytics.ticket_feedback WHERE space = \(space.id) AND (user_id = \(user) OR event_id IN (
+            SELECT event_id FROM analytics.crash_events
+            WHERE space = \(space.id) AND person = \(Person.account(user.uuidString.lowercased(), in: space)) AND person <> 0))
+        ORDER BY ticket LIMIT \(limit)
+        """
     }
 
     private func owner(_ request: UserDataRequest) async throws -> (user: UUID, space: Space) {

@@ -19,10 +19,12 @@ struct TicketStore: Sendable {
     let postgres: PostgresClient
     let resolveIssues: ResolveIssues
 
+    private static let retries = 3
+
     /// Runs `body` as the only one who changes tickets of the space. What it writes is there as a whole or not at all, and whoever follows the
-    /// space is told.
+    /// space is told. After a deadlock with who merges or resolves the same crash issues it runs again.
     func change<Value: Sendable>(_ space: Space, by author: Author, _ body: @Sendable (TicketWork) async throws -> Value) async throws -> Value {
-        try await postgres.withTransaction { transaction in
+        try await postgres.withTransaction(serializationRetries: Self.retries) { transaction in
             let row = try await transaction.query(
                 """
                 INSERT INTO analytics.ticket_spaces AS s (space, generation) VALUES (\(space.id), 1)

@@ -1,0 +1,128 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import MartletSentry
+
+/// `POST /crash/api/0/organizations/{organization}/releases/` with `{"version","projects":[…]}`, as `sentry-cli releases new` sends it: the release is
+/// known before a report comes from it. 201; master key. One that is known stays as it is.
+struct CreateSentryRelease: Endpoint {
+    let releases: SentryReleases
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let principal = try context.master
+        let body = try await request.sentryRelease(of: principal)
+        guard let version = body["version"]?.looseText else { throw HTTPProblem(.invalidBody, "This field is required.", field: "version") }
+        let released = try body.date("dateReleased")
+        var response = Response.json(try await releases.make(try SentryReleases.name(version, "version"), released: released, for: principal))
+        response.status = .created
+        return response
+    }
+}
+
+/// `PUT /crash/api/0/organizations/{organization}/releases/{version}/` with `{"projects":[…],"dateReleased"}`, as `sentry-cli releases finalize` sends
+/// it: says when the release came out. Master key.
+struct FinishSentryRelease: Endpoint {
+    let releases: SentryReleases
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let principal = try context.master
+        let released = try await request.sentryRelease(of: principal).date("dateReleased")
+        return .json(try await releases.make(try context.sentryVersion, released: released, for: principal))
+    }
+}
+
+/// `GET /crash/api/0/organizations/{organization}/releases/{version}/`; master key.
+struct ReadSentryRelease: Endpoint {
+    let releases: SentryReleases
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let principal = try context.master
+        guard let json = try await releases.read(try context.sentryVersion, for: principal) else { throw HTTPProblem(.notFound, "There is no such release.") }
+        return .json(json)
+    }
+}
+
+extension Request {
+    /// - Throws: `invalid-json`, `invalid-body` for what would not be kept, `app-not-found` for a project that is not the key's.
+    fileprivate func sentryRelease(of principal: Principal) async throws -> JSONValue {
+        let body = try await wholeBody(upTo: 1 << 20)
+        let value: JSONValue
+        do { value = try JSONValue(parsing: body.readableBytesView) } catch { throw HTTPProblem(.invalidJSON, "\(error)") }
+        guard case .object = value else { throw HTTPProblem(.invalidBody, "The body must be an object.") }
+        for field in ["commits", "refs"] where !(value[field]?.looseList ?? []).isEmpty {
+            throw HTTPProblem(.invalidBody, "Martlet keeps no commits of releases: leave `releases set-commits` out.", field: field)
+        }
+        if let status = value["status"]?.looseText, status != "open" { throw HTTPProblem(.invalidBody, "Releases are not archived here.", field: "status") }
+        for project in value["projects"]?.looseList ?? [] {
+            guard let name = project.looseText, name == String(principal.appNumber) || name == principal.appID else {
+                throw HTTPProblem(.appNotFound, "The project of this key has the number \(principal.appNumber).")
+            }
+        }
+        return value
+    }
+}
+
+extension JSONValue {
+    /// - Throws: `invalid-body`.
+    fileprivate func date(_ name: String) throws -> Date? {
+        guard let value = self[name], value != .null else { return nil }
+        guard let date = Date(loose: value) else { throw HTTPProblem(.invalidBody, "This must be a time such as 2026-11-22T08:48:59Z.", field: name) }
+        return date
+    }
+}
+
+extension ServiceContext {
+    fileprivate var sentryVersion: ReleaseName {
+        get throws { try SentryReleases.name(parameters.get("version")?.removingPercentEncoding ?? "", "version") }
+    }
+}
+
+/// Releases that builds tell of, among those that reports and sessions name.
+struct SentryReleases: Sendable {
+    let postgres: PostgresClient
+    let spaces: Spaces
+    let store: ReleaseStore
+
+    /// - Throws: `invalid-body`.
+    static func name(_ text: String, _ field: String) throws -> ReleaseName {
+        guard (1...250).contains(text.utf8.count), !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            throw HTTPProblem(.invalidBody, "A release's name has 1 to 250 bytes.", field: field)
+        }
+        return ReleaseName(text)
+    }
+
+    /// - Parameter released: when it came out; nil: nothing is said of it.
+    /// - Throws: `limit-exceeded`.
+    func make(_ name: ReleaseName, released: Date?, for principal: Principal) async throws -> String {
+        let space = try await spaces.space(of: principal)
+        let known = try await postgres.withTransaction(serializationRetries: 3) { transaction in
+            let known = try await store.releases([(space: space.id, name: name, seen: Date())], transaction)
+            guard let release = known.values.first else {
+                throw HTTPProblem(.limitExceeded, "An app may have \(ReleaseStore.maximumReleases) releases.")
+            }
+            if let released { try await transaction.execute("UPDATE analytics.releases SET released = \(released) WHERE id = \(release.id)") }
+            return known
+        }
+        store.remember(known)
+        guard let json = try await read(name, for: principal) else { throw HTTPProblem(.internalError, cause: "a release that was made is gone") }
+        return json
+    }
+
+    /// As `sentry-cli` reads it.
+    func read(_ name: ReleaseName, for principal: Principal) async throws -> String? {
+        let space = try await spaces.space(of: principal)
+        let project = String(principal.appNumber)
+        return try await postgres.query(
+            """
+            SELECT jsonb_build_object('version', r.name, 'dateCreated', \(PostgresQuery.rfc3339("r.first_seen")),
+                'dateReleased', \(PostgresQuery.rfc3339("r.released")), 'lastEvent', NULL, 'url', NULL, 'newGroups', (
+                    SELECT count(*) FROM analytics.issues AS i WHERE i.space = r.space AND i.first_release = r.id AND i.deleted IS NULL),
+                'projects', jsonb_build_array(jsonb_build_object('slug', \(project)::text, 'name', \(project)::text)))::text
+            FROM analytics.releases AS r WHERE r.space = \(space.id) AND r.name = \(name.text)
+            """
+        ).first?.decode(0)
+    }
+}
