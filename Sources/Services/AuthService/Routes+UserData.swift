@@ -7,6 +7,7 @@ extension AuthService {
         let (deletions, exports) = (userDataJobs.deletions, userDataJobs.exports)
         router.on(.delete, "auth/me", DeleteMe(check: passwordCheck, deletions: deletions))
         router.on(.delete, "auth/users/:id", DeleteUser(deletions: deletions))
+        router.on(.post, "internal/users/profile", ReadProfileOfUser(users: users))
         router.on(.get, "auth/receipts/:id", ReadReceipt(deletions: deletions))
 
         router.on(.post, "auth/me/export", StartExport(exports: exports, whose: .me))
