@@ -317,7 +317,7 @@ let package = Package(
         .testTarget(
             name: "ConfigServiceTests",
             dependencies: [
-                "ConfigService", "MartletAPI", "MartletCompression", "MartletCore", "MartletFlags", "MartletHTTP", "MartletLogic", "MartletPostgres", "MartletStatistics",
+                "AnalyticsService", "ConfigService", "MartletAPI", "MartletCompression", "MartletCore", "MartletFiles", "MartletFlags", "MartletHTTP", "MartletLogic", "MartletPostgres", "MartletStatistics",
                 "MartletTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
             exclude: ["Fixtures"], swiftSettings: settings),

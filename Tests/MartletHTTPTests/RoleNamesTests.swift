@@ -39,4 +39,17 @@ import Testing
         isAway.withLock { $0 = true }
         #expect(try await names.roles(of: principal("u")) == ["editors"])
     }
+
+    @Test func `Large values push each other out, and one that is renewed counts once`() async throws {
+        let asked = Mutex(0)
+        let profiles = UserProfiles(size: { _ in UserProfiles.maximumRememberedInBytes / 2 }) { _ in
+            asked.withLock { $0 += 1 }
+            return .object([])
+        }
+        for user in ["u", "v", "u", "v"] { _ = try await profiles.value(of: principal(user)) }
+        #expect(asked.withLock { $0 } == 2)
+        // The third does not fit: all are forgotten.
+        for user in ["w", "u"] { _ = try await profiles.value(of: principal(user)) }
+        #expect(asked.withLock { $0 } == 4)
+    }
 }

@@ -4,6 +4,7 @@
 public struct ExperimentQuestion: Codable, Sendable, Equatable {
     public static let maximumVariations = 20
     public static let maximumMetrics = 20
+    public static let maximumCovariateDays = 90
 
     public var appID: String
     public var environment: AppEnvironment
@@ -44,13 +45,18 @@ public struct ExperimentQuestion: Codable, Sendable, Equatable {
         public var property: String?
         /// Of a ratio: the event that is counted below the line.
         public var denominatorEvent: String?
+        /// Not of a ratio: the same of so many days before the unit was given its variation is its covariate; nil: there is none.
+        public var covariateDays: Int?
 
-        public init(name: String, kind: Kind, event: String, property: String? = nil, denominatorEvent: String? = nil) {
+        public init(
+            name: String, kind: Kind, event: String, property: String? = nil, denominatorEvent: String? = nil, covariateDays: Int? = nil
+        ) {
             self.name = name
             self.kind = kind
             self.event = event
             self.property = property
             self.denominatorEvent = denominatorEvent
+            self.covariateDays = covariateDays
         }
     }
 }
@@ -76,13 +82,19 @@ public struct ExperimentSums: Codable, Sendable, Equatable {
         /// Not of a proportion.
         public var sumOfSquares: Double?
         public var denominator: Pair?
+        /// Of what was known of the units before.
+        public var covariate: Pair?
+        /// With the denominator or the covariate.
         public var sumOfProducts: Double?
 
-        public init(units: Int, sum: Double, sumOfSquares: Double? = nil, denominator: Pair? = nil, sumOfProducts: Double? = nil) {
+        public init(
+            units: Int, sum: Double, sumOfSquares: Double? = nil, denominator: Pair? = nil, covariate: Pair? = nil, sumOfProducts: Double? = nil
+        ) {
             self.units = units
             self.sum = sum
             self.sumOfSquares = sumOfSquares
             self.denominator = denominator
+            self.covariate = covariate
             self.sumOfProducts = sumOfProducts
         }
     }

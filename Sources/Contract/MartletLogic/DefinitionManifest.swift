@@ -14,12 +14,15 @@ public struct DefinitionManifest: Codable, Sendable, Equatable {
     /// Of this format: 1.
     public let schema: Int
     public let name: String
+    /// `live` or `test`; `live-preview` or `test-preview` of a draft, which only those take who ask for one.
     public let environment: String
     /// Only ever grows: a client that has seen a version takes none before it.
     public let version: Int
     /// Whose published content this is: `version`, or an earlier one for whom a newer one is not meant, or not yet.
     public let content: Int
     public let published: String
+    /// Until when it may be taken, in RFC 3339: who is kept from newer ones notices. Nil: for good.
+    public let expires: String?
     /// The least version of the host app; nil: any.
     public let minClient: String?
     /// Kinds and operations that the host app has to have, and in which version.
@@ -48,6 +51,8 @@ public struct SignedManifest: Sendable {
         case notThisApp
         /// Before the one that the client has.
         case older(than: Int)
+        /// Its time is over: somebody keeps newer ones back, or the client's clock is wrong.
+        case expired
     }
 
     public let manifest: DefinitionManifest
@@ -70,14 +75,19 @@ public struct SignedManifest: Sendable {
     ///
     /// - Parameters:
     ///   - latest: the version that the client has seen last; nil: none.
+    ///   - now: for what is just downloaded. What was taken before its time was over may be used on.
     ///   - isSigned: whether `signature` is that of `message` by a key that is trusted and has the id: Ed25519 by CryptoKit or swift-crypto.
     /// - Throws: `Failure`.
     public func verified(
-        name: String, environment: String, latest: Int?, isSigned: (_ signature: Data, _ message: Data, _ keyID: String) -> Bool
+        name: String, environment: String, latest: Int?, at now: Date = Date(), isSigned: (_ signature: Data, _ message: Data, _ keyID: String) -> Bool
     ) throws(Failure) -> DefinitionManifest {
         guard isSigned(signature, message, manifest.keyId) else { throw .notSigned }
         guard manifest.name == name, manifest.environment == environment else { throw .notThisApp }
         if let latest, manifest.version < latest { throw .older(than: latest) }
+        if let expires = manifest.expires {
+            guard let end = try? Date(expires, strategy: .iso8601) else { throw .unreadable }
+            guard now < end else { throw .expired }
+        }
         return manifest
     }
 

@@ -8,6 +8,7 @@ extension AuthService {
         router.on(.post, "internal/users/contacts", ReadContacts(users: users, apps: apps))
         router.on(.delete, "auth/me", DeleteMe(check: passwordCheck, deletions: deletions))
         router.on(.delete, "auth/users/:id", DeleteUser(deletions: deletions))
+        router.on(.post, "internal/users/profile", ReadProfileOfUser(users: users))
         router.on(.get, "auth/receipts/:id", ReadReceipt(deletions: deletions))
 
         router.on(.post, "auth/me/export", StartExport(exports: exports, whose: .me))

@@ -8,8 +8,8 @@ public import ServiceLifecycle
 /// never change, and read by clients from memory.
 ///
 /// Settings: `database.url` (secret; role `martlet_config`), `database.connections` (4), `internal.secret` (secret), `memory.bytes` (512 MiB:
-/// published documents in memory), `live.streams` (10000) and `live.streams.app` (5000) on one copy, `services.storage` (storage's usual port on
-/// this machine).
+/// published documents in memory), `live.streams` (10000) and `live.streams.app` (5000) on one copy, `services.storage`, `services.auth` and
+/// `services.analytics` (the services' usual ports on this machine).
 public struct ConfigService: ServiceDefinition {
     public static let name = "config"
     public static let defaultPort = 8203
@@ -27,7 +27,9 @@ public struct ConfigService: ServiceDefinition {
     let liveVersions: LiveVersionsFeed
     let experiments: Experiments
     let definitionKeys: DefinitionKeyStore
-    let roles: RoleAttributes
+    let users: UserAttributes
+    let conversions: Conversions
+    let previews: DefinitionPreviews
     private let scheduler: Scheduler
 
     public init(settings: Settings, logger: Logger) throws {
@@ -43,17 +45,29 @@ public struct ConfigService: ServiceDefinition {
         let calls = ServiceCalls(caller: Self.name, internalSecret: internalSecret)
         self.init(
             postgres: PostgresClient(configuration: configuration, logger: logger), internalSecret: internalSecret,
-            roles: RoleNames(of: try ServiceAddress("storage", settings), calls: calls), logger: logger, limits: limits, streams: streams)
+            others: Others(
+                roles: RoleNames(of: try ServiceAddress("storage", settings), calls: calls),
+                profiles: UserProfiles(of: try ServiceAddress("auth", settings), calls: calls),
+                conversions: Conversions(of: try ServiceAddress("analytics", settings), calls: calls)),
+            logger: logger, limits: limits, streams: streams)
+    }
+
+    /// What other services are asked for.
+    struct Others: Sendable {
+        var roles: RoleNames
+        var profiles: UserProfiles
+        var conversions: Conversions
     }
 
     init(
-        postgres: PostgresClient, internalSecret: Secret, roles: RoleNames, logger: Logger, limits: LiveDocuments.Limits = LiveDocuments.Limits(),
+        postgres: PostgresClient, internalSecret: Secret, others: Others, logger: Logger, limits: LiveDocuments.Limits = LiveDocuments.Limits(),
         streams: EventStreams.Limits = EventStreams.Limits(), kinds: Kinds = ConfigService.kinds
     ) {
         self.postgres = postgres
         self.logger = logger
         self.kinds = kinds
-        self.roles = RoleAttributes(names: roles, logger: logger)
+        users = UserAttributes(roles: others.roles, profiles: others.profiles, logger: logger)
+        conversions = others.conversions
         live = LiveDocuments(
             store: LiveDocumentStore(postgres: postgres, kinds: kinds, logger: logger), postgres: postgres, limits: limits, logger: logger)
         documents = DocumentStore(postgres: postgres)
@@ -66,6 +80,7 @@ public struct ConfigService: ServiceDefinition {
         let exposures = ExposureStore(postgres: postgres)
         experiments = Experiments(exposures: exposures, log: ExposureLog(store: exposures, logger: logger), logger: logger)
         definitionKeys = DefinitionKeyStore(postgres: postgres, internalSecret: internalSecret)
+        previews = DefinitionPreviews(internalSecret: internalSecret, documents: documents, live: live)
         scheduler = Scheduler(schedules: schedules, publisher: publisher, logger: logger)
     }
 

@@ -11,6 +11,6 @@ extension ConfigService {
         router.on(.get, "internal/config/live", ReadLiveVersions(feed: liveVersions))
     }
 
-    private var remote: RemoteConfiguration { RemoteConfiguration(live: live, experiments: experiments, roles: roles) }
+    private var remote: RemoteConfiguration { RemoteConfiguration(live: live, experiments: experiments, users: users) }
     private var uploadConfiguration: UploadConfiguration { UploadConfiguration(documents: documents, publisher: publisher, live: live) }
 }

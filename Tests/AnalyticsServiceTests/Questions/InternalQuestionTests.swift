@@ -69,6 +69,48 @@ import Testing
         }
     }
 
+    @Test func `A covariate is the same of the days before, and what no square holds counts as nothing`() async throws {
+        try await AnalyticsApp.run { app in
+            func event(_ day: Int, _ person: Int, _ price: String, _ variants: String = "") -> Happening {
+                Happening("2026-05-\(day < 10 ? "0" : "")\(day)T10:00:00Z", "buy", person) {
+                    $0.variants = variants
+                    $0.properties = #"{"price":\#(price)}"#
+                }
+            }
+            // 2026-05-20 is the day of the experiment. 1 had bought for 3 and 4 in the week before, and for 50 before that; 2 in the days before its own
+            // first event, which are not all in front of the experiment; 3 never.
+            try await app.happen([
+                event(10, 1, "50"), event(14, 1, "3"), event(19, 1, "4"), event(20, 1, "10", "checkout=control"), event(21, 1, "1"),
+                event(15, 2, "100"), event(20, 2, "5"), event(23, 2, "2", "checkout=control"), event(23, 3, "1e400", "checkout=dark"),
+                event(24, 3, "-1e300"), event(24, 3, "6"),
+            ])
+            var question = Self.question
+            (question.from, question.to) = (1_779_235_200, 1_780_000_000)
+            question.metrics = [
+                .init(name: "spent", kind: .mean, event: "buy", property: "price", covariateDays: 7),
+                .init(name: "bought", kind: .proportion, event: "buy", covariateDays: 7),
+            ]
+            let answer = try await Self.post(app, "/internal/analytics/experiments", question)
+            let sums = try JSONDecoder().decode(ExperimentSums.self, from: Data(answer.text.utf8))
+            #expect(sums.units == ["control": 2, "dark": 1] && sums.multipleExposures == 0, "\(answer)")
+            // 11 and 7 (3 and 4); 2 and 5, as 100 is eight days before.
+            #expect(
+                sums.metrics["spent"] == [
+                    "control": .init(units: 2, sum: 13, sumOfSquares: 125, covariate: .init(sum: 12, sumOfSquares: 74), sumOfProducts: 87),
+                    "dark": .init(units: 1, sum: 6, sumOfSquares: 36, covariate: .init(sum: 0, sumOfSquares: 0), sumOfProducts: 0),
+                ], "\(answer)")
+            #expect(
+                sums.metrics["bought"] == [
+                    "control": .init(units: 2, sum: 2, covariate: .init(sum: 2, sumOfSquares: 2), sumOfProducts: 2),
+                    "dark": .init(units: 1, sum: 1, covariate: .init(sum: 0, sumOfSquares: 0), sumOfProducts: 0),
+                ], "\(answer)")
+            for days in [0, 91] {
+                question.metrics[0].covariateDays = days
+                #expect(try await Self.post(app, "/internal/analytics/experiments", question).isProblem(.invalidBody, field: "metrics"))
+            }
+        }
+    }
+
     @Test func `An experiment nobody was in has sums of nothing`() async throws {
         try await AnalyticsApp.run { app in
             let answer = try await Self.post(app, "/internal/analytics/experiments", Self.question)

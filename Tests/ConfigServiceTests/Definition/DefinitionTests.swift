@@ -68,6 +68,16 @@ import Testing
             func verify(_ json: String, name: String = "kick-in", environment: String = "live", latest: Int? = nil) throws -> Int {
                 try SignedManifest(json: Data(json.utf8)).verified(name: name, environment: environment, latest: latest, isSigned: keys.isSigned).version
             }
+            // Who keeps newer ones back has a week for it, whole days (UTC) after the day of the signature.
+            let expires = try #require(try SignedManifest(json: Data(second.utf8)).manifest.expires.flatMap { Date(rfc3339: $0) })
+            #expect((7 * 86_400...8 * 86_400).contains(expires.timeIntervalSinceNow) && expires.timeIntervalSince1970.truncatingRemainder(dividingBy: 86_400) == 0)
+            let signed = try SignedManifest(json: Data(second.utf8))
+            func at(_ date: Date) throws -> Int {
+                try signed.verified(name: "kick-in", environment: "live", latest: nil, at: date, isSigned: keys.isSigned).version
+            }
+            #expect(try at(expires.addingTimeInterval(-1)) == 2)
+            #expect(throws: SignedManifest.Failure.expired) { try at(expires) }
+            #expect(throws: SignedManifest.Failure.notSigned) { try verify(second.replacing(expires.formatted(.iso8601), with: "2999-01-01T00:00:00Z")) }
             #expect(try verify(first) == 1 && verify(second, latest: 1) == 2 && verify(second, latest: 2) == 2)
             #expect(throws: SignedManifest.Failure.older(than: 2)) { try verify(first, latest: 2) }
             #expect(throws: SignedManifest.Failure.notSigned) { try verify(first.replacing(#""version":1"#, with: #""version":3"#), latest: 2) }

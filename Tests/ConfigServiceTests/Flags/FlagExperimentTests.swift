@@ -55,4 +55,26 @@ import Testing
             try await until { try await app.postgres.query("SELECT count(*) FROM config.exposures")[0].decode(0, as: Int.self) == 20 }
         }
     }
+
+    @Test func `Other weights leave who is in where they are, in copies that never saw them, too`() async throws {
+        try await ConfigApp.run { app in
+            try await app.publish(.flags, "default", Self.flags)
+            try #require(try await app.master("PUT", "/config/experiment/title", Self.experiment, headers: ["if-none-match": "*"]).status == 201)
+            try #require(try await app.master("POST", "/config/experiment/title/start").status == 200)
+            let evaluator = app.gateway.asking(as: app.principal(.evaluation))
+            func title(_ device: String) async throws -> String? {
+                try await evaluator.post("/ofrep/v1/evaluate/flags/title", #"{"context":{"targetingKey":"\#(device)"}}"#)["value"]
+            }
+            var before: [String: String?] = [:]
+            for number in 1...30 { before["d\(number)"] = try await title("d\(number)") }
+            await app.service.experiments.log.flush()
+            let changed = Self.experiment.replacing(#""state":"draft""#, with: #""state":"running","phase":1"#)
+                .replacing(#"{"key":"control"}"#, with: #"{"key":"control","weight":0.02}"#).replacing(#""key":"b""#, with: #""key":"b","weight":0.98"#)
+            try #require(try await app.publish(.experiment, "title", changed).status == 200)
+            for (device, value) in before { #expect(try await title(device) == value, "\(device)") }
+            var new: [String?] = []
+            for number in 1...30 { new.append(try await title("new\(number)")) }
+            #expect(new.filter { $0 == #""tested""# }.count > 20, "\(new)")
+        }
+    }
 }

@@ -22,14 +22,21 @@ struct ConfigApp: ServiceApp {
     var appID = "app1"
     var environment = AppEnvironment.live
 
-    /// - Parameter roles: what storage answers.
+    struct Away: Error {}
+
+    /// - Parameters:
+    ///   - roles: what storage answers.
+    ///   - profiles: what auth answers.
+    ///   - conversions: what analytics answers; it is away.
     static func run(
         kinds: Kinds = ConfigService.kinds, roles: @escaping @Sendable (UserDataRequest) async throws -> UserRoles = { _ in UserRoles(roles: []) },
-        _ body: @Sendable (ConfigApp) async throws -> Void
+        profiles: @escaping @Sendable (UserDataRequest) async throws -> JSONValue = { _ in throw Away() },
+        conversions: Conversions = Conversions { _ in throw Away() }, _ body: @Sendable (ConfigApp) async throws -> Void
     ) async throws {
         let database = try await MigratedDatabase.make()
         let postgres = database.client(for: "config")
-        let service = ConfigService(postgres: postgres, internalSecret: internalSecret, roles: RoleNames(load: roles), logger: .silent, kinds: kinds)
+        let service = ConfigService(postgres: postgres, internalSecret: internalSecret,
+            others: .init(roles: RoleNames(load: roles), profiles: UserProfiles(load: profiles), conversions: conversions), logger: .silent, kinds: kinds)
         let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
         let application = Application(router: router, services: service.background, logger: .silent)
         try await application.test(.router) { client in
@@ -53,7 +60,11 @@ struct ConfigApp: ServiceApp {
     }
 }
 
-extension RoleNames {
-    /// Nobody has a role.
-    static var none: RoleNames { RoleNames { _ in UserRoles(roles: []) } }
+extension ConfigService.Others {
+    /// Nobody has a role; the others are away.
+    static var none: ConfigService.Others {
+        ConfigService.Others(
+            roles: RoleNames { _ in UserRoles(roles: []) }, profiles: UserProfiles { _ in throw ConfigApp.Away() },
+            conversions: Conversions { _ in throw ConfigApp.Away() })
+    }
 }

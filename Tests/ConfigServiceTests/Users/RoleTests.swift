@@ -73,9 +73,11 @@ import Testing
             let tag = try #require(try await Self.evaluate(app, "ada").header("etag"))
             #expect(try await Self.evaluate(app, "ada", headers: ["if-none-match": tag]).status == 304)
             #expect(try await Self.evaluate(app, "ben", headers: ["if-none-match": tag]).status == 200)
-            let (one, other) = (RoleAttributes(names: RoleNames { _ in UserRoles(roles: ["a"]) }, logger: .silent), app.service.roles)
+            let (one, other) = (
+                UserAttributes(roles: RoleNames { _ in UserRoles(roles: ["a"]) }, profiles: app.service.users.profiles, logger: .silent), app.service.users
+            )
             let context = EvaluationContext(.object([]), principal: app.principal(.client, user: "ada"), now: Date())
-            let identities = await [context.identity, context.knowing(one, if: true).identity, context.knowing(other, if: true).identity, context.knowing(other, if: false).identity]
+            let identities = await [context.identity, context.knowing(one, .init(roles: true)).identity, context.knowing(other, .init(roles: true)).identity, context.knowing(other, .init()).identity]
             #expect(Set(identities).count == 3 && identities[0] == identities[3], "\(identities)")
         }
     }

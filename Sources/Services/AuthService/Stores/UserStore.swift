@@ -164,6 +164,16 @@ struct UserStore: Sendable {
         ).first?.decode(0)
     }
 
+    /// What conditions of other services look at. Who is disabled is not there.
+    func profile(_ id: UUID, in space: UserSpace) async throws -> String? {
+        try await postgres.query(
+            """
+            SELECT jsonb_build_object('profile', profile, 'emailVerified', email IS NOT NULL AND email_verified, 'anonymous', \(Self.isAnonymous))::text
+            FROM auth.users AS u WHERE id = \(id) AND NOT disabled AND \(Self.isIn(space))
+            """
+        ).first?.decode(0)
+    }
+
     /// Users in the order in which they came, from behind `after`.
     func list(after: UUID?, limit: Int, identity: UserIdentity?, in space: UserSpace) async throws -> [User] {
         var condition: PostgresQuery = "TRUE"

@@ -25,8 +25,8 @@ final class CompiledConfiguration: Sendable {
 
     /// The document's own version, if it has one.
     let version: String?
-    /// Whether an override is for who has a role.
-    let asksForRoles: Bool
+    /// What of users overrides look at.
+    let needs: UserAttributes.Needs
     private let overrides: [Override]
     private let answers = Mutex(Answers())
 
@@ -38,7 +38,7 @@ final class CompiledConfiguration: Sendable {
     init(version: String?, overrides: [Override]) {
         self.version = version
         self.overrides = overrides
-        asksForRoles = overrides.contains { $0.condition.asksForRoles }
+        needs = overrides.reduce(.init()) { $0 | $1.condition.needs }
     }
 
     var hasOverrides: Bool { !overrides.isEmpty }

@@ -57,9 +57,9 @@ struct ConfigurationRequest: Sendable {
         self.attributes = attributes
     }
 
-    /// Asks for the user's roles, where they are looked at.
-    mutating func learn(_ roles: RoleAttributes, if isWanted: Bool) async {
-        attributes = await roles.adding(to: attributes, of: principal, if: isWanted)
+    /// Asks for what is known of the user, where it is looked at.
+    mutating func learn(_ users: UserAttributes, _ needs: UserAttributes.Needs) async {
+        attributes = await users.adding(to: attributes, of: principal, needs)
     }
 
     private static func attributes(_ given: JSONValue?) throws -> FlagAttributes {

@@ -13,7 +13,7 @@ import MartletHTTP
 struct RemoteConfiguration: Sendable {
     let live: LiveDocuments
     let experiments: Experiments
-    let roles: RoleAttributes
+    let users: UserAttributes
 
     private static let patience: Duration = .seconds(2)
 
@@ -25,12 +25,12 @@ struct RemoteConfiguration: Sendable {
             throw HTTPProblem(.documentNotFound, "There is no configuration for this app version\(asked.theme == nil ? "" : " and theme").")
         }
         var asked = asked
-        await asked.learn(roles, if: space.experimentsAskForRoles)
+        await asked.learn(users, space.needsOfExperiments)
         let assignment = await experiments.configuration(entry.document.key.name, for: asked.unit, asked.attributes, in: space)
         let tested = assignment?.pinned.flatMap { space.version($0.version, of: $0.key) }
         let document = tested ?? entry.document
         guard let compiled = document.compiled as? CompiledConfiguration else { throw HTTPProblem(.documentNotFound) }
-        await asked.learn(roles, if: compiled.asksForRoles)
+        await asked.learn(users, compiled.needs)
         let assignments = assignment.map { [$0] } ?? []
         let variant = CompiledConfiguration.Variant(
             overrides: compiled.matches(asked.attributes), themes: index.themes(for: asked.appVersion), experiments: assignments.json.text)

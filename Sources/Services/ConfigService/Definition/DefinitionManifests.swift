@@ -10,12 +10,24 @@ final class DefinitionManifests: Sendable {
     private static let capacity = 2_000
     private static let capacityInBytes = 16 << 20
 
-    private struct Key: Hashable {
+    /// How long a manifest may be taken after the day (UTC) of its signature. Until then it is the same.
+    static let validity: TimeInterval = 7 * 86_400
+
+    /// Under which it is sent.
+    struct Head: Hashable {
         let space: ConfigSpace
+        /// As the manifest says it.
+        let environment: String
         let name: String
         let version: Int
-        /// Of the live version.
-        let sha256: String
+        /// What tells it from another version of this number.
+        let tag: String
+        let published: Date
+    }
+
+    private struct Key: Hashable {
+        let head: Head
+        let expires: Date
         let content: Int
         /// What stands behind the manifest; clients that can show the same are told the same.
         let more: String
@@ -34,14 +46,16 @@ final class DefinitionManifests: Sendable {
         self.keys = keys
     }
 
-    /// `{"manifest":{…},"signature":"…"}` under which `edition` is sent while `live` is the live version: the manifest in canonical form.
+    /// `{"manifest":{…},"signature":"…"}` of an edition: the manifest in canonical form.
     ///
     /// - Parameter more: members behind these, each with a comma before it; empty: none.
-    func answer(of edition: DefinitionEdition, live: LiveDocument, in space: ConfigSpace, saying more: String) async throws -> StoredContent {
-        let key = Key(space: space, name: live.key.name, version: live.version, sha256: live.sha256, content: edition.version, more: more)
+    func answer(of edition: DefinitionEdition, under head: Head, saying more: String, at now: Date = Date()) async throws -> StoredContent {
+        // From the start of the next day.
+        let expires = Date(timeIntervalSince1970: ((now.timeIntervalSince1970 / 86_400).rounded(.down) + 1) * 86_400 + Self.validity)
+        let key = Key(head: head, expires: expires, content: edition.version, more: more)
         if let made = state.withLock({ $0.made[key] }) { return made }
-        let signer = try await signer(of: space.appID)
-        let manifest = try CanonicalJSON.text(of: Self.manifest(edition, live, space, signer.id))
+        let signer = try await signer(of: head.space.appID)
+        let manifest = try CanonicalJSON.text(of: Self.manifest(edition, head, expires, signer.id))
         let signature = try signer.signature(of: manifest)
         let made = StoredContent(Array(#"{"manifest":\#(manifest),"signature":"\#(signature)"\#(more)}"#.utf8))
         let size = made.sizeInBytes + more.utf8.count
@@ -62,12 +76,13 @@ final class DefinitionManifests: Sendable {
         return signer
     }
 
-    private static func manifest(_ edition: DefinitionEdition, _ live: LiveDocument, _ space: ConfigSpace, _ keyID: String) -> JSONValue {
+    private static func manifest(_ edition: DefinitionEdition, _ head: Head, _ expires: Date, _ keyID: String) -> JSONValue {
         func number(_ value: Int) -> JSONValue { .number(String(value)) }
         var members: [JSONValue.Member] = [
-            .init("schema", number(1)), .init("name", .string(live.key.name)), .init("environment", .string(space.environment.rawValue)),
-            .init("version", number(live.version)), .init("content", number(edition.version)),
-            .init("published", .string(live.published.formatted(.iso8601))), .init("keyId", .string(keyID)),
+            .init("schema", number(1)), .init("name", .string(head.name)), .init("environment", .string(head.environment)),
+            .init("version", number(head.version)), .init("content", number(edition.version)),
+            .init("published", .string(head.published.formatted(.iso8601))),
+            .init("expires", .string(expires.formatted(.iso8601))), .init("keyId", .string(keyID)),
             .init("requires", .object(edition.definition.requires.map { .init($0.key, number($0.value)) })),
             .init(
                 "parts",
@@ -80,5 +95,19 @@ final class DefinitionManifests: Sendable {
         ]
         if let minClient = edition.definition.minClient { members.append(.init("minClient", .string(minClient.text))) }
         return .object(members)
+    }
+}
+
+extension DefinitionManifests.Head {
+    init(_ live: LiveDocument, in space: ConfigSpace) {
+        self.init(
+            space: space, environment: space.environment.rawValue, name: live.key.name, version: live.version, tag: live.sha256, published: live.published)
+    }
+
+    /// No client takes it for what is published: it is of another environment.
+    init(_ draft: DefinitionDraft, of name: String, in space: ConfigSpace) {
+        self.init(
+            space: space, environment: space.environment.rawValue + "-preview", name: name, version: draft.version, tag: "draft \(draft.revision)",
+            published: draft.changed)
     }
 }

@@ -18,7 +18,7 @@ extension ExperimentDocument {
         _ = reader.object(json, at: "", known: Self.members)
         title = reader.text(json["title"], at: "/title") ?? ""
         _ = reader.text(json["description"], at: "/description", upTo: 5_000)
-        _ = reader.time(json["stoppedAt"], at: "/stoppedAt")
+        stoppedAt = reader.time(json["stoppedAt"], at: "/stoppedAt")
         state = reader.choice(json["state"], at: "/state") ?? .draft
         readWhat(json, &reader)
         readWho(json, &reader)
@@ -91,7 +91,7 @@ extension ExperimentDocument {
     private mutating func readDecision(_ value: JSONValue?, _ reader: inout DocumentReader) {
         let value = reader.object(value, at: "/decision", known: ["variation", "at"])
         decision = value.map { reader.name($0["variation"], at: "/decision/variation") }
-        _ = reader.time(value?["at"], at: "/decision/at")
+        decidedAt = reader.time(value?["at"], at: "/decision/at")
         if let decision, !variations.contains(where: { $0.key == decision }) {
             reader.error("unknown-variation", at: "/decision/variation", "There is no such variation.")
         }
@@ -119,27 +119,6 @@ extension ExperimentDocument.Variation {
             return
         }
         flags = members
-    }
-}
-
-extension ExperimentDocument.Metric {
-    private enum Goal: String, CaseIterable {
-        case increase, decrease
-    }
-
-    init(_ json: JSONValue, at path: String, _ reader: inout DocumentReader) {
-        let json = reader.object(json, at: path, known: ["name", "kind", "goal", "covariate", "minimumEffect", "prior"]) ?? .object([])
-        name = reader.name(json["name"], at: path + "/name")
-        kind = reader.choice(json["kind"], at: path + "/kind") ?? .proportion
-        let goal: Goal? = reader.choice(json["goal"], at: path + "/goal")
-        isLessBetter = goal == .decrease
-        hasCovariate = reader.flag(json["covariate"], at: path + "/covariate") ?? false
-        if hasCovariate, kind == .ratio { reader.error("conflict", at: path + "/covariate", "A ratio is not adjusted by a covariate.") }
-        minimumEffect = reader.number(json["minimumEffect"], at: path + "/minimumEffect", in: 0.0001...10)
-        let prior = reader.object(json["prior"], at: path + "/prior", known: ["mean", "standardDeviation"])
-        priorMean = reader.number(prior?["mean"], at: path + "/prior/mean", in: -10...10) ?? 0
-        priorDeviation = reader.number(prior?["standardDeviation"], at: path + "/prior/standardDeviation", in: 0.0001...100)
-        if prior != nil, prior?["standardDeviation"] == nil { reader.error("required", at: path + "/prior/standardDeviation", "This is required.") }
     }
 }
 

@@ -35,6 +35,14 @@ struct ExperimentDocument: Sendable {
         var kind: Kind
         var isLessBetter: Bool
         var hasCovariate: Bool
+        /// Whose sums analytics is asked for; nil: they are sent.
+        var event: String?
+        /// A number among the event's properties that is added up; nil: events are counted.
+        var property: String?
+        /// Of a ratio.
+        var denominatorEvent: String?
+        /// How long before a unit's exposure its covariate is counted.
+        var covariateDays: Int
         /// The smallest relative effect that matters; nil: not said.
         var minimumEffect: Double?
         /// Of relative effects.
@@ -92,6 +100,8 @@ struct ExperimentDocument: Sendable {
     var guardRails = GuardRails()
     /// The variation that won; nil: none yet.
     var decision: String?
+    var decidedAt: Date?
+    var stoppedAt: Date?
 
     /// Whether what a unit was given before has to be looked up, and hashing alone does not tell.
     var needsHistory: Bool { (isSticky && phase > 0) || minimumBucketVersion > 0 }

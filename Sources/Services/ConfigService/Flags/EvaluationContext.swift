@@ -28,10 +28,10 @@ struct EvaluationContext: Sendable {
         said = [context.text, deviceID ?? ""].joined(separator: "\n")
     }
 
-    /// The same with the user's roles, where they are looked at.
-    func knowing(_ roles: RoleAttributes, if isWanted: Bool) async -> EvaluationContext {
+    /// The same with what is known of the user, where it is looked at.
+    func knowing(_ users: UserAttributes, _ needs: UserAttributes.Needs) async -> EvaluationContext {
         var context = self
-        context.attributes = await roles.adding(to: attributes, of: principal, if: isWanted)
+        context.attributes = await users.adding(to: attributes, of: principal, needs)
         return context
     }
 
@@ -39,8 +39,22 @@ struct EvaluationContext: Sendable {
 
     /// What identifies the context in an entity tag: the description as it came, and who the server knows it is.
     var identity: String {
-        [said, principal.userID ?? "", principal.kind.rawValue, attributes.areRolesUnknown ? "\t?" : attributes.roles.joined(separator: "\t")]
-            .joined(separator: "\n")
+        let unknown = (attributes.areRolesUnknown ? "r" : "") + (attributes.isProfileUnknown ? "p" : "")
+        let user = principal.userID == nil ? "" : attributes["user"].map(Self.text) ?? ""
+        return [said, principal.userID ?? "", principal.kind.rawValue, unknown, user].joined(separator: "\n")
+    }
+
+    /// The same in every copy, in whichever order members come.
+    private static func text(_ value: FlagValue) -> String {
+        switch value {
+        case .null: "null"
+        case .bool(let value): "\(value)"
+        case .number(let number): "\(number)"
+        case .string(let text): JSONValue.quote(text)
+        case .array(let elements): "[" + elements.map(text).joined(separator: ",") + "]"
+        case .object(let members):
+            "{" + members.sorted { $0.key < $1.key }.map { JSONValue.quote($0.key) + ":" + text($0.value) }.joined(separator: ",") + "}"
+        }
     }
 
     /// `user` and `userId` are who a token says it is. An app on a device cannot name somebody else, or roles; a server that has a key of its own
@@ -59,11 +73,5 @@ struct EvaluationContext: Sendable {
 extension FlagAttributes {
     fileprivate func text(_ name: String) -> String? {
         if case .string(let text)? = self[name] { text } else { nil }
-    }
-
-    /// Of the user, as far as they were looked at.
-    fileprivate var roles: [String] {
-        guard case .object(let user)? = self["user"], case .array(let roles)? = user["roles"] else { return [] }
-        return roles.map { if case .string(let role) = $0 { role } else { "" } }
     }
 }

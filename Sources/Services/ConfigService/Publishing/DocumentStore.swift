@@ -19,6 +19,8 @@ struct DocumentStore: Sendable {
         let lastVersion: Int
         /// Older versions are of another document of this name, which was deleted.
         let firstVersion: Int
+        /// The draft.
+        let changed: Date
     }
 
     /// A draft that was stored.
@@ -142,7 +144,7 @@ struct DocumentStore: Sendable {
 
     private static func selection(_ key: DocumentKey, _ space: ConfigSpace) -> PostgresQuery {
         """
-        SELECT d.id, d.draft, d.revision, d.live_version, d.last_version, d.first_version
+        SELECT d.id, d.draft, d.revision, d.live_version, d.last_version, d.first_version, d.draft_changed
         FROM config.documents AS d
         WHERE d.app_id = \(space.appID) AND d.environment = \(space.environment.rawValue) AND d.kind = \(key.kind.rawValue) AND d.name = \(key.name)
         """
@@ -151,7 +153,7 @@ struct DocumentStore: Sendable {
     private static func document(_ row: PostgresRow) throws -> Document {
         Document(
             id: try row.decode(0), draft: try row.decode(1), revision: try row.decode(2), liveVersion: (try row.decode(3, as: Int32?.self)).map(Int.init),
-            lastVersion: Int(try row.decode(4, as: Int32.self)), firstVersion: Int(try row.decode(5, as: Int32.self)))
+            lastVersion: Int(try row.decode(4, as: Int32.self)), firstVersion: Int(try row.decode(5, as: Int32.self)), changed: try row.decode(6))
     }
 
     /// Of the row `d`.

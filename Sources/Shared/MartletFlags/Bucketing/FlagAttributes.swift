@@ -3,6 +3,10 @@ public struct FlagAttributes: Sendable, Hashable, ExpressibleByDictionaryLiteral
     public var values: [String: FlagValue]
     /// Whether the roles of the user could not be asked for: conditions on them hold for nobody then.
     public var areRolesUnknown = false
+    /// The same of what auth knows.
+    public var isProfileUnknown = false
+    /// Members of `user` that auth knows.
+    public static let ofAuth = ["profile", "emailVerified", "anonymous"]
 
     public init(_ values: [String: FlagValue]) { self.values = values }
 

@@ -17,6 +17,8 @@ public struct Condition: Sendable {
     public let instants: Set<Double>
     /// Whether it looks at the roles of the user, `user.roles`, which somebody has to be asked for.
     public let asksForRoles: Bool
+    /// Whether it looks at what auth knows of the user: `user.profile`, `user.emailVerified` or `user.anonymous`.
+    public let asksForProfile: Bool
 
     public static let always = Condition(test: .always, instants: [])
 
@@ -24,11 +26,13 @@ public struct Condition: Sendable {
         self.test = test
         self.instants = instants
         asksForRoles = test.looks(at: ["user", "roles"])
+        asksForProfile = FlagAttributes.ofAuth.contains { test.looks(at: ["user", $0]) }
     }
 
-    /// One that looks at roles which are not known does not hold, whether it wants somebody to have one or to have none.
+    /// One that looks at roles or a profile which are not known does not hold, whether it wants somebody to have something or not to have it.
     public func matches(_ attributes: FlagAttributes) -> Bool {
         if asksForRoles, attributes.areRolesUnknown { return false }
+        if asksForProfile, attributes.isProfileUnknown { return false }
         return test.matches(.object(attributes.values))
     }
 

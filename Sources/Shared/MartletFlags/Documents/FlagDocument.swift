@@ -28,15 +28,17 @@ public struct FlagDocument: Sendable {
     public let instants: [Double]
     /// Whether a rule looks at the roles of the user.
     public let asksForRoles: Bool
+    /// Whether a rule looks at what auth knows of the user.
+    public let asksForProfile: Bool
     private let places: [String: Int]
 
     init(flags: [Flag], features: FeatureSet, instants: Set<Double>) {
         self.flags = flags
         self.features = features
         self.instants = instants.sorted()
-        asksForRoles = features.features.contains { key, feature in
-            !features.disabled.contains(key) && feature.rules.contains { $0.condition?.asksForRoles ?? false }
-        }
+        let conditions = features.features.filter { !features.disabled.contains($0.key) }.values.flatMap { $0.rules.compactMap(\.condition) }
+        asksForRoles = conditions.contains(where: \.asksForRoles)
+        asksForProfile = conditions.contains(where: \.asksForProfile)
         places = Dictionary(flags.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { first, _ in first })
     }
 

@@ -6,7 +6,8 @@ extension QuestionStore {
     /// Sums over the units of an experiment.
     ///
     /// A unit is a person with an event in the time that carries `experiment=variation` among its variants. What it did counts from the first such
-    /// event on; a unit without the metric's event counts with 0. Units of two variations are counted apart.
+    /// event on; a unit without the metric's event counts with 0. Units of two variations are counted apart. A covariate is the same of the days
+    /// before that first event.
     func sums(_ question: ExperimentQuestion, in space: Space) async throws -> ExperimentSums {
         var answer = ExperimentSums(
             units: Dictionary(question.variations.map { ($0, 0) }, uniquingKeysWith: { first, _ in first }), multipleExposures: 0, metrics: [:])
@@ -26,27 +27,29 @@ extension QuestionStore {
     private func sums(
         _ metric: ExperimentQuestion.Metric, _ question: ExperimentQuestion, _ exposed: PostgresQuery, in space: Space
     ) async throws -> [String: ExperimentSums.Sums] {
-        let amount: PostgresQuery = metric.property.map {
-            """
-            -- A number that is made up may be one that, or whose square, no float8 holds.
-            CASE WHEN jsonb_typeof(e.properties -> \($0)) IS DISTINCT FROM 'number' THEN 0
-                WHEN abs((e.properties ->> \($0))::numeric) BETWEEN 1e-100 AND 1e100 THEN (e.properties ->> \($0))::float8 ELSE 0 END
-            """
-        } ?? "1"
+        let (event, other) = (Self.term(metric.event, in: space), Self.term(metric.denominatorEvent, in: space))
+        let before = (metric.covariateDays ?? 0) * 86_400
         let rows = try await raw(
             """
             WITH \(exposed),
             events AS (
-                SELECT \(Self.who) AS who, e.at, e.name, \(amount) AS amount FROM \(Self.source(withPeople: true))
-                WHERE \(Self.within(question, in: space)) AND e.name IN (\(Self.term(metric.event, in: space)), \(Self.term(metric.denominatorEvent, in: space)))),
+                SELECT \(Self.who) AS who, e.at, e.name, \(Self.amount(metric)) AS amount FROM \(Self.source(withPeople: true))
+                WHERE \(Self.within(question, before: before, in: space)) AND e.name IN (\(event), \(other))),
             measured AS (
                 SELECT u.variation,
-                    coalesce(sum(amount) FILTER (WHERE name = \(Self.term(metric.event, in: space))), 0) AS amount,
-                    count(*) FILTER (WHERE name = \(Self.term(metric.event, in: space))) AS times,
-                    (count(*) FILTER (WHERE name = \(Self.term(metric.denominatorEvent, in: space))))::float8 AS other
-                FROM exposed AS u LEFT JOIN events AS e ON e.who = u.who AND e.at >= u.first_at WHERE u.variations = 1 GROUP BY u.who, u.variation),
+                    coalesce(sum(amount) FILTER (WHERE name = \(event) AND at >= first_at), 0) AS amount,
+                    count(*) FILTER (WHERE name = \(event) AND at >= first_at) AS times,
+                    count(*) FILTER (WHERE name = \(other) AND at >= first_at) AS others,
+                    coalesce(sum(amount) FILTER (WHERE name = \(event) AND at < first_at), 0) AS amount_before,
+                    count(*) FILTER (WHERE name = \(event) AND at < first_at) AS times_before
+                FROM exposed AS u
+                    LEFT JOIN events AS e ON e.who = u.who AND e.at >= u.first_at - make_interval(secs => \(Double(before)))
+                WHERE u.variations = 1 GROUP BY u.who, u.variation),
             valued AS (
-                SELECT variation, CASE WHEN \(metric.kind == .proportion) THEN (times > 0)::int ELSE amount END::float8 AS x, other AS y FROM measured)
+                SELECT variation, CASE WHEN \(metric.kind == .proportion) THEN (times > 0)::int ELSE amount END::float8 AS x,
+                    CASE WHEN \(metric.kind == .ratio) THEN others WHEN \(metric.kind == .proportion) THEN (times_before > 0)::int
+                        ELSE amount_before END::float8 AS y
+                FROM measured)
             SELECT variation, count(*), sum(x), sum(x * x), sum(y), sum(y * y), sum(x * y) FROM valued GROUP BY 1
             """)
         var sums: [String: ExperimentSums.Sums] = [:]
@@ -56,14 +59,23 @@ extension QuestionStore {
         return sums
     }
 
+    /// What an event counts: a property that is no number, or one that no float8 holds, or whose square none does, counts as 0.
+    private static func amount(_ metric: ExperimentQuestion.Metric) -> PostgresQuery {
+        guard let property = metric.property else { return "1" }
+        return """
+            CASE WHEN jsonb_typeof(e.properties -> \(property)) = 'number'
+                THEN CASE WHEN abs((e.properties -> \(property))::numeric) BETWEEN 1e-100 AND 1e100 THEN (e.properties -> \(property))::float8 ELSE 0 END
+                ELSE 0 END
+            """
+    }
+
     /// - Parameter sums: of x, x², y, y² and xy.
     private static func sums(_ metric: ExperimentQuestion.Metric, units: Int, _ sums: [Double]) -> ExperimentSums.Sums {
         var answer = ExperimentSums.Sums(units: units, sum: sums[0])
         if metric.kind != .proportion { answer.sumOfSquares = sums[1] }
-        if metric.kind == .ratio {
-            answer.denominator = ExperimentSums.Pair(sum: sums[2], sumOfSquares: sums[3])
-            answer.sumOfProducts = sums[4]
-        }
+        let pair = ExperimentSums.Pair(sum: sums[2], sumOfSquares: sums[3])
+        if metric.kind == .ratio { answer.denominator = pair } else if metric.covariateDays != nil { answer.covariate = pair }
+        if metric.kind == .ratio || metric.covariateDays != nil { answer.sumOfProducts = sums[4] }
         return answer
     }
 
@@ -81,10 +93,11 @@ extension QuestionStore {
         """
     }
 
-    private static func within(_ question: ExperimentQuestion, in space: Space) -> PostgresQuery {
+    /// - Parameter seconds: in front of the time that is asked about.
+    private static func within(_ question: ExperimentQuestion, before seconds: Int = 0, in space: Space) -> PostgresQuery {
         """
-        e.space = \(space.id) AND e.at >= to_timestamp(\(Double(question.from))) AND e.at < to_timestamp(\(Double(question.to)))
-            AND e.received >= to_timestamp(\(Double(question.from - 86_400)))
+        e.space = \(space.id) AND e.at >= to_timestamp(\(Double(question.from - seconds))) AND e.at < to_timestamp(\(Double(question.to)))
+            AND e.received >= to_timestamp(\(Double(question.from - seconds - 86_400)))
         """
     }
 }

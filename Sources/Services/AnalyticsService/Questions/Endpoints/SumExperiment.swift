@@ -34,6 +34,9 @@ struct SumExperiment: Endpoint {
             try require(isName(metric.name) && isName(metric.event), "A name is empty or too long.", "metrics")
             try require(metric.property.map(isName) ?? true, "A name is empty or too long.", "metrics")
             try require((metric.denominatorEvent != nil) == (metric.kind == .ratio), "A ratio, and nothing else, has a denominatorEvent.", "metrics")
+            try require(
+                metric.covariateDays.map { (1...ExperimentQuestion.maximumCovariateDays).contains($0) && metric.kind != .ratio } ?? true,
+                "A covariate is of 1 to 90 days, and no ratio has one.", "metrics")
         }
     }
 }

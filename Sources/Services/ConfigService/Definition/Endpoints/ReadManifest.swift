@@ -6,26 +6,42 @@ import MartletFlags
 import MartletHTTP
 import MartletLogic
 
-/// `GET /definitions/{name}/manifest?client=&capabilities=&unit=`: what the app consists of, signed.
+/// `GET /definitions/{name}/manifest?client=&capabilities=&unit=&preview=`: what the app consists of, signed; of its draft, for who was given a preview.
 ///
 /// `{"manifest":{…},"signature":"…"}`, and for a client that says what it can show `compatible`, `missing` and `fallbacks`. With an `ETag`.
 struct ReadManifest: Endpoint {
     let live: LiveDocuments
     let choice: DefinitionChoice
     let manifests: DefinitionManifests
-    let roles: RoleAttributes
+    let previews: DefinitionPreviews
+    let users: UserAttributes
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try await live.current(try context.space)
-        let document = try context.definition(in: space)
-        try request.allowParameters(["client", "capabilities", "unit"])
+        try request.allowParameters(["client", "capabilities", "unit", "preview"])
         let capabilities = try ClientCapabilities(request)
+        if let token = request.uri.queryParameters["preview"] {
+            return try await preview(by: token, capabilities, to: request, context)
+        }
+        let document = try context.definition(in: space)
         let isStaged = (document.compiled as? CompiledDefinition)?.rollout != nil
         let unit = await EvaluationContext(try Self.unit(request, capabilities), principal: try context.principal, now: Date())
-            .knowing(roles, if: isStaged && space.flags?.flags.asksForRoles == true)
+            .knowing(users, isStaged ? space.needsOfRules : .init())
         let edition = try await choice.edition(of: document, for: unit.subject, with: capabilities, in: space)
-        let answer = try await manifests.answer(of: edition, live: document, in: space.space, saying: Self.compatibility(edition, capabilities))
+        let answer = try await manifests.answer(
+            of: edition, under: .init(document, in: space.space), saying: Self.compatibility(edition, capabilities))
         return try .stored(answer, to: request, headers: [.vary: "Authorization"])
+    }
+
+    private func preview(
+        by token: Substring, _ capabilities: ClientCapabilities, to request: Request, _ context: ServiceContext
+    ) async throws -> Response {
+        let (name, space) = (context.parameters.get("name") ?? "", try context.space)
+        let draft = try await previews.draft(of: name, in: space, by: token)
+        let edition = DefinitionEdition(version: draft.version, definition: draft.definition)
+        let answer = try await manifests.answer(
+            of: edition, under: .init(draft, of: name, in: space), saying: Self.compatibility(edition, capabilities))
+        return try .stored(answer, to: request, headers: [.cacheControl: "no-store"])
     }
 
     /// What flags know of the client: the id of its own that the device sends, and the host app's version.

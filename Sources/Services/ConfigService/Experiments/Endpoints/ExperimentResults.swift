@@ -5,7 +5,8 @@ import MartletCore
 import MartletHTTP
 import MartletStatistics
 
-/// `GET /config/experiment/{name}/results`: what the data say. Units are counted from exposures; metrics are as they were observed last.
+/// `GET /config/experiment/{name}/results`: what the data say. Units are counted from exposures; analytics is asked for metrics that name an event,
+/// and others are as they were sent last. While analytics is away they are as it said last.
 struct ReadResults: Endpoint {
     let reader: ResultsReader
 
@@ -14,24 +15,18 @@ struct ReadResults: Endpoint {
         try request.allowParameters([])
         let space = try context.space
         let count = try await reader.exposures.count(id, bucketVersion: experiment.bucketVersion, in: space)
-        let rows = try await reader.observations.list(id, bucketVersion: experiment.bucketVersion, in: space)
-        var days: [(metric: String, day: String, asOf: Date, [String: Observation])] = []
-        for row in rows {
-            // What was observed when the experiment had other variations or metrics is left out.
-            guard let metric = experiment.metrics.first(where: { $0.name == row.metric }), let content = try? JSONValue(parsing: row.content.utf8),
-                let observations = try? metric.observations(content, of: experiment.variations, field: "")
-            else { continue }
-            days.append((row.metric, row.day, row.asOf, observations))
-        }
+        let measured = MeasuredExperiment(experiment: experiment, id: id, exposures: count)
+        let conversions = try await reader.measure(measured, named: name, in: space)
+        let days = try await reader.days(of: measured, in: space)
         let report = ExperimentReport(
-            experiment, units: count.units, multipleExposures: count.multiple, days.map { (metric: $0.metric, $0.3) })
+            experiment, units: count.units, multipleExposures: count.multiple, seen: conversions.seen, days.map { (metric: $0.metric, $0.observations) })
         let series = experiment.metrics.map { metric in
             JSONValue.Member(
-                metric.name, .array(days.filter { $0.metric == metric.name }.map { Self.day($0.day, MetricReport(metric, $0.3, in: experiment)) }))
+                metric.name, .array(days.filter { $0.metric == metric.name }.map { Self.day($0.day, MetricReport(metric, $0.observations, in: experiment)) }))
         }
         let asOf = days.map(\.asOf).max().map { JSONValue.string($0.formatted(.iso8601)) } ?? .null
-        return .json(
-            JSONValue.object(reader.head(name, experiment) + [.init("asOf", asOf)] + report.members + [.init("series", .object(series))]).text)
+        let head = reader.head(name, experiment) + [.init("asOf", asOf), .init("conversions", conversions.json)]
+        return .json(JSONValue.object(head + report.members + [.init("series", .object(series))]).text)
     }
 
     /// One point of a series: the effect by that day, relative where it can be.
@@ -96,6 +91,7 @@ struct SetObservations: Endpoint {
         guard let metric = experiment.metrics.first(where: { $0.name == context.parameters.get("metric") }) else {
             throw HTTPProblem(.notFound, "The experiment has no such metric.")
         }
+        guard metric.event == nil else { throw HTTPProblem(.conflict, "The metric names an event: its sums come from analytics.") }
         let fields = try await BodyFields(request, ["variations", "asOf"])
         _ = try metric.observations(fields["variations"], of: experiment.variations, field: "variations")
         let now = Date()
@@ -107,40 +103,5 @@ struct SetObservations: Endpoint {
             fields["variations"]?.text ?? "{}", of: metric.name, experiment: id, bucketVersion: experiment.bucketVersion, in: try context.space,
             asOf: date, by: author)
         return Response(status: .noContent)
-    }
-}
-
-/// What the calls about results have in common.
-struct ResultsReader: Sendable {
-    let documents: DocumentStore
-    let live: LiveDocuments
-    let exposures: ExposureStore
-    let observations: ObservationStore
-    let kinds: Kinds
-
-    /// The experiment in the path as it is published, or its draft while it never was; `id` is what exposures call it.
-    ///
-    /// - Throws: `document-not-found`, `document-refused` for a draft with errors.
-    func experiment(_ context: ServiceContext, may action: StaffAction) async throws -> (name: String, id: String, ExperimentDocument) {
-        let key = try context.documentKey(kinds)
-        guard key.kind == .experiment else { throw HTTPProblem(.notFound) }
-        _ = try context.author(may: action, .experiments)
-        let space = try context.space
-        if let published = try await live.current(space)[key], let compiled = published.compiled as? CompiledExperiment {
-            return (key.name, ExperimentDocument.id(of: key.name, from: published.firstVersion), compiled.document)
-        }
-        guard let document = try await documents.read(key, in: space), let draft = document.draft else { throw HTTPProblem(.documentNotFound) }
-        let (experiment, findings) = ExperimentKind.read(try JSONValue(parsing: draft.utf8))
-        guard !findings.contains(where: { $0.severity == .error }) else {
-            throw HTTPProblem(.documentRefused, "The draft has errors: see findings.", findings: findings.limited)
-        }
-        return (key.name, ExperimentDocument.id(of: key.name, from: document.firstVersion), experiment)
-    }
-
-    func head(_ name: String, _ experiment: ExperimentDocument) -> [JSONValue.Member] {
-        [
-            .init("experiment", .string(name)), .init("state", .string(experiment.state.rawValue)),
-            .init("bucketVersion", .count(experiment.bucketVersion)), .init("alpha", .real(experiment.guardRails.alpha)),
-        ]
     }
 }

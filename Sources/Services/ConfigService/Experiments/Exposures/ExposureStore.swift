@@ -13,6 +13,8 @@ struct ExposureStore: Sendable {
         var units: [String: Int] = [:]
         /// That were given more than one variation: they belong to none.
         var multiple = 0
+        /// When the first unit was given something; nil: none was.
+        var since: Date?
     }
 
     /// What stands for a unit in the table: the first 128 bits of SHA-256 of `user:<id>` or `device:<id>`, in hexadecimal digits.
@@ -56,8 +58,8 @@ struct ExposureStore: Sendable {
     func count(_ experiment: String, bucketVersion: Int, in space: ConfigSpace) async throws -> Count {
         let rows = try await postgres.query(
             """
-            SELECT CASE WHEN variations = 1 THEN variation END, count(*) FROM (
-                SELECT min(variation) AS variation, count(*) AS variations FROM config.exposures
+            SELECT CASE WHEN variations = 1 THEN variation END, count(*), min(first_seen) FROM (
+                SELECT min(variation) AS variation, count(*) AS variations, min(first_seen) AS first_seen FROM config.exposures
                 WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND experiment = \(experiment)
                     AND bucket_version = \(bucketVersion)
                 GROUP BY unit) AS units
@@ -67,6 +69,8 @@ struct ExposureStore: Sendable {
         for row in rows {
             let units: Int = try row.decode(1)
             if let variation: String = try row.decode(0) { count.units[variation] = units } else { count.multiple = units }
+            let first: Date = try row.decode(2)
+            count.since = min(count.since ?? first, first)
         }
         return count
     }

@@ -35,14 +35,20 @@ struct ExperimentReport: Sendable {
     let units: [String: Int]
     /// Units that were given more than one variation and belong to none.
     let multipleExposures: Int
+    /// Nil: analytics was not asked, or did not answer.
+    let seen: MeasuredExperiment.Seen?
     /// Nil: too few to tell.
     let sampleRatioP: Double?
     private(set) var metrics: [MetricReport]
 
-    init(_ experiment: ExperimentDocument, units: [String: Int], multipleExposures: Int, _ observations: [(metric: String, [String: Observation])]) {
+    init(
+        _ experiment: ExperimentDocument, units: [String: Int], multipleExposures: Int, seen: MeasuredExperiment.Seen? = nil,
+        _ observations: [(metric: String, [String: Observation])]
+    ) {
         self.experiment = experiment
         self.units = units
         self.multipleExposures = multipleExposures
+        self.seen = seen
         let counts = experiment.variations.map { units[$0.key] ?? 0 }, weights = experiment.variations.map(\.weight)
         let total = Double(counts.reduce(0, +)), weight = weights.reduce(0, +)
         sampleRatioP = weights.allSatisfy { $0 / weight * total >= Self.minimumForRatio }
@@ -74,6 +80,26 @@ struct ExperimentReport: Sendable {
             GuardRail(
                 code: "single-variation", isMet: multipleExposures * 100 <= units.values.reduce(multipleExposures, +),
                 message: "\(multipleExposures) units were given more than one variation and are left out; more than 1 % is suspicious."),
+        ] + (seen.map(guardRails) ?? [])
+    }
+
+    /// Whether those who were seen are those who were given something.
+    private func guardRails(_ seen: MeasuredExperiment.Seen) -> [GuardRail] {
+        let all = seen.units.values.reduce(seen.multipleExposures, +)
+        let strange = experiment.variations.first { (seen.units[$0.key] ?? 0) > (units[$0.key] ?? 0) * 101 / 100 + 1 }
+        let message =
+            if let strange {
+                "Events of \(seen.units[strange.key] ?? 0) persons say \(strange.key), which only \(units[strange.key] ?? 0) units were given: persons are no units, or events say what is long over."
+            } else if all == 0 {
+                "No event says which variation its person was given: send what the header Experiments says along, and events by the unit's id."
+            } else {
+                "\(all) persons of \(units.values.reduce(multipleExposures, +)) units were seen."
+            }
+        return [
+            GuardRail(code: "units-seen", isMet: strange == nil && (all > 0 || units.values.allSatisfy { $0 == 0 }), message: message),
+            GuardRail(
+                code: "single-variation-seen", isMet: seen.multipleExposures * 100 <= all,
+                message: "Events of \(seen.multipleExposures) persons say more than one variation; they count with 0. More than 1 % is suspicious."),
         ]
     }
 

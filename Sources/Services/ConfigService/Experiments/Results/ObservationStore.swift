@@ -20,15 +20,18 @@ struct ObservationStore: Sendable {
         let content: String
     }
 
-    /// Sets a day's observation of a metric; an older one of the same day goes.
+    /// Sets a day's observation of a metric; an older one of the same day goes. Of an experiment that was deleted nothing is kept.
     func set(
         _ content: String, of metric: String, experiment: String, bucketVersion: Int, in space: ConfigSpace, asOf date: Date, by author: Author
     ) async throws {
         try await postgres.execute(
             """
             INSERT INTO config.observations (app_id, environment, experiment, bucket_version, metric, day, as_of, content, author)
-            VALUES (\(space.appID), \(space.environment.rawValue), \(experiment), \(bucketVersion), \(metric),
-                (\(date)::timestamptz AT TIME ZONE 'UTC')::date, \(date), \(content), \(author.text))
+            SELECT \(space.appID), \(space.environment.rawValue), \(experiment), \(bucketVersion), \(metric),
+                (\(date)::timestamptz AT TIME ZONE 'UTC')::date, \(date), \(content), \(author.text)
+            WHERE NOT EXISTS (
+                SELECT FROM config.ended_experiments
+                WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND experiment = \(experiment))
             ON CONFLICT (app_id, environment, experiment, bucket_version, metric, day)
             DO UPDATE SET as_of = excluded.as_of, content = excluded.content, author = excluded.author
             """)

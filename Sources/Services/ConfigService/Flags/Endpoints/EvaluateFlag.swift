@@ -8,7 +8,7 @@ import MartletHTTP
 struct EvaluateFlag: Endpoint {
     let live: LiveDocuments
     let experiments: Experiments
-    let roles: RoleAttributes
+    let users: UserAttributes
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.evaluator
@@ -17,7 +17,7 @@ struct EvaluateFlag: Endpoint {
             let json = try await OFREP.context(of: request)
             let now = Date()
             let space = try await live.current(try context.space)
-            let asked = await EvaluationContext(json, principal: principal, now: now).knowing(roles, if: space.flagsAskForRoles)
+            let asked = await EvaluationContext(json, principal: principal, now: now).knowing(users, space.needsOfFlags)
             let evaluation = await FlagEvaluation(of: key, in: space, for: asked, at: now, by: experiments)
             guard let answer = evaluation.answer(key) else {
                 throw OFREP.Failure(.flagNotFound, "There is no flag with this key.")

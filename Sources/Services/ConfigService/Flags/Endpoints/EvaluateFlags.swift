@@ -13,7 +13,7 @@ import NIOCore
 struct EvaluateFlags: Endpoint {
     let live: LiveDocuments
     let experiments: Experiments
-    let roles: RoleAttributes
+    let users: UserAttributes
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.evaluator
@@ -23,7 +23,7 @@ struct EvaluateFlags: Endpoint {
             if let wanted = request.uri.queryParameters["flagConfigEtag"] { try await catchUp(to: wanted, space) }
             let now = Date()
             let current = try await live.current(space)
-            let asked = await EvaluationContext(json, principal: principal, now: now).knowing(roles, if: current.flagsAskForRoles)
+            let asked = await EvaluationContext(json, principal: principal, now: now).knowing(users, current.needsOfFlags)
             let evaluation = await FlagEvaluation(in: current, for: asked, at: now, by: experiments)
             return try .evaluated(evaluation.tag, to: request) {
                 let answers = evaluation.answers.map(\.ofrep)
@@ -48,7 +48,7 @@ struct EvaluateFlags: Endpoint {
 struct EvaluateForApp: Endpoint {
     let live: LiveDocuments
     let experiments: Experiments
-    let roles: RoleAttributes
+    let users: UserAttributes
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.principal
@@ -60,7 +60,7 @@ struct EvaluateForApp: Endpoint {
         let now = Date()
         let space = try await live.current(try context.space)
         let asked = await EvaluationContext(json, principal: principal, deviceID: try request.deviceID, now: now)
-            .knowing(roles, if: space.flagsAskForRoles)
+            .knowing(users, space.needsOfFlags)
         let evaluation = await FlagEvaluation(in: space, for: asked, at: now, by: experiments)
         var response = try Response.evaluated(evaluation.tag, to: request) {
             let version = evaluation.live.map { String($0.document.version) } ?? "null"

@@ -1,0 +1,90 @@
+import Crypto
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import Synchronization
+
+/// Shows drafts of definitions to test devices: to whoever has a token that staff or the app's server made, beside the app's key.
+///
+/// A token is `<expires>.<mac>`: seconds since 1970, and base64url of the HMAC-SHA-256 (RFC 2104) of whose draft it opens and until when. Nothing of
+/// it is stored; it ends with its time or with the draft.
+final class DefinitionPreviews: Sendable {
+    static let maximumHours = 7 * 24
+    private static let capacity = 20
+
+    private struct Key: Hashable {
+        let space: ConfigSpace
+        let name: String
+    }
+
+    private let key: SymmetricKey
+    private let documents: DocumentStore
+    private let live: LiveDocuments
+    private let made = Mutex<[Key: (revision: Int64, definition: CompiledDefinition)]>([:])
+
+    init(internalSecret: Secret, documents: DocumentStore, live: LiveDocuments) {
+        key = internalSecret.withValue { secret in
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: SymmetricKey(data: Data(secret.utf8)), info: Data("martlet config previews".utf8), outputByteCount: 32)
+        }
+        self.documents = documents
+        self.live = live
+    }
+
+    func token(for name: String, in space: ConfigSpace, until end: Date) -> String {
+        let expires = Int64(end.timeIntervalSince1970)
+        return "\(expires).\(Base64URL.encode(HMAC<SHA256>.authenticationCode(for: Self.message(name, space, expires), using: key)))"
+    }
+
+    /// The draft that a token opens, as it is now.
+    ///
+    /// - Throws: `document-not-found` for a token that is not of this draft or whose time is over; `document-refused` for a draft with errors.
+    func draft(of name: String, in space: ConfigSpace, by token: Substring, at now: Date = Date()) async throws -> DefinitionDraft {
+        let document = DocumentKey(.definition, name)
+        guard isValid(token, for: name, in: space, at: now), let row = try await documents.read(document, in: space), let draft = row.draft else {
+            throw HTTPProblem(.documentNotFound, "There is no such preview, or its time is over.")
+        }
+        return DefinitionDraft(
+            revision: row.revision, version: row.lastVersion + 1, changed: row.changed,
+            definition: try await definition(draft, of: document, row.revision, in: space))
+    }
+
+    private func definition(_ draft: String, of document: DocumentKey, _ revision: Int64, in space: ConfigSpace) async throws -> CompiledDefinition {
+        let key = Key(space: space, name: document.name)
+        if let known = made.withLock({ $0[key] }), known.revision == revision { return known.definition }
+        let kind = DefinitionKind()
+        let content = try JSONValue(parsing: draft.utf8)
+        let findings = kind.check(content, named: document.name, in: try await live.current(space))
+        guard !findings.contains(where: { $0.severity == .error }), let definition = try kind.compile(content, named: document.name) as? CompiledDefinition
+        else { throw HTTPProblem(.documentRefused, "The draft has errors: see findings.", findings: findings.limited) }
+        made.withLock { made in
+            if made.count >= Self.capacity { made.removeAll() }
+            made[key] = (revision, definition)
+        }
+        return definition
+    }
+
+    private func isValid(_ token: Substring, for name: String, in space: ConfigSpace, at now: Date) -> Bool {
+        let parts = token.split(separator: ".", maxSplits: 1)
+        guard parts.count == 2, let expires = Int64(parts[0]), let mac = Base64URL.decode(parts[1]), Double(expires) > now.timeIntervalSince1970 else {
+            return false
+        }
+        return HMAC<SHA256>.isValidAuthenticationCode(mac, authenticating: Self.message(name, space, expires), using: key)
+    }
+
+    /// Each field goes in with its length, so that no two drafts have the same bytes.
+    private static func message(_ name: String, _ space: ConfigSpace, _ expires: Int64) -> Data {
+        let fields = ["1", space.appID, space.environment.rawValue, name, String(expires)]
+        return Data(fields.map { "\($0.utf8.count):\($0)" }.joined().utf8)
+    }
+}
+
+/// A draft that somebody may see.
+struct DefinitionDraft: Sendable {
+    let revision: Int64
+    /// That it would have if it were published now.
+    let version: Int
+    let changed: Date
+    let definition: CompiledDefinition
+}

@@ -1,0 +1,104 @@
+import Foundation
+public import MartletAPI
+public import MartletCore
+import NIOCore
+import Synchronization
+
+/// What another service knows of users: asked for when it is needed and remembered for ten seconds, so that a change counts everywhere as late as
+/// roles do in storage itself.
+public final class UserLookup<Value: Sendable>: Sendable {
+    public static var validity: Duration { .seconds(10) }
+    static var maximumRemembered: Int { 20_000 }
+    static var maximumRememberedInBytes: Int { 32 << 20 }
+
+    private struct State {
+        var remembered: [UserDataRequest: (value: Value, until: ContinuousClock.Instant)] = [:]
+        var sizeInBytes = 0
+        /// Until when nobody is asked, and why.
+        var pause: (until: ContinuousClock.Instant, cause: any Error)?
+    }
+
+    private let pause: Duration
+    private let size: @Sendable (Value) -> Int
+    private let load: @Sendable (UserDataRequest) async throws -> Value
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - pause: how long nobody is asked after an attempt that failed.
+    ///   - size: about how many bytes a value takes.
+    ///   - load: asks for what is known of one user.
+    public init(
+        pause: Duration = .zero, size: @escaping @Sendable (Value) -> Int = { _ in 500 }, load: @escaping @Sendable (UserDataRequest) async throws -> Value
+    ) {
+        self.pause = pause
+        self.size = size
+        self.load = load
+    }
+
+    /// Nil where nobody is signed in.
+    ///
+    /// - Throws: as `ServiceCalls.post`, where nothing is remembered: what it means that it is not known is for the caller to say.
+    public func value(of principal: Principal) async throws -> Value? {
+        guard let id = principal.userID else { return nil }
+        let user = UserDataRequest(app: principal.appID, environment: principal.environment, user: id)
+        let now = ContinuousClock.now
+        let (known, pause) = state.withLock { ($0.remembered[user], $0.pause) }
+        if let known, known.until > now { return known.value }
+        if let pause, pause.until > now { throw pause.cause }
+        let value = try await loaded(user)
+        let size = size(value)
+        state.withLock { state in
+            if state.remembered.count >= Self.maximumRemembered || state.sizeInBytes + size > Self.maximumRememberedInBytes {
+                (state.remembered, state.sizeInBytes) = ([:], 0)
+            }
+            if let old = state.remembered.updateValue((value, now + Self.validity), forKey: user) { state.sizeInBytes -= self.size(old.value) }
+            state.sizeInBytes += size
+        }
+        return value
+    }
+
+    private func loaded(_ user: UserDataRequest) async throws -> Value {
+        do {
+            return try await load(user)
+        } catch let error where !(error is CancellationError) {
+            state.withLock { $0.pause = (ContinuousClock.now + pause, error) }
+            throw error
+        }
+    }
+}
+
+/// Somebody waits for an answer that needs to know.
+private let patience: Duration = .seconds(2)
+
+/// The names of the roles that users have, for services other than storage, which has them.
+public typealias RoleNames = UserLookup<UserRoles>
+
+extension UserLookup where Value == UserRoles {
+    /// Asks storage; while that is away requests do not wait for it one after the other.
+    public convenience init(of storage: ServiceAddress, calls: ServiceCalls) {
+        self.init(pause: .seconds(1)) { user in
+            // A thousand names of 64 characters.
+            let answer = try await calls.post("/internal/users/roles", user, to: storage, upTo: 128 << 10, within: patience)
+            return try JSONDecoder().decode(UserRoles.self, from: Data(answer.body.readableBytesView))
+        }
+    }
+
+    /// Also through other roles, in the order of their names; none where nobody is signed in.
+    public func roles(of principal: Principal) async throws -> [String] { try await value(of: principal)?.roles ?? [] }
+}
+
+/// What auth says of users to services: `{"profile":{…},"emailVerified":true,"anonymous":false}`. `profile` is what they say of themselves.
+public typealias UserProfiles = UserLookup<JSONValue>
+
+extension UserLookup where Value == JSONValue {
+    /// A profile has 64 KiB at most.
+    private static var maximumAnswerSizeInBytes: Int { 128 << 10 }
+
+    /// Asks auth; while that is away requests do not wait for it one after the other.
+    public convenience init(of auth: ServiceAddress, calls: ServiceCalls) {
+        self.init(pause: .seconds(1), size: { 4 * $0.text.utf8.count }) { user in
+            let answer = try await calls.post("/internal/users/profile", user, to: auth, upTo: Self.maximumAnswerSizeInBytes, within: patience)
+            return try JSONValue(parsing: answer.body.readableBytesView)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletLogic
+import MartletTesting
+import Testing
+
+@testable import ConfigService
+
+/// Drafts of definitions on test devices.
+@Suite struct DefinitionPreviewTests {
+    private static func run(_ body: @Sendable (ConfigApp, _ link: String) async throws -> Void) async throws {
+        try await ConfigApp.run { app in
+            try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)
+            let changed = try await app.master("PATCH", "/config/definition/kick-in", DefinitionFixture.kickInChange, headers: ["if-match": "*"])
+            try #require(changed.status == 200, "\(changed)")
+            let made = try await app.master("POST", "/config/definition/kick-in/preview", #"{"hours":2}"#)
+            try #require(made.status == 200 && made.header("cache-control") == "no-store", "\(made)")
+            let expires = try #require(made["expires"].flatMap { Date(rfc3339: $0.filter { $0 != "\"" }) })
+            #expect(abs(expires.timeIntervalSinceNow - 7_200) < 60)
+            try await body(app, try #require(made["manifest"]).filter { $0 != "\"" })
+        }
+    }
+
+    @Test func `Who has the link sees the draft, as it is by then, and nobody takes it for what is published`() async throws {
+        try await Self.run { app, link in
+            let answer = try await app.client("GET", link)
+            #expect(answer.status == 200 && answer.header("cache-control") == "no-store", "\(answer)")
+            let keys = try await DefinitionDownload.keys(of: app)
+            let signed = try SignedManifest(json: Data(answer.text.utf8))
+            let manifest = try signed.verified(name: "kick-in", environment: "live-preview", latest: nil, isSigned: keys.isSigned)
+            #expect(manifest.version == 2 && manifest.content == 2)
+            #expect(throws: SignedManifest.Failure.notThisApp) { try signed.verified(name: "kick-in", environment: "live", latest: 1, isSigned: keys.isSigned) }
+            let part = try #require(manifest.parts.first { $0.path == "views/EventDetailView" })
+            let token = link.split(separator: "?")[1]
+            let path = "/definitions/kick-in/parts/\(part.sha256)"
+            #expect(try await app.client("GET", path + "?" + token).text.contains("image_url"))
+            #expect(try await app.client("GET", path).isProblem(.documentNotFound), "only with the link")
+            #expect(try await app.client("GET", "/definitions/kick-in/manifest")["manifest.version"] == "1", "others see what is published")
+
+            try #require(try await app.master("PATCH", "/config/definition/kick-in", #"{"name":"Kick-In 3"}"#, headers: ["if-match": "*"]).status == 200)
+            let next = try SignedManifest(json: Data(try await app.client("GET", link).text.utf8)).manifest
+            #expect(next.parts.first != manifest.parts.first && next.parts.dropFirst() == manifest.parts.dropFirst())
+            let broken = try await app.master("PATCH", "/config/definition/kick-in", #"{"root_controller":"Nobody"}"#, headers: ["if-match": "*"])
+            try #require(broken.status == 200)
+            let refused = try await app.client("GET", link)
+            #expect(refused.isProblem(.documentRefused) && refused["findings.0.path"] == #""/root_controller""#, "\(refused)")
+        }
+    }
+
+    @Test func `A link opens its own draft for its time, and only who edits it makes one`() async throws {
+        try await Self.run { app, link in
+            try await app.publish(.definition, "other", DefinitionFixture.kickIn)
+            var (foreign, test) = (app, app)
+            (foreign.appID, test.environment) = ("app2", .test)
+            try await foreign.publish(.definition, "kick-in", DefinitionFixture.kickIn)
+            try await test.publish(.definition, "kick-in", DefinitionFixture.kickIn)
+            for refused in [
+                try await app.client("GET", link.replacing("kick-in", with: "other")), try await foreign.client("GET", link), try await test.client("GET", link),
+                try await app.client("GET", String(link.dropLast())), try await app.client("GET", link.replacing("preview=1", with: "preview=2")),
+                try await app.client("GET", "/definitions/kick-in/manifest?preview="),
+            ] { #expect(refused.isProblem(.documentNotFound), "\(refused)") }
+            let previews = app.service.previews
+            let token = previews.token(for: "kick-in", in: app.space, until: Date(timeIntervalSince1970: 1_000))
+            #expect(try await app.client("GET", "/definitions/kick-in/manifest?preview=" + token).isProblem(.documentNotFound))
+            _ = try await previews.draft(of: "kick-in", in: app.space, by: token[...], at: Date(timeIntervalSince1970: 999))
+
+            let path = "/config/definition/kick-in/preview"
+            #expect(try await app.client("POST", path).isProblem(.forbidden))
+            #expect(try await app.staff("POST", path, rights: StaffRights(["app1": [.config: [.read]]])).isProblem(.forbidden))
+            #expect(try await app.master("POST", path, #"{"hours":169}"#).isProblem(.invalidBody, field: "hours"))
+            #expect(try await app.master("POST", "/config/definition/nobody/preview").isProblem(.documentNotFound))
+            #expect(try await app.master("POST", "/config/flags/default/preview").isProblem(.notFound))
+            try #require(try await app.master("DELETE", "/config/definition/kick-in", headers: ["if-match": "*"]).status == 204)
+            #expect(try await app.client("GET", link).isProblem(.documentNotFound), "it ends with the draft")
+        }
+    }
+}

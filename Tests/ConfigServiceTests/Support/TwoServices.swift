@@ -1,0 +1,85 @@
+import Foundation
+import Hummingbird
+import HummingbirdTesting
+import MartletAPI
+import MartletCore
+import MartletFiles
+import MartletHTTP
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import AnalyticsService
+@testable import ConfigService
+
+/// Config, and analytics which it asks, with databases of their own.
+struct TwoServices {
+    let config: ConfigApp
+    let analytics: AnalyticsPart
+
+    /// Analytics as its gateway sees it.
+    struct AnalyticsPart: ServiceApp {
+        let gateway: ServiceClient
+        let service: AnalyticsService
+        let appID = "app1"
+        let environment = AppEnvironment.live
+
+        /// Sends messages of Segment's API by an ingest key.
+        func batch(_ messages: [String]) async throws {
+            let body = #"{"batch":[\#(messages.joined(separator: ","))]}"#
+            let answer = try await gateway.asking(as: principal(.ingest)).send("POST", "/segment/v1/batch", body)
+            try #require(answer["accepted"] == String(messages.count), "\(answer)")
+        }
+
+        func sums(_ question: ExperimentQuestion) async throws -> ExperimentSums {
+            let body = String(decoding: try JSONEncoder().encode(question), as: UTF8.self)
+            let answer = try await gateway.asking(as: .service("config")).send("POST", "/internal/analytics/experiments", body)
+            guard answer.status == 200 else { throw ServiceCalls.Failure.status(answer.status, service: "analytics") }
+            return try JSONDecoder().decode(ExperimentSums.self, from: Data(answer.text.utf8))
+        }
+    }
+
+    static func run(_ body: @Sendable (TwoServices) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "martlet-conversions-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var options = AnalyticsOptions()
+        options.crashes.spoolDirectory = folder.appending(path: "spool").path
+        let database = try await MigratedDatabase.make()
+        let service = AnalyticsService(
+            postgres: database.client(for: "analytics"), files: LocalFiles(directory: folder.path), options: options, logger: .silent)
+        let application = Application(
+            router: ServiceProcess.makeRouter(service, signer: ServiceClient.signer), services: service.background, logger: .silent)
+        try await application.test(.router) { client in
+            while !(await service.isReady()) { try await Task.sleep(for: .milliseconds(5)) }
+            let analytics = AnalyticsPart(gateway: ServiceClient(client, principal: nil), service: service)
+            try await ConfigApp.run(conversions: Conversions { try await analytics.sums($0) }) { config in
+                try await body(TwoServices(config: config, analytics: analytics))
+            }
+        }
+    }
+
+    /// Starts an experiment on the flag `title`.
+    func start(_ experiment: String) async throws {
+        try #require(try await config.publish(.flags, "default", #"{"flags":{"title":{"type":"string","default":"live"}}}"#).status == 200)
+        let stored = try await config.master("PUT", "/config/experiment/checkout", experiment, headers: ["if-none-match": "*"])
+        try #require(stored.status == 201, "\(stored)")
+        let started = try await config.master("POST", "/config/experiment/checkout/start")
+        try #require(started.status == 200, "\(started)")
+    }
+
+    /// What a device, or who is signed in there, is given; it is written down before this returns.
+    func expose(device: String, user: String? = nil) async throws -> String {
+        let answer = try await config.client("POST", "/flags/evaluate", "{}", user: user, headers: ["x-device-id": device])
+        await config.service.experiments.log.flush()
+        return try #require(answer["experiments.checkout"]).filter { $0 != "\"" }
+    }
+
+    /// The sums of a metric that results were made of, by variation.
+    func kept(_ metric: String) async throws -> JSONValue {
+        let rows = try await config.postgres.query("SELECT content FROM config.observations WHERE metric = \(metric)")
+        try #require(rows.count == 1)
+        return try JSONValue(parsing: try rows[0].decode(0, as: String.self).utf8)
+    }
+
+    func results() async throws -> Answer { try await config.master("GET", "/config/experiment/checkout/results") }
+}
