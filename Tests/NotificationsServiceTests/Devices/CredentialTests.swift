@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import MartletAPI
 import MartletCore
@@ -98,18 +99,19 @@ import Testing
 
     @Test func `only the app's server and staff with the right come in`() async throws {
         try await NotificationsApp.run { app in
-            let body = NotificationsApp.json(SimulatedKey())
+            let upload = NotificationsApp.json(SimulatedKey())
             for (method, path) in [
                 ("GET", "/notifications/credentials"), ("GET", "/notifications/credentials/apns"), ("PUT", "/notifications/credentials/apns"),
                 ("DELETE", "/notifications/credentials/apns"), ("POST", "/notifications/credentials/apns/test"), ("GET", "/notifications/installations"),
                 ("GET", "/notifications/installations/counts"),
             ] {
-                let body = method == "PUT" || method == "POST" ? body : nil
+                let body = method == "PUT" || method == "POST" ? upload : nil
                 #expect(try await app.client(method, path, body, user: "u").isProblem(.forbidden), "\(method) \(path)")
                 #expect(try await app.staff(method, path, body).isProblem(.forbidden), "\(method) \(path)")
                 if method != "GET" { #expect(try await app.staff(method, path, body, rights: Self.rights).isProblem(.forbidden), "\(method) \(path)") }
             }
-            #expect(try await app.postgres.query("SELECT FROM notifications.credentials").isEmpty)
+            let rows = try await app.postgres.query("SELECT FROM notifications.credentials")
+            #expect(rows.isEmpty)
         }
     }
 

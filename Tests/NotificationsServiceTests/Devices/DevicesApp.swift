@@ -1,6 +1,7 @@
 import Foundation
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 import MartletPush
 import MartletPushSimulator
 import MartletTesting

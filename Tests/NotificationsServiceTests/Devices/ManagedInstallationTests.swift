@@ -55,7 +55,8 @@ import Testing
             let reading = StaffRights(["app1": [.notifications: [.read]]])
             let read = try await app.staff("GET", path, rights: reading)
             #expect(read.status == 200 && read["id"] == "\"\(device.id)\"" && !read.text.contains(device.secret), "\(read)")
-            #expect(try await app.staff("DELETE", path, rights: reading).isProblem(.forbidden) && app.client("GET", path).isProblem(.forbidden))
+            #expect(try await app.staff("DELETE", path, rights: reading).isProblem(.forbidden))
+            #expect(try await app.client("GET", path).isProblem(.forbidden))
             #expect(try await app.countInstallations() == 4)
             #expect(try await app.master("DELETE", path).status == 204)
             for method in ["GET", "DELETE"] { #expect(try await app.master(method, path).isProblem(.installationNotFound)) }
@@ -80,7 +81,8 @@ import Testing
                 erased += erasure.erased["installations"] ?? 0
                 next = erasure.next
             } while next != nil
-            #expect(try await erased == 2 && app.countInstallations() == 2)
+            #expect(erased == 2)
+            #expect(try await app.countInstallations() == 2)
             #expect(try await app.master("GET", "/notifications/installations?user=\(Self.user)")["count"] == "0")
             await #expect(throws: HTTPProblem.self) { _ = try await holder.erase(UserDataRequest(app: "app1", environment: .live, user: "x")) }
         }
@@ -98,7 +100,9 @@ import Testing
             }
             let batch = [token(gone, tokens[0], future), token(back, tokens[1], past), token(moved, "00ff", future), token(TestDevice(), tokens[0], future)]
             let store = app.service.devices.installations
-            #expect(try await store.forgetTokens(batch) == 1 && store.forgetTokens(batch) == 0 && store.forgetTokens([]) == 0)
+            #expect(try await store.forgetTokens(batch) == 1)
+            #expect(try await store.forgetTokens(batch) == 0)
+            #expect(try await store.forgetTokens([]) == 0)
             #expect(try await app.ask("GET", gone)["push"] == "null")
             for device in [back, moved] { #expect(try await app.ask("GET", device)["push.service"] == "\"apns\"") }
             #expect(try await app.ask("PUT", gone, TestDevice.ios(tokens[0]))["push.service"] == "\"apns\"", "the app says it is there after all")

@@ -16,7 +16,7 @@ import Testing
             let space = try await app.space.id
             let credentials = app.service.devices.credentials
             let other = PushCredentials(store: credentials.store)
-            #expect(try await other.current(space).apns == nil && credentials.current(space).apns == nil)
+            for each in [other, credentials] { #expect(try await each.current(space).apns == nil) }
             let key = SimulatedKey()
             _ = try await app.master("PUT", "/notifications/credentials/apns", NotificationsApp.json(key))
             _ = try await app.master("PUT", "/notifications/credentials/webpush", #"{"subject":"mailto:push@example.com"}"#)
@@ -29,7 +29,8 @@ import Testing
             let next = SimulatedKey()
             _ = try await app.master("PUT", "/notifications/credentials/apns", NotificationsApp.json(next))
             try await eventually { try await credentials.current(space).apns?.key(for: .production).keyID == next.keyID }
-            #expect(try await credentials.current(space).webPush === before && before != nil)
+            let after = try await credentials.current(space).webPush
+            #expect(after === before && before != nil)
             _ = try await app.master("DELETE", "/notifications/credentials/webpush")
             try await eventually { try await credentials.current(space).webPush == nil }
             #expect(try await credentials.current(space).apns != nil)
@@ -45,7 +46,8 @@ import Testing
             let version = try #require(try await credentials.store.current(space, known: nil).versions[.apns])
             try await other.markBroken(.apns, in: space, version: version, reason: "InvalidProviderToken")
             try await eventually { try await credentials.current(space).isBroken(.apns) }
-            #expect(try await credentials.current(space).broken[.apns] == "InvalidProviderToken" && !credentials.current(space).canSend(by: .apns))
+            let held = try await credentials.current(space)
+            #expect(held.broken[.apns] == "InvalidProviderToken" && !held.canSend(by: .apns))
             let shown = try await app.master("GET", "/notifications/credentials/apns")
             #expect(shown["broken.reason"] == "\"InvalidProviderToken\"" && shown["broken.since"] != nil, "\(shown)")
 
