@@ -5,7 +5,7 @@ extension NotificationsService {
     func addMessagesRoutes(to router: Router<ServiceContext>) {
         router.on(.post, "notifications/messages", PostMessage(messages: messages))
         router.on(.get, "notifications/messages", ListMessages(messages: messages))
-        router.on(.get, "notifications/messages/:id", ReadMessage(messages: messages))
+        router.on(.get, "notifications/messages/:id", ReadMessage(messages: messages, records: delivery.records))
         router.on(.delete, "notifications/messages/:id", ChangeMessage(act: .cancel, messages: messages))
         router.on(.post, "notifications/messages/:id/cancel", ChangeMessage(act: .cancel, messages: messages))
         router.on(.post, "notifications/messages/:id/pause", ChangeMessage(act: .pause, messages: messages))

@@ -1,6 +1,7 @@
 import Foundation
 import MartletCore
 import MartletPostgres
+import MartletTesting
 
 @testable import NotificationsService
 
@@ -65,6 +66,12 @@ extension NotificationsApp {
             SELECT \(space.id), ('00000000-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid, '\\x00', 'ios', 'apns', 'token-' || n
             FROM generate_series(1, \(count)) AS n
             """, timeout: .seconds(120))
+    }
+
+    /// A message's timing by which nothing leaves for an hour: quiet hours of devices without a time zone, now.
+    static var quiet: String {
+        func clock(_ offset: Double) -> String { String(Date().addingTimeInterval(offset).rfc3339.dropFirst(11).prefix(5)) }
+        return #""timing":{"quietHours":{"from":"\#(clock(-3_600))","to":"\#(clock(3_600))"}}"#
     }
 
     /// Orders a message and returns its id.

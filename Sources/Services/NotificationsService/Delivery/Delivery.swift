@@ -4,7 +4,16 @@ import ServiceLifecycle
 
 /// The way of planned messages to devices: the queue, the push services, and what became of each.
 struct Delivery: Sendable {
-    init(postgres: PostgresClient, spaces: Spaces, devices: Devices, settings: DeliverySettings, logger: Logger) {}
+    let sender: DeliverySender
+    let records: DeliveryRecords
 
-    var background: [any Service] { [] }
+    init(postgres: PostgresClient, spaces: Spaces, devices: Devices, settings: DeliverySettings, logger: Logger) {
+        sender = DeliverySender(
+            queue: DeliveryQueue(postgres: postgres), shelf: MessageShelf(postgres: postgres),
+            transport: PushTransport(credentials: devices.credentials, clients: devices.clients), installations: devices.installations,
+            settings: settings, logger: logger)
+        records = DeliveryRecords(postgres: postgres)
+    }
+
+    var background: [any Service] { [sender] }
 }

@@ -27,5 +27,5 @@ struct Messages: Sendable {
     }
 
     var background: [any Service] { [] }
-    var handlers: [any JobHandler] { [PlanMessage(postgres: store.postgres), CancelDeliveries(store: store)] }
+    var handlers: [any JobHandler] { [PlanMessage(postgres: store.postgres)] }
 }

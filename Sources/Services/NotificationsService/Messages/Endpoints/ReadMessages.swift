@@ -33,22 +33,46 @@ struct ListMessages: Endpoint {
     }
 }
 
-/// `GET /notifications/messages/{id}`: the message, `counts` of devices by state and how many opened it, and the same of each variant.
+/// `GET /notifications/messages/{id}`: the message, `counts` of devices by what became of it (`waiting`: nothing yet) and how many opened it, and the
+/// same of each variant.
 struct ReadMessage: Endpoint {
     let messages: Messages
+    let records: DeliveryRecords
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
         guard let message = try await messages.store.find(try context.messageID, in: space.id) else { throw HTTPProblem(.messageNotFound) }
-        let counts = try await messages.store.counts(of: message.id)
-        var members = message.json + [.init("counts", .object(VariantCounts.sum(counts).json))]
+        let counts = try await records.counts(of: message.id)
+        let sum = counts.reduce(DeliveryCounts(variant: 0)) { $0.adding($1) }
+        let waiting = JSONValue.Member("waiting", .number("\(max(0, message.planned - sum.ended))"))
+        var members = message.json + [.init("counts", .object([waiting] + sum.members))]
         if !message.content.variants.isEmpty {
             members.append(.init("variants", .array(message.content.variants.enumerated().map { index, variant in
-                let own = counts.first { $0.variant == index } ?? VariantCounts(variant: index)
-                return .object([.init("name", .string(variant.name))] + own.json)
+                let own = counts.first { $0.variant == index } ?? DeliveryCounts(variant: index)
+                return .object([.init("name", .string(variant.name))] + own.members)
             })))
         }
         return .json(JSONValue.object(members).text)
+    }
+}
+
+extension DeliveryCounts {
+    fileprivate init(variant: Int) {
+        self.init(variant: variant, accepted: 0, failed: 0, unknown: 0, cancelled: 0, opened: 0)
+    }
+
+    fileprivate var ended: Int { accepted + failed + unknown + cancelled }
+
+    fileprivate func adding(_ other: DeliveryCounts) -> DeliveryCounts {
+        DeliveryCounts(
+            variant: variant, accepted: accepted + other.accepted, failed: failed + other.failed, unknown: unknown + other.unknown,
+            cancelled: cancelled + other.cancelled, opened: opened + other.opened)
+    }
+
+    fileprivate var members: [JSONValue.Member] {
+        [("accepted", accepted), ("failed", failed), ("unknown", unknown), ("cancelled", cancelled), ("opened", opened)].map {
+            .init($0, .number("\($1)"))
+        }
     }
 }

@@ -1,0 +1,77 @@
+import Foundation
+import MartletPostgres
+
+extension DeliveryQueue {
+    /// Rows that one statement changes at the most.
+    static let pageLength = 5_000
+
+    /// Takes back what copies have left behind that ended without giving it back. It may have left: it is sent again, with the same `apns-id` and
+    /// collapse id, so that a device shows it once; of a message that is to arrive at most once it is `unknown`.
+    ///
+    /// - Returns: how many.
+    func rescue() async throws -> Int {
+        try await postgres.query(
+            """
+            WITH lost AS MATERIALIZED (
+                SELECT d.ctid AS place FROM notifications.deliveries AS d WHERE d.state = 'sending' AND d.leased_until < now()
+                ORDER BY d.leased_until LIMIT \(Self.pageLength) FOR UPDATE SKIP LOCKED),
+            back AS (
+                UPDATE notifications.deliveries AS d SET leased_until = NULL, due = now(), updated = now(), reason = 'lease-expired',
+                    state = CASE WHEN d.attempts >= \(Verdict.maximumAttempts) OR (m.content ->> 'atMostOnce')::boolean THEN 'unknown' ELSE 'queued' END
+                FROM notifications.messages AS m WHERE d.ctid = ANY (ARRAY(SELECT place FROM lost)) AND m.id = d.message
+                RETURNING d.message, d.variant, d.state),
+            counted AS (\(Self.counting("back")))
+            SELECT count(*) FROM back
+            """
+        ).first?.decode(0) ?? 0
+    }
+
+    /// Ends what is queued of messages that were cancelled or have expired.
+    ///
+    /// - Returns: how many; fewer than `pageLength`: nothing is left for now.
+    func close() async throws -> Int {
+        try await postgres.query(
+            """
+            WITH closing AS MATERIALIZED (
+                SELECT id, state IN ('cancelled', 'failed') AS is_cancelled FROM notifications.messages
+                WHERE NOT is_settled AND (state IN ('cancelled', 'failed') OR expires <= now())),
+            rows AS MATERIALIZED (
+                SELECT q.place FROM closing AS c CROSS JOIN LATERAL (
+                    SELECT d.ctid AS place FROM notifications.deliveries AS d WHERE d.message = c.id AND d.state = 'queued'
+                    LIMIT \(Self.pageLength) FOR UPDATE SKIP LOCKED) AS q
+                LIMIT \(Self.pageLength)),
+            closed AS (
+                UPDATE notifications.deliveries AS d SET state = CASE WHEN c.is_cancelled THEN 'cancelled' ELSE 'failed' END,
+                    reason = CASE WHEN NOT c.is_cancelled THEN 'expired' END, updated = now()
+                FROM closing AS c WHERE d.ctid = ANY (ARRAY(SELECT place FROM rows)) AND c.id = d.message
+                RETURNING d.message, d.variant, d.state),
+            counted AS (\(Self.counting("closed")))
+            SELECT count(*) FROM closed
+            """
+        ).first?.decode(0) ?? 0
+    }
+
+    /// Ends messages of which all is planned and nothing is queued or under way.
+    ///
+    /// - Returns: how many.
+    func finish() async throws -> Int {
+        try await postgres.execute(
+            """
+            UPDATE notifications.messages AS m SET is_settled = TRUE, finished = coalesce(m.finished, now()),
+                state = CASE WHEN m.state IN ('planning', 'sending') THEN 'sent' ELSE m.state END
+            WHERE NOT m.is_settled AND (m.state IN ('sent', 'cancelled', 'failed') OR (m.state IN ('planning', 'sending') AND m.is_planned))
+                AND NOT EXISTS (SELECT FROM notifications.deliveries AS d WHERE d.message = m.id AND d.state = 'queued')
+                AND m.id NOT IN (SELECT d.message FROM notifications.deliveries AS d WHERE d.state = 'sending')
+            """)
+    }
+
+    /// Those of the messages that are not to be sent any more, for now or for good.
+    func stopped(_ messages: [UUID]) async throws -> [UUID] {
+        try await postgres.query(
+            """
+            SELECT id FROM notifications.messages
+            WHERE id = ANY (\(messages)) AND (is_paused OR state NOT IN ('planning', 'sending') OR expires <= now())
+            """
+        ).map { try $0.decode(0) }
+    }
+}

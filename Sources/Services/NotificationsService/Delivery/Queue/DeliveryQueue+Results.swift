@@ -1,0 +1,83 @@
+import Foundation
+import MartletPostgres
+
+extension DeliveryQueue {
+    /// Writes down what became of deliveries, and counts it. What is not this copy's any more, because the lease ran out, stays as it is.
+    func write(_ results: [DeliveryResult]) async throws {
+        var ended: [Ended] = []
+        var again: [Again] = []
+        for result in results {
+            switch result.verdict {
+            case .ended(let end, let reason, let receipt): ended.append(Ended(result: result, end: end, reason: reason, receipt: receipt))
+            case .again(let delay, let reason, let counts): again.append(Again(result: result, delay: delay, reason: reason, counts: counts))
+            }
+        }
+        if !ended.isEmpty { try await write(ended) }
+        if !again.isEmpty { try await write(again) }
+    }
+
+    private struct Ended {
+        var result: DeliveryResult
+        var end: DeliveryEnd
+        var reason: String?
+        var receipt: String?
+    }
+
+    private struct Again {
+        var result: DeliveryResult
+        var delay: Duration
+        var reason: String
+        var counts: Bool
+    }
+
+    private func write(_ ended: [Ended]) async throws {
+        try await postgres.execute(
+            """
+            WITH w AS (
+                SELECT * FROM unnest(\(ended.map(\.result.message)), \(ended.map(\.result.installation)), \(ended.map(\.result.attempt)),
+                    \(ended.map(\.end.rawValue)), \(ended.map { $0.reason ?? "" }), \(ended.map { $0.receipt ?? "" }))
+                    AS w (message, installation, attempt, state, reason, receipt)),
+            ended AS (
+                UPDATE notifications.deliveries AS d SET state = w.state, reason = nullif(w.reason, ''), receipt = nullif(w.receipt, ''),
+                    leased_until = NULL, updated = now()
+                FROM w WHERE d.message = w.message AND d.installation = w.installation AND d.state = 'sending' AND d.attempts = w.attempt
+                RETURNING d.message, d.variant, d.state)
+            \(Self.counting("ended"))
+            """)
+    }
+
+    /// What did not count as an attempt is as if it had never been claimed.
+    private func write(_ again: [Again]) async throws {
+        try await postgres.execute(
+            """
+            UPDATE notifications.deliveries AS d SET state = 'queued', due = now() + w.delay * interval '1 microsecond', leased_until = NULL,
+                reason = nullif(w.reason, ''), attempts = d.attempts - (1 - w.counts), updated = now()
+            FROM unnest(\(again.map(\.result.message)), \(again.map(\.result.installation)), \(again.map(\.result.attempt)),
+                \(again.map(\.delay.inMicroseconds)), \(again.map(\.reason)), \(again.map { $0.counts ? 1 : 0 }))
+                AS w (message, installation, attempt, delay, reason, counts)
+            WHERE d.message = w.message AND d.installation = w.installation AND d.state = 'sending' AND d.attempts = w.attempt
+            """)
+    }
+
+    /// Adds what a part of the statement returns (`message, variant, state`) to the counts, in one order for all copies.
+    static func counting(_ part: StaticString) -> PostgresQuery {
+        """
+        INSERT INTO notifications.delivery_counts AS c (message, variant, accepted, failed, unknown, cancelled)
+        SELECT message, variant, count(*) FILTER (WHERE state = 'accepted'), count(*) FILTER (WHERE state = 'failed'),
+            count(*) FILTER (WHERE state = 'unknown'), count(*) FILTER (WHERE state = 'cancelled')
+        FROM \(unescaped: part) WHERE state NOT IN ('queued', 'sending') GROUP BY message, variant ORDER BY message, variant
+        ON CONFLICT (message, variant) DO UPDATE SET accepted = c.accepted + excluded.accepted, failed = c.failed + excluded.failed,
+            unknown = c.unknown + excluded.unknown, cancelled = c.cancelled + excluded.cancelled
+        """
+    }
+
+    /// Keeps deliveries that take longer than a part of their lease.
+    func renew(_ deliveries: [(message: UUID, installation: UUID, attempt: Int)], lease: Duration) async throws {
+        try await postgres.execute(
+            """
+            UPDATE notifications.deliveries AS d SET leased_until = now() + \(lease.inMicroseconds) * interval '1 microsecond'
+            FROM unnest(\(deliveries.map(\.message)), \(deliveries.map(\.installation)), \(deliveries.map(\.attempt))) AS w (message, installation, attempt)
+            WHERE d.message = w.message AND d.installation = w.installation AND d.state = 'sending' AND d.attempts = w.attempt
+            """)
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import MartletPostgres
+
+/// The deliveries that wait, as all copies of the service share them.
+///
+/// `queued` → `sending` under a lease → `accepted`, `failed`, `unknown`, or `queued` again. Who claims a delivery counts its attempt up; a result is
+/// written only by who has the latest attempt.
+struct DeliveryQueue: Sendable {
+    /// Told when deliveries were queued or messages go on, stop or end.
+    static let channel = "notifications_deliveries"
+    static let maximumMessages = 200
+
+    let postgres: PostgresClient
+
+    /// A message with deliveries that are due.
+    struct Work: Sendable, Equatable {
+        var message: UUID
+        var space: Int32
+        /// For which the space has credentials that are not broken.
+        var services: [PushService]
+        /// There are credentials, and each is broken: nothing is sent until somebody acts.
+        var isBroken: Bool
+    }
+
+    /// Messages to work on: of each space its oldest first, as many of one space as of another.
+    func work() async throws -> [Work] {
+        try await postgres.query(
+            """
+            SELECT m.id, m.space, k.good, k.total > 0 AND k.good = '{}' FROM (
+                SELECT id, space, due, row_number() OVER (PARTITION BY space ORDER BY due, id) AS turn FROM notifications.messages AS m
+                WHERE state IN ('planning', 'sending') AND NOT is_paused AND due <= now() AND expires > now() AND EXISTS (
+                    SELECT FROM notifications.deliveries AS d WHERE d.message = m.id AND d.state = 'queued' AND d.due <= now())) AS m
+            CROSS JOIN LATERAL (
+                SELECT count(*) AS total, coalesce(array_agg(kind) FILTER (WHERE broken IS NULL), '{}') AS good FROM notifications.credentials
+                WHERE space = m.space AND kind <> 'smtp') AS k
+            ORDER BY m.turn, m.due LIMIT \(Self.maximumMessages)
+            """
+        ).map {
+            let services = try $0.decode(2, as: [String].self).compactMap { PushService(rawValue: $0) }
+            return Work(message: try $0.decode(0), space: try $0.decode(1), services: services, isBroken: try $0.decode(3))
+        }
+    }
+
+    /// Takes deliveries that are due, for as long as the lease. Those that another copy is taking are left to it; what has been paused is not taken.
+    ///
+    /// Badges are raised in the same statement, once for a delivery however often it is sent.
+    func claim(_ shares: [ClaimShare], lease: Duration) async throws -> [ClaimedDelivery] {
+        let query = shares.contains(where: \.raisesBadge) ? Self.raisingClaim(shares, lease) : Self.plainClaim(shares, lease)
+        return try await postgres.query(query).map { try ClaimedDelivery($0) }
+    }
+
+    /// Where the rows are is known from locking them: without that the planner may read the whole table for a thousand.
+    private static func plainClaim(_ shares: [ClaimShare], _ lease: Duration) -> PostgresQuery {
+        """
+        WITH picked AS MATERIALIZED (\(picked(shares))), c AS (
+            UPDATE notifications.deliveries AS d SET state = 'sending', attempts = d.attempts + 1, updated = now(),
+                leased_until = now() + \(lease.inMicroseconds) * interval '1 microsecond'
+            WHERE d.ctid = ANY (ARRAY(SELECT place FROM picked))
+            RETURNING d.message, d.installation, d.space, d.variant, d.attempts, d.push_id, d.badge)
+        SELECT \(ClaimedDelivery.columns), \(Device.columns) FROM c
+        LEFT JOIN notifications.installations AS i ON i.space = c.space AND i.id = c.installation
+        """
+    }
+
+    /// Two messages may be for one installation: each has a number of its own. Installations are locked in one order, so that copies do not block
+    /// each other for good.
+    private static func raisingClaim(_ shares: [ClaimShare], _ lease: Duration) -> PostgresQuery {
+        """
+        WITH picked AS MATERIALIZED (\(picked(shares))), wanted AS (
+            SELECT space, installation, count(*)::integer AS count FROM picked WHERE raises = 1 AND badge IS NULL GROUP BY space, installation),
+        locked AS MATERIALIZED (
+            SELECT i.space, i.id, w.count FROM wanted AS w JOIN notifications.installations AS i ON i.space = w.space AND i.id = w.installation
+            ORDER BY i.space, i.id FOR UPDATE OF i),
+        raised AS (
+            UPDATE notifications.installations AS i SET badge = least(i.badge::bigint + l.count, 99999)
+            FROM locked AS l WHERE i.space = l.space AND i.id = l.id RETURNING i.space, i.id, i.badge - l.count AS before),
+        numbered AS (
+            SELECT p.place, CASE WHEN raises = 1 AND badge IS NULL THEN
+                r.before + row_number() OVER (PARTITION BY p.space, p.installation, raises = 1 AND badge IS NULL ORDER BY p.message) END AS badge
+            FROM picked AS p LEFT JOIN raised AS r ON r.space = p.space AND r.id = p.installation),
+        c AS (
+            UPDATE notifications.deliveries AS d SET state = 'sending', attempts = d.attempts + 1, updated = now(),
+                leased_until = now() + \(lease.inMicroseconds) * interval '1 microsecond', badge = coalesce(d.badge, n.badge)
+            FROM numbered AS n WHERE d.ctid = n.place AND d.ctid = ANY (ARRAY(SELECT place FROM picked))
+            RETURNING d.message, d.installation, d.space, d.variant, d.attempts, d.push_id, d.badge)
+        SELECT \(ClaimedDelivery.columns), \(Device.columns) FROM c
+        LEFT JOIN notifications.installations AS i ON i.space = c.space AND i.id = c.installation
+        """
+    }
+
+    private static func picked(_ shares: [ClaimShare]) -> PostgresQuery {
+        """
+        SELECT q.*, s.raises FROM unnest(\(shares.map(\.message)), \(shares.map(\.limit)), \(shares.map { $0.raisesBadge ? 1 : 0 })) AS s (message, room, raises)
+        JOIN notifications.messages AS m ON m.id = s.message AND m.state IN ('planning', 'sending') AND NOT m.is_paused AND m.expires > now()
+        CROSS JOIN LATERAL (
+            SELECT d.ctid AS place, d.message, d.space, d.installation, d.badge FROM notifications.deliveries AS d
+            WHERE d.message = s.message AND d.state = 'queued' AND d.due <= now() ORDER BY d.due LIMIT s.room FOR UPDATE SKIP LOCKED) AS q
+        """
+    }
+}
+
+extension Duration {
+    /// For intervals in SQL.
+    var inMicroseconds: Int { Int(components.seconds) * 1_000_000 + Int(components.attoseconds / 1_000_000_000_000) }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Synchronization
+
+/// What this copy of the service has claimed and not yet written down, and what came of it so far.
+///
+/// Its size is what bounds the sender's memory: nothing is claimed beyond it.
+final class DeliveriesInHand: Sendable {
+    struct Key: Hashable, Sendable {
+        var pushID: UUID
+        var attempt: Int
+    }
+
+    struct Entry: Sendable {
+        var message: UUID
+        var installation: UUID
+        var attempt: Int
+        /// When the lease was last known to be whole.
+        var leased: ContinuousClock.Instant
+    }
+
+    private struct State {
+        var entries: [Key: Entry] = [:]
+        var counts: [UUID: Int] = [:]
+        var results: [(key: Key, result: DeliveryResult)] = []
+    }
+
+    private let state = Mutex(State())
+
+    var count: Int { state.withLock { $0.entries.count } }
+    var messages: [UUID] { state.withLock { Array($0.counts.keys) } }
+
+    func add(_ claims: [ClaimedDelivery], at time: ContinuousClock.Instant) {
+        state.withLock { state in
+            for claim in claims {
+                let entry = Entry(message: claim.message, installation: claim.installation, attempt: claim.attempt, leased: time)
+                state.entries[claim.key] = entry
+                state.counts[claim.message, default: 0] += 1
+            }
+        }
+    }
+
+    /// - Returns: how many results wait to be written.
+    func finish(_ claim: ClaimedDelivery, _ verdict: Verdict) -> Int {
+        state.withLock { state in
+            state.results.append((claim.key, DeliveryResult(claim, verdict)))
+            return state.results.count
+        }
+    }
+
+    /// Results to write; they stay in hand until `forget`.
+    func takeResults(upTo limit: Int) -> [(key: Key, result: DeliveryResult)] {
+        state.withLock { state in
+            let taken = Array(state.results.prefix(limit))
+            state.results.removeFirst(taken.count)
+            return taken
+        }
+    }
+
+    /// What is written down.
+    func forget(_ written: [(key: Key, result: DeliveryResult)]) {
+        state.withLock { state in
+            for (key, _) in written {
+                guard let entry = state.entries.removeValue(forKey: key) else { continue }
+                state.counts[entry.message, default: 1] -= 1
+                if state.counts[entry.message] == 0 { state.counts[entry.message] = nil }
+            }
+        }
+    }
+
+    /// Those whose lease is older, as if renewed now.
+    func takeForRenewal(leasedBefore time: ContinuousClock.Instant, at now: ContinuousClock.Instant) -> [Entry] {
+        state.withLock { state in
+            let old = state.entries.filter { $0.value.leased < time }
+            for key in old.keys { state.entries[key]?.leased = now }
+            return Array(old.values)
+        }
+    }
+}
+
+extension ClaimedDelivery {
+    var key: DeliveriesInHand.Key { DeliveriesInHand.Key(pushID: pushID, attempt: attempt) }
+}

@@ -1,0 +1,26 @@
+import CoreMetrics
+
+/// What the sender counts, for `/metrics`.
+struct DeliveryMetrics: Sendable {
+    /// Claimed and not yet written down.
+    let inHand = Gauge(label: "martlet.notifications.deliveries.in.hand")
+    /// Taken back from copies that ended without giving them back.
+    let rescued = Counter(label: "martlet_notifications_deliveries_rescued_total")
+    private let ends: [DeliveryEnd: Counter]
+    private let again = Self.counter("again")
+
+    init() {
+        ends = Dictionary(uniqueKeysWithValues: DeliveryEnd.allCases.map { ($0, Self.counter($0.rawValue)) })
+    }
+
+    func count(_ verdict: Verdict) {
+        switch verdict {
+        case .ended(let end, _, _): ends[end]?.increment()
+        case .again: again.increment()
+        }
+    }
+
+    private static func counter(_ outcome: String) -> Counter {
+        Counter(label: "martlet_notifications_deliveries_total", dimensions: [("outcome", outcome)])
+    }
+}

@@ -1,0 +1,102 @@
+import CoreMetrics
+import Foundation
+import Logging
+import Synchronization
+
+extension DeliverySender {
+    /// Each second: leases kept and taken back, messages ended, tokens forgotten.
+    func takeCareFromTimeToTime() async {
+        while !Task.isCancelled {
+            await attempt("leases not renewed") { try await self.renew() }
+            await attempt("deliveries not rescued") { try await self.rescue() }
+            await attempt("deliveries not ended") { while try await self.queue.close() == DeliveryQueue.pageLength, !Task.isCancelled {} }
+            await attempt("messages not ended") { _ = try await self.queue.finish() }
+            await attempt("tokens not forgotten") { try await self.forgetTokens() }
+            try? await Task.sleep(for: .seconds(1) * Double.random(in: 0.9...1.1))
+        }
+    }
+
+    /// Twice a second with the usual interval: what is due by now, and what is not to be sent any more.
+    func lookFromTimeToTime() async {
+        while !Task.isCancelled {
+            wakes.continuation.yield()
+            await attempt("stopped messages not seen") { try await self.stopWhatIsStopped() }
+            try? await Task.sleep(for: settings.pollInterval * Double.random(in: 0.9...1.1))
+        }
+    }
+
+    private func stopWhatIsStopped() async throws {
+        let messages = hand.messages
+        guard !messages.isEmpty else { return }
+        let stopped = Set(try await queue.stopped(messages))
+        let batches = state.withLock { state in state.batches.values.filter { stopped.contains($0.message) } }
+        for batch in batches { batch.stop() }
+    }
+
+    private func renew() async throws {
+        let time = ContinuousClock.now
+        let old = hand.takeForRenewal(leasedBefore: time - settings.lease / 3, at: time)
+        guard !old.isEmpty else { return }
+        for start in stride(from: 0, to: old.count, by: DeliveryQueue.pageLength) {
+            let some = old[start..<min(start + DeliveryQueue.pageLength, old.count)]
+            try await queue.renew(some.map { ($0.message, $0.installation, $0.attempt) }, lease: settings.lease)
+        }
+    }
+
+    private func rescue() async throws {
+        let count = try await queue.rescue()
+        guard count > 0 else { return }
+        metrics.rescued.increment(by: Int64(count))
+        logger.notice("deliveries of lost copies taken back", metadata: ["delivery.count": "\(count)"])
+        wakes.continuation.yield()
+    }
+
+    /// What fails is done the next time: it is worth no more than a line for the curious.
+    private func attempt(_ sentence: Logger.Message, _ body: () async throws -> Void) async {
+        do {
+            try await body()
+        } catch {
+            logger.debug(sentence, metadata: ["error.cause": "\(error)"])
+        }
+    }
+}
+
+// MARK: - Results
+
+extension DeliverySender {
+    static let resultsPerStatement = 500
+    private static let maximumPerStatement = 1_000
+    /// Results that come within it are written together.
+    private static let gathering: Duration = .milliseconds(10)
+    private static let retryDelay: Duration = .milliseconds(250)
+
+    func writeResults() async {
+        for await _ in written.stream {
+            try? await Task.sleep(for: Self.gathering)
+            while !Task.isCancelled {
+                let results = hand.takeResults(upTo: Self.maximumPerStatement)
+                guard !results.isEmpty else { break }
+                await write(results)
+                hand.forget(results)
+                wakes.continuation.yield()
+            }
+        }
+    }
+
+    /// Tries for as long as the lease is good: then others do the work again.
+    private func write(_ results: [(key: DeliveriesInHand.Key, result: DeliveryResult)]) async {
+        let end = ContinuousClock.now + settings.lease
+        while !Task.isCancelled {
+            do {
+                return try await queue.write(results.map(\.result))
+            } catch {
+                guard ContinuousClock.now < end else {
+                    return logger.warning(
+                        "results of deliveries were not written", metadata: ["delivery.count": "\(results.count)", "error.cause": "\(error)"])
+                }
+                logger.debug("results not written yet", metadata: ["error.cause": "\(error)"])
+                try? await Task.sleep(for: Self.retryDelay)
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import Logging
+import MartletPush
+import Synchronization
+
+extension DeliverySender {
+    /// What one answer says of others: tokens to forget, credentials that are no good, services that want to be left alone.
+    ///
+    /// - Returns: how long nothing is sent with the same; nil: it is not held.
+    func learn(_ outcome: PushOutcome, _ device: Device, _ means: PushTransport.Means) async -> Duration? {
+        let own = Holds.Place(space: device.space, service: device.service, isSandbox: device.isSandbox)
+        let everybody = Holds.Place(space: nil, service: device.service, isSandbox: device.isSandbox)
+        guard case .failed(let failure) = outcome else {
+            state.withLock { state in
+                state.holds.clear([own, everybody])
+                if device.service == .apns { _ = state.brake.note(device.space, bad: nil, at: now()) }
+            }
+            return nil
+        }
+        switch failure.meaning {
+        case .deviceGone(let since): await forget(device, since, failure, means)
+        case .credentialBroken:
+            let (length, isNew) = hold(own, atLeast: 5)
+            if isNew { await markBroken(device.service, device.space, means, failure.reason) }
+            return length
+        case .backOff(.credential, let delay): return hold(own, atLeast: delay / .seconds(1)).length
+        case .backOff(.service, let delay): return hold(everybody, atLeast: delay / .seconds(1)).length
+        case .notSent where Self.isUnreachable(failure.reason): return hold(own, atLeast: 60).length
+        case .notSent, .unknown, .messageRejected, .backOff(.device, _): break
+        }
+        return nil
+    }
+
+    /// Whether others would fare no better now.
+    private static func isUnreachable(_ reason: String) -> Bool { !["cancelled", "shut-down", "queue-full"].contains(reason) }
+
+    private func hold(_ place: Holds.Place, atLeast delay: TimeInterval) -> (length: Duration, isNew: Bool) {
+        let time = now()
+        return state.withLock { state in
+            let isNew = state.holds.end(place.space ?? 0, place.service, isSandbox: place.isSandbox, at: time) == nil
+            return (.seconds(state.holds.backOff(place, atLeast: delay, at: time)), isNew)
+        }
+    }
+
+    private func forget(_ device: Device, _ since: Date, _ failure: PushFailure, _ means: PushTransport.Means) async {
+        let token = GoneToken(space: device.space, installation: device.id, token: device.token, unlessRegisteredSince: since)
+        // What APNs has not said itself is known to be no token at all.
+        let isDoubtful = device.service == .apns && failure.status != nil && failure.reason == TokenBrake.reason
+        let time = now()
+        let trips = state.withLock { state in
+            if device.service == .apns, state.brake.note(device.space, bad: isDoubtful ? token : nil, at: time) { return true }
+            if !isDoubtful, state.gone.count < Self.maximumGone { state.gone.append(token) }
+            return false
+        }
+        if trips { await markBroken(.apns, device.space, means, TokenBrake.sentence) }
+    }
+
+    private func markBroken(_ service: PushService, _ space: Int32, _ means: PushTransport.Means, _ reason: String) async {
+        let kind = service.credential
+        logger.warning(
+            "A push credential is held.", metadata: ["push.service": "\(service.rawValue)", "space.id": "\(space)", "error.cause": "\(reason)"])
+        do {
+            try await transport.credentials.markBroken(kind, in: space, version: means.current.versions[kind], reason: reason)
+        } catch {
+            logger.debug("a credential was not marked", metadata: ["error.cause": "\(error)"])
+        }
+    }
+
+    static let maximumGone = 10_000
+    private static let goneAtATime = 1_000
+
+    /// Takes away tokens that push services have said are gone.
+    func forgetTokens() async throws {
+        let time = now()
+        while !Task.isCancelled {
+            let some = state.withLock { state in
+                state.gone += state.brake.take(at: time)
+                let some = Array(state.gone.prefix(Self.goneAtATime))
+                state.gone.removeFirst(some.count)
+                return some
+            }
+            guard !some.isEmpty else { return }
+            do {
+                try await installations.forgetTokens(some)
+            } catch {
+                state.withLock { $0.gone += some.prefix(max(0, Self.maximumGone - $0.gone.count)) }
+                throw error
+            }
+        }
+    }
+}

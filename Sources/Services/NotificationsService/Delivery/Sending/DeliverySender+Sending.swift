@@ -1,0 +1,47 @@
+import Foundation
+import MartletPush
+import Synchronization
+
+extension DeliverySender {
+    func send(_ batch: DeliveryBatch) async {
+        // Between claiming and being known here it may have been too late to be told.
+        if state.withLock({ $0.isStopping }) { batch.stop() }
+        if let message = try? await shelf.messages([batch.message])[batch.message], let means = try? await transport.means(of: message.space) {
+            await batch.forEach { await self.send($0, of: message, by: means) } unsent: { self.finish($0, Self.unsent) }
+        } else {
+            for claim in batch.claims { finish(claim, .again(after: Verdict.notSentDelay, reason: "not-readable", counts: false)) }
+        }
+        state.withLock { $0.batches[ObjectIdentifier(batch)] = nil }
+    }
+
+    private static let unsent = Verdict.again(after: .zero, reason: "cancelled", counts: false)
+
+    private func send(_ claim: ClaimedDelivery, of message: MessageInHand, by means: PushTransport.Means) async {
+        guard let device = claim.device else { return finish(claim, .failed("no-token")) }
+        let time = now()
+        if message.expires <= time { return finish(claim, .failed("expired")) }
+        if let obstacle = transport.obstacle(device, means) { return finish(claim, obstacle) }
+        if let end = state.withLock({ $0.holds.end(device.space, device.service, isSandbox: device.isSandbox, at: time) }) {
+            return finish(claim, .again(after: .seconds(end.timeIntervalSince(time)), reason: "held", counts: false))
+        }
+        let push: PushMessage
+        do throws(PushFault) {
+            let bundleID = device.service == .apns ? means.current.apns?.bundleID(of: device) : nil
+            if device.service == .apns, bundleID == nil { throw .noBundleID }
+            push = try message.renderer.push(
+                to: device, variant: claim.variant, badge: claim.badge,
+                identity: PushIdentity(message: message.id, pushID: claim.pushID, expires: message.expires), bundleID: bundleID)
+        } catch {
+            return finish(claim, .failed(error.reason))
+        }
+        let outcome = await transport.send(push, to: device, by: means)
+        let hold = await learn(outcome, device, means)
+        finish(claim, Verdict(outcome, attempt: claim.attempt, isAtMostOnce: message.isAtMostOnce, sentAs: claim.pushID, hold: hold))
+    }
+
+    func finish(_ claim: ClaimedDelivery, _ verdict: Verdict) {
+        metrics.count(verdict)
+        let waiting = hand.finish(claim, verdict)
+        if waiting == 1 || waiting == Self.resultsPerStatement { written.continuation.yield() }
+    }
+}

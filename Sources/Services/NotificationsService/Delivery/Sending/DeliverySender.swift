@@ -1,0 +1,150 @@
+import CoreMetrics
+import Foundation
+import Logging
+import MartletPostgres
+import MartletPush
+import ServiceLifecycle
+import Synchronization
+
+/// Sends what is due. Any number of copies may, in any number of processes: they share the queue by leases.
+///
+/// Claims in batches, sends each by its push service, writes results down in batches; all at the same time, and never more in hand than
+/// `DeliverySettings.concurrency`. After a graceful shutdown what has not left is given back at once.
+final class DeliverySender: Service {
+    struct State {
+        var batches: [ObjectIdentifier: DeliveryBatch] = [:]
+        var holds = Holds()
+        var brake = TokenBrake()
+        var gone: [GoneToken] = []
+        var isStopping = false
+    }
+
+    let queue: DeliveryQueue
+    let shelf: MessageShelf
+    let transport: PushTransport
+    let installations: InstallationStore
+    let settings: DeliverySettings
+    let logger: Logger
+    let now: @Sendable () -> Date
+    let hand = DeliveriesInHand()
+    let state = Mutex(State())
+    let metrics = DeliveryMetrics()
+    /// Results wait to be written.
+    let written = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    /// It is worth looking at the queue.
+    let wakes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    private let isTold = Atomic(true)
+
+    init(
+        queue: DeliveryQueue, shelf: MessageShelf, transport: PushTransport, installations: InstallationStore, settings: DeliverySettings, logger: Logger,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.queue = queue
+        self.shelf = shelf
+        self.transport = transport
+        self.installations = installations
+        self.settings = settings
+        self.logger = logger
+        self.now = now
+    }
+
+    func run() async throws {
+        await withGracefulShutdownHandler {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await self.listen() }
+                group.addTask { await self.lookFromTimeToTime() }
+                group.addTask { await self.takeCareFromTimeToTime() }
+                group.addTask { await self.writeResults() }
+                await withDiscardingTaskGroup { sending in
+                    var work = KnownWork()
+                    for await _ in wakes.stream {
+                        while let batches = await claim(&work) {
+                            for batch in batches { sending.addTask { await self.send(batch) } }
+                        }
+                    }
+                    await drain()
+                    sending.cancelAll()
+                }
+                group.cancelAll()
+            }
+        } onGracefulShutdown: {
+            self.stop()
+        }
+    }
+
+    private func stop() {
+        let batches = state.withLock { state in
+            state.isStopping = true
+            return Array(state.batches.values)
+        }
+        for batch in batches { batch.stop() }
+        wakes.continuation.finish()
+    }
+
+    /// Waits for the answers to what has left, and until all of it is written down.
+    private func drain() async {
+        let end = ContinuousClock.now + settings.shutdownGrace
+        while !Task.isCancelled, ContinuousClock.now < end, hand.count > 0 { try? await Task.sleep(for: .milliseconds(10)) }
+    }
+
+    private func listen() async {
+        for await _ in queue.postgres.listen(DeliveryQueue.channel) {
+            isTold.store(true, ordering: .relaxed)
+            wakes.continuation.yield()
+        }
+    }
+}
+
+// MARK: - Claiming
+
+extension DeliverySender {
+    /// Messages to work on, as they were read last.
+    struct KnownWork {
+        var work: [DeliveryQueue.Work] = []
+        var read: ContinuousClock.Instant?
+    }
+
+    /// Nil: there is no room, or nothing to do.
+    private func claim(_ known: inout KnownWork) async -> [DeliveryBatch]? {
+        let room = settings.concurrency - hand.count
+        guard !state.withLock({ $0.isStopping }), !Task.isCancelled, room >= min(settings.concurrency / 4, ClaimPlan.maximumRows) else { return nil }
+        do {
+            let age = known.read.map { ContinuousClock.now - $0 } ?? .seconds(3_600)
+            if isTold.exchange(false, ordering: .relaxed) || age > settings.pollInterval {
+                known.work = try await queue.work()
+                known.read = .now
+            }
+            guard !known.work.isEmpty else { return nil }
+            return try await claim(&known, room: room)
+        } catch {
+            logger.debug("no deliveries claimed", metadata: ["error.cause": "\(error)"])
+            known.work = []
+            return nil
+        }
+    }
+
+    private func claim(_ known: inout KnownWork, room: Int) async throws -> [DeliveryBatch]? {
+        let messages = try await shelf.messages(known.work.map(\.message))
+        let time = now()
+        // What this version cannot read is left to one that can.
+        let work = known.work.filter { messages[$0.message] != nil && !$0.isBroken }
+        let shares = state.withLock { state in
+            ClaimPlan.shares(work, room: room) {
+                messages[$0]?.raisesBadge ?? false
+            } limit: {
+                state.holds.limit($0.space, $0.services, at: time)
+            }
+        }
+        guard !shares.isEmpty else { return nil }
+        let start = ContinuousClock.now
+        let claims = try await queue.claim(shares, lease: settings.lease)
+        hand.add(claims, at: start)
+        metrics.inHand.record(hand.count)
+        let batches = DeliveryBatch.batches(claims)
+        let counts = Dictionary(uniqueKeysWithValues: batches.map { ($0.message, $0.claims.count) })
+        // Of which less came than was asked for, nothing more is due.
+        known.work.removeAll { work in shares.contains { $0.message == work.message && counts[work.message, default: 0] < $0.limit } }
+        state.withLock { state in for batch in batches { state.batches[ObjectIdentifier(batch)] = batch } }
+        return batches.isEmpty && known.work.isEmpty ? nil : batches
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import MartletPush
+
+/// The way of one push to its push service.
+struct PushTransport: Sendable {
+    let credentials: PushCredentials
+    let clients: PushClients
+
+    /// What a delivery is sent with.
+    struct Means: Sendable {
+        var current: PushCredentials.Current
+        var fcm: FCMClient?
+    }
+
+    func means(of space: Int32) async throws -> Means {
+        let current = try await credentials.current(space)
+        return Means(current: current, fcm: clients.fcm(current, of: space))
+    }
+
+    /// Why nothing can be sent to the device by these means; nil: nothing is known against it.
+    func obstacle(_ device: Device, _ means: Means) -> Verdict? {
+        let kind = device.service.credential
+        guard means.current.versions[kind] != nil else { return .failed("no-credential") }
+        guard means.current.canSend(by: device.service) else { return .again(after: .seconds(60), reason: "credential-broken", counts: false) }
+        return nil
+    }
+
+    func send(_ push: PushMessage, to device: Device, by means: Means) async -> PushOutcome {
+        switch push {
+        case .apns(let notification):
+            guard let credential = means.current.apns else { break }
+            let outcome = try? await clients.apns.send(notification, key: credential.key(for: device.environment), to: device.environment)
+            return outcome ?? .failed(PushFailure(.notSent, reason: "no-certificates"))
+        case .fcm(let message):
+            guard let client = means.fcm else { break }
+            return await client.send(message)
+        case .webPush(let message, let subscription):
+            guard let key = means.current.webPush else { break }
+            let outcome = await clients.webPush.send(message, to: subscription, as: key)
+            // Each browser says itself where it is reached: nothing follows for others, and nobody is asked for ever.
+            guard case .failed(let failure) = outcome, failure.reason == "unreachable" else { return outcome }
+            return .failed(PushFailure(.backOff(.device, atLeast: .seconds(60)), reason: failure.reason))
+        }
+        return .failed(PushFailure(.notSent, reason: "no-credential"))
+    }
+}
