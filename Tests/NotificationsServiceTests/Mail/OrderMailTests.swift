@@ -1,4 +1,6 @@
 import MartletAPI
+import MartletHTTP
+import MartletMail
 import MartletPostgres
 import MartletTesting
 import Testing
@@ -29,7 +31,8 @@ struct OrderMailTests {
         try await MailApp.run(Self.options) { app in
             let answer = try await app.master("POST", "/notifications/mail", body)
             #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")
-            #expect(try await app.count("mails") == 0 && app.count("jobs") == 0)
+            #expect(try await app.count("mails") == 0)
+            #expect(try await app.count("jobs") == 0)
         }
     }
 
@@ -48,7 +51,8 @@ struct OrderMailTests {
             var options = Self.options
             options.mail.server = .init()
             try await MailApp.run(options) { app in
-                #expect(try await app.master("POST", "/notifications/mail", body).isProblem(.notImplemented))
+                let answer = try await app.master("POST", "/notifications/mail", body)
+                #expect(answer.isProblem(.notImplemented))
                 #expect(try await app.count("mails") == 0)
             }
         }
@@ -62,7 +66,8 @@ struct OrderMailTests {
                 let to = (0..<count).map { #""u\#($0)@example.org""# }.joined(separator: ",")
                 return try await app.master("POST", "/notifications/mail", #"{"to":[\#(to)],\#(Self.words)}"#)
             }
-            #expect(try await order(2).status == 202)
+            let first = try await order(2)
+            #expect(first.status == 202)
             #expect(try await order(2).isProblem(.tooManyRequests))
             #expect(try await order(1).status == 202)
             #expect(try await order(1).isProblem(.tooManyRequests))
@@ -94,7 +99,8 @@ struct OrderMailTests {
                 return try await group.reduce(into: Set<String>()) { $0.insert($1) }
             }
             #expect(answers.count == 1, "\(answers)")
-            #expect(try await app.count("mails") == 2 && app.count("jobs") == 2)
+            #expect(try await app.count("mails") == 2)
+            #expect(try await app.count("jobs") == 2)
             let other = #"{"to":["c@example.org"],\#(Self.words)}"#
             let reused = try await app.master("POST", "/notifications/mail", other, headers: ["Idempotency-Key": "k1"])
             #expect(reused.isProblem(.idempotencyKeyReused))
@@ -114,7 +120,8 @@ struct OrderMailTests {
                     throw Fault()
                 }
             }
-            #expect(try await app.count("mails") == 0 && app.count("jobs") == 0)
+            #expect(try await app.count("mails") == 0)
+            #expect(try await app.count("jobs") == 0)
         }
     }
 
