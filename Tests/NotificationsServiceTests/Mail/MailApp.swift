@@ -24,7 +24,9 @@ enum MailApp {
     }
 
     static func run(_ options: NotificationsOptions? = nil, _ body: @Sendable (NotificationsApp) async throws -> Void) async throws {
-        try await NotificationsApp.run(try await options ?? Self.options(), body)
+        var own = try await Self.options()
+        if let options { own = options }
+        try await NotificationsApp.run(own, body)
     }
 
     static func address(_ name: String = "ada") -> String { "\(name)-\(UInt64.random(in: 0 ... .max))@example.org" }

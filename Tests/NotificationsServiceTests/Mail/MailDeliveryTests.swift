@@ -31,13 +31,14 @@ import Testing
     @Test func `A user gets the language they read, at the address that is verified`() async throws {
         let address = MailApp.address()
         try await MailApp.run(try await MailApp.options(ada: address)) { app in
-            #expect(try await app.master("PUT", "/notifications/mail/templates/welcome", #"{"subject":"Welcome {{name}}","text":"en"}"#).status == 200)
+            let english = try await app.master("PUT", "/notifications/mail/templates/welcome", #"{"subject":"Welcome {{name}}","text":"en"}"#)
+            #expect(english.status == 200)
             #expect(try await app.master("PUT", "/notifications/mail/templates/welcome?language=de", #"{"subject":"Hallo {{name}}","text":"de"}"#).status == 200)
             let body = #"{"users":["\#(MailApp.ada)"],"template":"welcome","variables":{"name":"Ada"}}"#
             #expect(try await app.sent(body)["state"] == "\"sent\"")
             #expect(try await MailServer.shared.mail(to: address).subject == "Hallo Ada")
-            let english = #"{"users":["\#(MailApp.ada)"],"template":"welcome","language":"en-GB","variables":{"name":"Ada"}}"#
-            #expect(try await app.sent(english)["state"] == "\"sent\"")
+            let inEnglish = #"{"users":["\#(MailApp.ada)"],"template":"welcome","language":"en-GB","variables":{"name":"Ada"}}"#
+            #expect(try await app.sent(inEnglish)["state"] == "\"sent\"")
             #expect(try await MailServer.shared.mail(to: address, number: 2).subject == "Welcome Ada")
         }
     }

@@ -1,8 +1,10 @@
 import Foundation
 import Logging
 import MartletAPI
+import MartletHTTP
 import MartletPostgres
 import MartletTesting
+import NIOCore
 import Testing
 
 @testable import NotificationsService
@@ -70,14 +72,15 @@ struct MailRecordTests {
             #expect(try await app.master("POST", "/notifications/mail", order).status == 202)
             try await app.service.mail.unsubscribed.add("ada@example.org", "news", user: MailApp.ada, in: try await app.space.id)
             let request = UserDataRequest(app: app.appID, environment: .live, user: MailApp.ada)
-            let lines = String(buffer: try await app.service.userData.export(request).lines)
+            let lines = String(buffer: try await app.service.mail.userData.export(request).lines)
             #expect(lines.split(separator: "\n").count == 2 && lines.contains(#""kind":"mail""#) && lines.contains(#""kind":"unsubscribed""#), "\(lines)")
             var test = request
             test.environment = .test
-            #expect(try await app.service.userData.erase(test).erased == [:])
-            #expect(try await app.service.userData.erase(request).erased == ["mails": 1, "unsubscribed": 1])
-            #expect(try await app.service.userData.erase(request).erased == [:])
-            #expect(try await app.count("mails") == 1 && app.count("unsubscribed") == 0)
+            #expect(try await app.service.mail.userData.erase(test).erased == [:])
+            #expect(try await app.service.mail.userData.erase(request).erased == ["mails": 1, "unsubscribed": 1])
+            #expect(try await app.service.mail.userData.erase(request).erased == [:])
+            #expect(try await app.count("mails") == 1)
+            #expect(try await app.count("unsubscribed") == 0)
         }
     }
 
