@@ -7,6 +7,7 @@ import MartletPostgres
 import MartletPush
 import MartletPushSimulator
 import MartletTesting
+import NIOCore
 import ServiceLifecycle
 import Testing
 
