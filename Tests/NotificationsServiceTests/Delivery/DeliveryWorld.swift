@@ -149,12 +149,11 @@ struct DeliveryWorld: Sendable {
     // MARK: Copies
 
     /// What sends, as one process of several.
-    func withCopy<T>(_ body: (Copy) async throws -> T) async throws -> T {
+    func withCopy(_ body: (Copy) async throws -> Void) async throws {
         let copy = Copy(self)
         do {
-            let value = try await body(copy)
+            try await body(copy)
             await copy.shutDown()
-            return value
         } catch {
             await copy.shutDown()
             throw error
