@@ -12,8 +12,8 @@ struct DeliverySharingTests {
         try await DeliveryWorld.run(setUp: { $0.delivery.concurrency = 400 }) { world in
             try await world.install(5_000)
             let message = try await world.order(to: 1...5_000)
-            try await world.withCopy { one in
-                try await world.withCopy { other in
+            try await world.withCopy { one async throws in
+                try await world.withCopy { other async throws in
                     let ends = try await world.end(of: message)
                     #expect(ends == ["accepted:1": 5_000])
                     #expect(one.service.delivery.sender.hand.count == 0)
@@ -38,7 +38,7 @@ struct DeliverySharingTests {
             try await world.wait { world.apns.deviceCount >= 100 }
             await victim.die()
             #expect(try await world.deliveries(of: message).keys.contains { $0.hasPrefix("sending") })
-            try await world.withCopy { _ in
+            try await world.withCopy { _ async throws in
                 let ends = try await world.end(of: message)
                 #expect(ends.filter { $0.key.hasPrefix("accepted:") }.values.reduce(0, +) == 1_000, "\(ends)")
                 #expect(ends.keys.contains { $0.hasSuffix(":2") })
@@ -60,7 +60,7 @@ struct DeliverySharingTests {
             let victim = DeliveryWorld.Copy(world)
             try await world.wait { world.apns.deviceCount >= 50 }
             await victim.die()
-            try await world.withCopy { _ in
+            try await world.withCopy { _ async throws in
                 let ends = try await world.end(of: message)
                 #expect((ends["accepted:1"] ?? 0) + (ends["unknown:lease-expired:1"] ?? 0) == 600, "\(ends)")
                 #expect((ends["unknown:lease-expired:1"] ?? 0) > 0)
@@ -114,8 +114,8 @@ struct DeliverySharingTests {
         ) { world in
             try await world.install(1)
             let message = try await world.order(to: 1...1)
-            try await world.withCopy { _ in
-                try await world.withCopy { _ in
+            try await world.withCopy { _ async throws in
+                try await world.withCopy { _ async throws in
                     let ends = try await world.end(of: message)
                     #expect(ends == ["accepted:1": 1])
                 }
