@@ -31,7 +31,7 @@ struct DeliverySharingTests {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.answerDelay = .milliseconds(300)
         behaviour.maximumStreams = 100
-        try await DeliveryWorld.run(behaviour) { world in
+        try await DeliveryWorld.run(behaviour, setUp: { $0.delivery.lease = .seconds(2) }) { world in
             try await world.install(1_000)
             let message = try await world.order(to: 1...1_000)
             let victim = DeliveryWorld.Copy(world)
@@ -54,7 +54,13 @@ struct DeliverySharingTests {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.answerDelay = .milliseconds(300)
         behaviour.maximumStreams = 50
-        try await DeliveryWorld.run(behaviour, setUp: { $0.delivery.concurrency = 200 }) { world in
+        try await DeliveryWorld.run(
+            behaviour,
+            setUp: {
+                $0.delivery.concurrency = 200
+                $0.delivery.lease = .seconds(2)
+            }
+        ) { world in
             try await world.install(600)
             let message = try await world.order(#"{"body":"once","atMostOnce":true}"#, to: 1...600)
             let victim = DeliveryWorld.Copy(world)
@@ -72,7 +78,7 @@ struct DeliverySharingTests {
     @Test func `a copy that is shut down gives back what has not left`() async throws {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.withholdsSettings = true
-        try await DeliveryWorld.run(behaviour, setUp: { $0.delivery.lease = .seconds(600) }) { world in
+        try await DeliveryWorld.run(behaviour) { world in
             try await world.install(700)
             let message = try await world.order(to: 1...700)
             let copy = DeliveryWorld.Copy(world)
@@ -87,7 +93,7 @@ struct DeliverySharingTests {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.answerDelay = .milliseconds(400)
         behaviour.firstStreams = nil
-        try await DeliveryWorld.run(behaviour, setUp: { $0.delivery.lease = .seconds(600) }) { world in
+        try await DeliveryWorld.run(behaviour) { world in
             try await world.install(40)
             let message = try await world.order(to: 1...40)
             let copy = DeliveryWorld.Copy(world)
@@ -100,10 +106,11 @@ struct DeliverySharingTests {
 
     @Test func `a lease is kept for as long as an answer takes`() async throws {
         var behaviour = APNsSimulator.Behaviour()
-        behaviour.answerDelay = .seconds(5)
+        behaviour.answerDelay = .seconds(12)
         try await DeliveryWorld.run(
             behaviour,
             setUp: { options in
+                options.delivery.lease = .seconds(6)
                 let apns = options.devices.hosts.apns
                 options.devices.hosts.apns = {
                     var configuration = apns($0)

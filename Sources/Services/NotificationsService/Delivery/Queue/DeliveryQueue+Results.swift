@@ -78,12 +78,15 @@ extension DeliveryQueue {
     }
 
     /// Keeps deliveries that take longer than a part of their lease.
-    func renew(_ deliveries: [(message: UUID, installation: UUID, attempt: Int)], lease: Duration) async throws {
-        try await postgres.execute(
+    ///
+    /// - Returns: those that were kept; the others are somebody else's.
+    func renew(_ deliveries: some Collection<DeliveriesInHand.Entry>, lease: Duration) async throws -> [DeliveriesInHand.Key] {
+        try await postgres.query(
             """
             UPDATE notifications.deliveries AS d SET leased_until = now() + \(lease.inMicroseconds) * interval '1 microsecond'
             FROM unnest(\(deliveries.map(\.message)), \(deliveries.map(\.installation)), \(deliveries.map(\.attempt))) AS w (message, installation, attempt)
-            WHERE \(Self.isOurs)
-            """)
+            WHERE \(Self.isOurs) RETURNING d.push_id, d.attempts
+            """
+        ).map { DeliveriesInHand.Key(pushID: try $0.decode(0), attempt: try $0.decode(1)) }
     }
 }
