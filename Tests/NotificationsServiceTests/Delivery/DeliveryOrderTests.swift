@@ -10,7 +10,7 @@ struct DeliveryOrderTests {
         try await DeliveryWorld.run { world in
             try await world.install(20)
             let (paused, other) = (try await world.order(to: 1...10, paused: true), try await world.order(to: 11...20))
-            try await world.withCopy { _ in
+            try await world.withCopy { _ async throws in
                 #expect(try await world.end(of: other) == ["accepted:1": 10])
                 #expect(try await world.deliveries(of: paused) == ["queued:0": 10])
                 try await world.postgres.execute("UPDATE notifications.messages SET is_paused = FALSE")
@@ -26,7 +26,7 @@ struct DeliveryOrderTests {
         try await DeliveryWorld.run(behaviour) { world in
             try await world.install(50)
             let message = try await world.order(to: 1...50)
-            try await world.withCopy { _ in
+            try await world.withCopy { _ async throws in
                 try await world.wait { try await world.deliveries(of: message) == ["sending:1": 50] }
                 try await world.postgres.execute(PostgresQuery(unescaped: stop))
                 let end = stop.contains("cancelled") ? "cancelled:0" : "queued:cancelled:0"
@@ -42,7 +42,7 @@ struct DeliveryOrderTests {
             let expired = try await world.order(to: 1...2, expires: .seconds(-1))
             let cancelled = try await world.order(to: 3...4, paused: true)
             try await world.postgres.execute("UPDATE notifications.messages SET state = 'cancelled' WHERE id = \(cancelled)")
-            try await world.withCopy { copy in
+            try await world.withCopy { copy async throws in
                 #expect(try await world.end(of: expired) == ["failed:expired:0": 2])
                 #expect(try await world.end(of: cancelled) == ["cancelled:0": 2])
                 #expect(try await copy.service.delivery.records.counts(of: expired).map(\.failed) == [2])
@@ -58,7 +58,7 @@ struct DeliveryOrderTests {
             try await world.install(4)
             let message = try await world.order(to: 1...2)
             try await world.postgres.execute("UPDATE notifications.messages SET is_planned = FALSE, state = 'planning'")
-            try await world.withCopy { _ in
+            try await world.withCopy { _ async throws in
                 try await world.wait { try await world.deliveries(of: message) == ["accepted:1": 2] }
                 try await world.postgres.execute(
                     "INSERT INTO notifications.deliveries (message, installation, space) VALUES (\(message), \(DeliveryWorld.installation(3)), \(world.space.id))")
@@ -73,7 +73,7 @@ struct DeliveryOrderTests {
     @Test func `a message that sets the badge is where the next ones count on from`() async throws {
         try await DeliveryWorld.run { world in
             try await world.install(2)
-            try await world.withCopy { _ in
+            try await world.withCopy { _ async throws in
                 _ = try await world.end(of: try await world.order(#"{"body":"a","badge":7}"#, to: 1...2))
                 _ = try await world.end(of: try await world.order(#"{"body":"b","badge":"increment"}"#, to: 2...2))
             }
@@ -92,7 +92,7 @@ struct DeliveryOrderTests {
                 try await world.order(#"{"body":"a","badge":"increment"}"#, to: 1...1), try await world.order(#"{"body":"b","badge":"increment"}"#, to: 1...1),
                 try await world.order(#"{"body":"c","badge":"increment"}"#, to: 1...1),
             ]
-            try await world.withCopy { _ in for message in messages { _ = try await world.end(of: message) } }
+            try await world.withCopy { _ async throws in for message in messages { _ = try await world.end(of: message) } }
             let sent = Set(world.apns.requests.map(\.text).compactMap { text in (1...9).first { text.contains("\"badge\":\($0)") } })
             #expect(sent == [1, 2, 3])
             #expect(world.apns.requestCount == 4)

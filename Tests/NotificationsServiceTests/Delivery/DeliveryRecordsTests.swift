@@ -1,4 +1,5 @@
 import Foundation
+import MartletAPI
 import MartletCore
 import MartletPostgres
 import MartletTesting

@@ -1,4 +1,5 @@
 import Foundation
+import MartletCore
 import MartletPostgres
 import MartletPush
 import MartletPushSimulator
@@ -11,7 +12,7 @@ struct DeliverySendingTests {
         try await DeliveryWorld.run { world in
             try await world.install(300)
             let message = try await world.order(to: 1...300)
-            try await world.withCopy { copy in
+            try await world.withCopy { copy async throws in
                 #expect(try await world.end(of: message) == ["accepted:1": 300])
                 #expect(try await copy.service.delivery.records.counts(of: message).map(\.accepted) == [300])
             }
@@ -44,7 +45,7 @@ struct DeliverySendingTests {
             try await world.install(2)
             world.apns.set(DeliveryWorld.token(1), device)
             let message = try await world.order(content, to: 1...2)
-            try await world.withCopy { _ in
+            try await world.withCopy { _ async throws in
                 let ends = try await world.end(of: message)
                 #expect(ends[end] == (end == "accepted:1" ? 2 : 1), "\(ends)")
                 if !keepsToken { try await world.wait { !(try await world.hasToken(1)) } }
@@ -60,7 +61,7 @@ struct DeliverySendingTests {
             try await world.install(1)
             world.apns.plan(.reset(1))
             let message = try await world.order(to: 1...1)
-            try await world.withCopy { _ in #expect(try await world.end(of: message) == ["accepted:2": 1]) }
+            try await world.withCopy { _ async throws in #expect(try await world.end(of: message) == ["accepted:2": 1]) }
             // The simulator worked on both: the device got two, which are one for it.
             #expect(world.apns.deliveries(to: DeliveryWorld.token(1)).values.map(\.self) == [2])
             #expect(Set(world.apns.requests.map { $0.headers["apns-collapse-id"] }) == [message.uuidString.lowercased()])
@@ -73,7 +74,7 @@ struct DeliverySendingTests {
             try await world.put(try DeliveryWorld.apnsFile(stranger))
             try await world.install(30)
             let message = try await world.order(to: 1...30)
-            try await world.withCopy { _ in
+            try await world.withCopy { _ async throws in
                 let reason: PostgresQuery = "SELECT broken_reason FROM notifications.credentials WHERE broken IS NOT NULL"
                 try await world.wait { try await world.postgres.query(reason).count == 1 }
                 #expect(try await world.postgres.query(reason).first?.decode(0) == "InvalidProviderToken")
@@ -91,7 +92,7 @@ struct DeliverySendingTests {
             try await world.install(80)
             for number in 1...80 { world.apns.set(DeliveryWorld.token(number), .answers(status: 400, reason: "BadDeviceToken")) }
             try await world.order(to: 1...80)
-            try await world.withCopy { _ in
+            try await world.withCopy { _ async throws in
                 try await world.wait {
                     try await world.postgres.query("SELECT FROM notifications.credentials WHERE broken_reason LIKE '%sandbox and production%'").count == 1
                 }
@@ -106,7 +107,7 @@ struct DeliverySendingTests {
             try await world.install(2, .fcm, token: "a-token")
             try await world.postgres.execute("UPDATE notifications.installations SET token = NULL WHERE service = 'apns'")
             let message = try await world.order(to: 1...3)
-            try await world.withCopy { _ in
+            try await world.withCopy { _ async throws in
                 #expect(try await world.end(of: message) == ["failed:no-token:1": 2, "failed:no-credential:1": 1])
             }
         }
@@ -131,7 +132,7 @@ struct DeliverySendingTests {
             try await world.install(3, .webpush, token: one.endpoint, publicKey: one.publicKey, secret: one.authenticationSecret)
             try await world.install(4, .webpush, token: other.endpoint, publicKey: other.publicKey, secret: other.authenticationSecret)
             let message = try await world.order(to: 1...4)
-            try await world.withCopy { _ in
+            try await world.withCopy { _ async throws in
                 #expect(try await world.end(of: message) == ["accepted:1": 2, "failed:UNREGISTERED:1": 1, "failed:status-410:1": 1])
                 try await world.wait { try await world.postgres.query("SELECT FROM notifications.installations WHERE token IS NOT NULL").count == 2 }
             }

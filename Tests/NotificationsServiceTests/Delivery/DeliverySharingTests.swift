@@ -1,6 +1,8 @@
 import Foundation
 import MartletPostgres
+import MartletPush
 import MartletPushSimulator
+import NIOCore
 import Testing
 
 @testable import NotificationsService
@@ -10,9 +12,10 @@ struct DeliverySharingTests {
         try await DeliveryWorld.run(setUp: { $0.delivery.concurrency = 400 }) { world in
             try await world.install(5_000)
             let message = try await world.order(to: 1...5_000)
-            try await world.withCopy { one in
-                try await world.withCopy { other in
-                    #expect(try await world.end(of: message) == ["accepted:1": 5_000])
+            try await world.withCopy { one async throws in
+                try await world.withCopy { other async throws in
+                    let ends = try await world.end(of: message)
+                    #expect(ends == ["accepted:1": 5_000])
                     #expect(one.service.delivery.sender.hand.count == 0)
                     #expect(other.service.delivery.sender.hand.count == 0)
                 }
@@ -28,14 +31,14 @@ struct DeliverySharingTests {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.answerDelay = .milliseconds(300)
         behaviour.maximumStreams = 100
-        try await DeliveryWorld.run(behaviour) { world in
+        try await DeliveryWorld.run(behaviour, setUp: { $0.delivery.lease = .seconds(2) }) { world in
             try await world.install(1_000)
             let message = try await world.order(to: 1...1_000)
             let victim = DeliveryWorld.Copy(world)
             try await world.wait { world.apns.deviceCount >= 100 }
             await victim.die()
             #expect(try await world.deliveries(of: message).keys.contains { $0.hasPrefix("sending") })
-            try await world.withCopy { _ in
+            try await world.withCopy { _ async throws in
                 let ends = try await world.end(of: message)
                 #expect(ends.filter { $0.key.hasPrefix("accepted:") }.values.reduce(0, +) == 1_000, "\(ends)")
                 #expect(ends.keys.contains { $0.hasSuffix(":2") })
@@ -51,13 +54,19 @@ struct DeliverySharingTests {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.answerDelay = .milliseconds(300)
         behaviour.maximumStreams = 50
-        try await DeliveryWorld.run(behaviour, setUp: { $0.delivery.concurrency = 200 }) { world in
+        try await DeliveryWorld.run(
+            behaviour,
+            setUp: {
+                $0.delivery.concurrency = 200
+                $0.delivery.lease = .seconds(2)
+            }
+        ) { world in
             try await world.install(600)
             let message = try await world.order(#"{"body":"once","atMostOnce":true}"#, to: 1...600)
             let victim = DeliveryWorld.Copy(world)
             try await world.wait { world.apns.deviceCount >= 50 }
             await victim.die()
-            try await world.withCopy { _ in
+            try await world.withCopy { _ async throws in
                 let ends = try await world.end(of: message)
                 #expect((ends["accepted:1"] ?? 0) + (ends["unknown:lease-expired:1"] ?? 0) == 600, "\(ends)")
                 #expect((ends["unknown:lease-expired:1"] ?? 0) > 0)
@@ -69,7 +78,7 @@ struct DeliverySharingTests {
     @Test func `a copy that is shut down gives back what has not left`() async throws {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.withholdsSettings = true
-        try await DeliveryWorld.run(behaviour, setUp: { $0.delivery.lease = .seconds(600) }) { world in
+        try await DeliveryWorld.run(behaviour) { world in
             try await world.install(700)
             let message = try await world.order(to: 1...700)
             let copy = DeliveryWorld.Copy(world)
@@ -84,7 +93,7 @@ struct DeliverySharingTests {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.answerDelay = .milliseconds(400)
         behaviour.firstStreams = nil
-        try await DeliveryWorld.run(behaviour, setUp: { $0.delivery.lease = .seconds(600) }) { world in
+        try await DeliveryWorld.run(behaviour) { world in
             try await world.install(40)
             let message = try await world.order(to: 1...40)
             let copy = DeliveryWorld.Copy(world)
@@ -97,10 +106,11 @@ struct DeliverySharingTests {
 
     @Test func `a lease is kept for as long as an answer takes`() async throws {
         var behaviour = APNsSimulator.Behaviour()
-        behaviour.answerDelay = .seconds(5)
+        behaviour.answerDelay = .seconds(12)
         try await DeliveryWorld.run(
             behaviour,
             setUp: { options in
+                options.delivery.lease = .seconds(6)
                 let apns = options.devices.hosts.apns
                 options.devices.hosts.apns = {
                     var configuration = apns($0)
@@ -111,8 +121,11 @@ struct DeliverySharingTests {
         ) { world in
             try await world.install(1)
             let message = try await world.order(to: 1...1)
-            try await world.withCopy { _ in
-                try await world.withCopy { _ in #expect(try await world.end(of: message) == ["accepted:1": 1]) }
+            try await world.withCopy { _ async throws in
+                try await world.withCopy { _ async throws in
+                    let ends = try await world.end(of: message)
+                    #expect(ends == ["accepted:1": 1])
+                }
             }
             #expect(world.apns.requestCount == 1)
         }

@@ -18,4 +18,7 @@ CREATE TABLE notifications.delivery_counts (
     PRIMARY KEY (message, variant)
 );
 
+-- Badges are counted in place.
+ALTER TABLE notifications.installations SET (fillfactor = 85);
+
 GRANT SELECT, INSERT, UPDATE, DELETE ON notifications.delivery_counts TO martlet_notifications;

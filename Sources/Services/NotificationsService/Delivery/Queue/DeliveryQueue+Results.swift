@@ -40,7 +40,7 @@ extension DeliveryQueue {
             ended AS (
                 UPDATE notifications.deliveries AS d SET state = w.state, reason = nullif(w.reason, ''), receipt = nullif(w.receipt, ''),
                     leased_until = NULL, updated = now()
-                FROM w WHERE d.message = w.message AND d.installation = w.installation AND d.state = 'sending' AND d.attempts = w.attempt
+                FROM w WHERE \(Self.isOurs)
                 RETURNING d.message, d.variant, d.state)
             \(Self.counting("ended"))
             """)
@@ -55,9 +55,15 @@ extension DeliveryQueue {
             FROM unnest(\(again.map(\.result.message)), \(again.map(\.result.installation)), \(again.map(\.result.attempt)),
                 \(again.map(\.delay.inMicroseconds)), \(again.map(\.reason)), \(again.map { $0.counts ? 1 : 0 }))
                 AS w (message, installation, attempt, delay, reason, counts)
-            WHERE d.message = w.message AND d.installation = w.installation AND d.state = 'sending' AND d.attempts = w.attempt
+            WHERE \(Self.isOurs)
             """)
     }
+
+    /// Delivery `d` is the one of `w`, and still this copy's. Said so that the planner goes by the primary key: an index of what is `sending` looks cheap to
+    /// it, and would be read from end to end for each row.
+    private static let isOurs: PostgresQuery = """
+        d.message = w.message AND d.installation = w.installation AND d.attempts = w.attempt AND coalesce(d.state, '') = 'sending'
+        """
 
     /// Adds what a part of the statement returns (`message, variant, state`) to the counts, in one order for all copies.
     static func counting(_ part: StaticString) -> PostgresQuery {
@@ -72,12 +78,15 @@ extension DeliveryQueue {
     }
 
     /// Keeps deliveries that take longer than a part of their lease.
-    func renew(_ deliveries: [(message: UUID, installation: UUID, attempt: Int)], lease: Duration) async throws {
-        try await postgres.execute(
+    ///
+    /// - Returns: those that were kept; the others are somebody else's.
+    func renew(_ deliveries: some Collection<DeliveriesInHand.Entry>, lease: Duration) async throws -> [DeliveriesInHand.Key] {
+        try await postgres.query(
             """
             UPDATE notifications.deliveries AS d SET leased_until = now() + \(lease.inMicroseconds) * interval '1 microsecond'
             FROM unnest(\(deliveries.map(\.message)), \(deliveries.map(\.installation)), \(deliveries.map(\.attempt))) AS w (message, installation, attempt)
-            WHERE d.message = w.message AND d.installation = w.installation AND d.state = 'sending' AND d.attempts = w.attempt
-            """)
+            WHERE \(Self.isOurs) RETURNING d.push_id, d.attempts
+            """
+        ).map { DeliveriesInHand.Key(pushID: try $0.decode(0), attempt: try $0.decode(1)) }
     }
 }

@@ -59,21 +59,32 @@ final class DeliveriesInHand: Sendable {
     /// What is written down.
     func forget(_ written: [(key: Key, result: DeliveryResult)]) {
         state.withLock { state in
-            for (key, _) in written {
-                guard let entry = state.entries.removeValue(forKey: key) else { continue }
-                state.counts[entry.message, default: 1] -= 1
-                if state.counts[entry.message] == 0 { state.counts[entry.message] = nil }
-            }
+            for (key, _) in written { Self.remove(key, &state) }
         }
     }
 
-    /// Those whose lease is older, as if renewed now.
-    func takeForRenewal(leasedBefore time: ContinuousClock.Instant, at now: ContinuousClock.Instant) -> [Entry] {
-        state.withLock { state in
-            let old = state.entries.filter { $0.value.leased < time }
-            for key in old.keys { state.entries[key]?.leased = now }
-            return Array(old.values)
-        }
+    /// Those whose lease was last known to be whole before that time.
+    func leased(before time: ContinuousClock.Instant) -> [Entry] { state.withLock { $0.entries.values.filter { $0.leased < time } } }
+
+    func renewed(_ keys: [Key], at time: ContinuousClock.Instant) {
+        state.withLock { state in for key in keys { state.entries[key]?.leased = time } }
+    }
+
+    /// Whether the delivery is still this copy's for certain: behind a long standstill of the process it may be another's.
+    func isLeased(_ claim: ClaimedDelivery, for lease: Duration) -> Bool {
+        let now = ContinuousClock.now
+        return state.withLock { $0.entries[claim.key].map { now < $0.leased + lease } ?? false }
+    }
+
+    /// What is not this copy's any more.
+    func drop(_ claim: ClaimedDelivery) {
+        state.withLock { Self.remove(claim.key, &$0) }
+    }
+
+    private static func remove(_ key: Key, _ state: inout State) {
+        guard let entry = state.entries.removeValue(forKey: key) else { return }
+        state.counts[entry.message, default: 1] -= 1
+        if state.counts[entry.message] == 0 { state.counts[entry.message] = nil }
     }
 }
 

@@ -4,10 +4,9 @@ import Logging
 import Synchronization
 
 extension DeliverySender {
-    /// Each second: leases kept and taken back, messages ended, tokens forgotten.
+    /// Each second: leases of others taken back, messages ended, tokens forgotten.
     func takeCareFromTimeToTime() async {
         while !Task.isCancelled {
-            await attempt("leases not renewed") { try await self.renew() }
             await attempt("deliveries not rescued") { try await self.rescue() }
             await attempt("deliveries not ended") { while try await self.queue.close() == DeliveryQueue.pageLength, !Task.isCancelled {} }
             await attempt("messages not ended") { _ = try await self.queue.finish() }
@@ -33,13 +32,20 @@ extension DeliverySender {
         for batch in batches { batch.stop() }
     }
 
+    /// By itself, so that nothing that takes long stands in its way.
+    func keepLeases() async {
+        while !Task.isCancelled {
+            await attempt("leases not renewed") { try await self.renew() }
+            try? await Task.sleep(for: settings.lease / 6)
+        }
+    }
+
     private func renew() async throws {
-        let time = ContinuousClock.now
-        let old = hand.takeForRenewal(leasedBefore: time - settings.lease / 3, at: time)
-        guard !old.isEmpty else { return }
-        for start in stride(from: 0, to: old.count, by: DeliveryQueue.pageLength) {
-            let some = old[start..<min(start + DeliveryQueue.pageLength, old.count)]
-            try await queue.renew(some.map { ($0.message, $0.installation, $0.attempt) }, lease: settings.lease)
+        let start = ContinuousClock.now
+        let old = hand.leased(before: start - settings.lease / 3)
+        for first in stride(from: 0, to: old.count, by: DeliveryQueue.pageLength) {
+            let some = old[first..<min(first + DeliveryQueue.pageLength, old.count)]
+            hand.renewed(try await queue.renew(some, lease: settings.lease), at: start)
         }
     }
 

@@ -18,6 +18,7 @@ extension DeliverySender {
 
     private func send(_ claim: ClaimedDelivery, of message: MessageInHand, by means: PushTransport.Means) async {
         guard let device = claim.device else { return finish(claim, .failed("no-token")) }
+        guard hand.isLeased(claim, for: settings.lease) else { return hand.drop(claim) }
         let time = now()
         if message.expires <= time { return finish(claim, .failed("expired")) }
         if let obstacle = transport.obstacle(device, means) { return finish(claim, obstacle) }

@@ -54,6 +54,7 @@ final class DeliverySender: Service {
                 group.addTask { await self.listen() }
                 group.addTask { await self.lookFromTimeToTime() }
                 group.addTask { await self.takeCareFromTimeToTime() }
+                group.addTask { await self.keepLeases() }
                 group.addTask { await self.writeResults() }
                 var work = KnownWork()
                 for await _ in wakes.stream {
