@@ -80,6 +80,13 @@ import Testing
             #expect(titles.count == 40 && Set(titles).count == 40)
             #expect(try await app.outcomes(of: "one").count == 30)
             #expect(try await app.outcomes(of: "two").count == 10)
+            let times = try await app.app.postgres.query(
+                """
+                SELECT count(*)::text || ' changes, from the write to the message: median '
+                    || (1000 * percentile_cont(0.5) WITHIN GROUP (ORDER BY took))::int || ' ms, slowest ' || (1000 * max(took))::int || ' ms'
+                FROM (SELECT extract(epoch FROM at - split_part(cause, '/', 2)::timestamptz)::float8 AS took FROM notifications.rule_runs) AS run
+                """)
+            print("rules: \(try times[0].decode(0, as: String.self))")
         }
     }
 
