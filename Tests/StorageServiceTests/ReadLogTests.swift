@@ -60,7 +60,8 @@ import Testing
             pages += 1
             if page["more"] == "false" { break }
         }
-        #expect(ids == (0..<7).map { "n\($0)" } && pages == 3)
+        // Other transactions on the server may have ended meanwhile, so that it is worth asking once more.
+        #expect(ids == (0..<7).map { "n\($0)" } && pages >= 3)
     }
 
     @Test func `a transaction that commits late is told of after those that began later`() async throws {

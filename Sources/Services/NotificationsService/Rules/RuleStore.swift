@@ -176,13 +176,13 @@ struct RuleStore: Sendable {
 
     /// Of the row `r`. Never its secret. What went wrong last stands there until it is more than a week old.
     private static let json: PostgresQuery = """
-        jsonb_strip_nulls(r.rule || jsonb_build_object(
+        (r.rule || jsonb_strip_nulls(jsonb_build_object(
             'name', r.name, 'enabled', r.is_enabled, 'version', r.version, 'author', r.author, 'created', \(PostgresQuery.rfc3339("r.created")),
             'updated', \(PostgresQuery.rfc3339("r.updated")), 'next', CASE WHEN r.is_enabled THEN \(PostgresQuery.rfc3339("r.due")) END, 'acted', r.acted,
             'lastActed', \(PostgresQuery.rfc3339("r.last_acted")), 'problem', (
                 SELECT jsonb_build_object('at', \(PostgresQuery.rfc3339("p.at")), 'outcome', p.outcome, 'detail', p.detail)
                 FROM notifications.rule_runs AS p WHERE p.space = r.space AND p.rule = r.name AND p.outcome NOT IN ('acted', 'nobody')
                     AND p.at > now() - interval '7 days'
-                ORDER BY p.id DESC LIMIT 1)))::text
+                ORDER BY p.id DESC LIMIT 1))))::text
         """
 }

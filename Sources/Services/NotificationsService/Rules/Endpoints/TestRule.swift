@@ -7,6 +7,8 @@ import MartletPostgres
 
 /// `POST /notifications/rules/{name}/test`: what the rule would do, whether it is enabled or not; nothing is sent.
 ///
+/// For who may change rules: it shows what is in objects.
+///
 /// For a rule on changes `{"object":{…}}` or `{"id":"…"}` of an object that is stored, with `change` (the first of the rule's events), `previous`,
 /// `actor`; for one on alerts `{"alert":{…}}`. Answers `{"matches","reason"?,"users","channels","installations","audience"?,"content"?,"webhook"?}`.
 struct TestRule: Endpoint {
@@ -15,7 +17,7 @@ struct TestRule: Endpoint {
     let rules: Rules
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (space, _) = try await context.notifications(may: .read, rules.spaces)
+        let (space, _) = try await context.notifications(may: .update, rules.spaces)
         try request.allowParameters()
         let name = try context.rule
         let fields = try await BodyFields(request, ["object", "id", "previous", "change", "actor", "alert"], upTo: Self.maximumSizeInBytes)

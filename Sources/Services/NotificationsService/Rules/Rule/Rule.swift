@@ -69,6 +69,7 @@ struct Rule: Sendable {
         lifetimeInSeconds = try fields.integer("expiresSeconds", in: Self.lifetime) ?? Self.usualLifetimeInSeconds
         guard case .object(let members) = body else { throw HTTPProblem(.invalidBody, "This must be an object.") }
         json = .object(members.filter { $0.name != "enabled" })
+        guard !json.text.contains("\\u0000") else { throw HTTPProblem(.invalidBody, "The character U+0000 cannot be kept.") }
         guard json.text.utf8.count <= Self.maximumSizeInBytes else { throw HTTPProblem(.invalidBody, "A rule has up to \(Self.maximumSizeInBytes) bytes.") }
     }
 
