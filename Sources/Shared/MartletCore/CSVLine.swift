@@ -4,7 +4,7 @@ public enum CSVLine {
     public static func text(_ cells: some Sequence<String?>) -> String {
         cells.map { cell in
             guard let cell, !cell.isEmpty else { return "" }
-            return "\"" + FormulaGuard.added(to: cell).replacing("\"", with: "\"\"") + "\""
+            return FormulaGuard.added(to: cell).enclosed(in: "\"")
         }.joined(separator: ",") + "\r\n"
     }
 }

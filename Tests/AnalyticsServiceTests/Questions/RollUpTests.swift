@@ -1,4 +1,6 @@
 import Foundation
+import MartletAPI
+import MartletHTTP
 import MartletPostgres
 import MartletTesting
 import Testing

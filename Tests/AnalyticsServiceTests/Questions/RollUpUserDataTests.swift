@@ -3,6 +3,7 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 import MartletTesting
+import NIOCore
 import Testing
 
 @testable import AnalyticsService

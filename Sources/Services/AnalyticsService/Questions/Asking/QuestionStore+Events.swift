@@ -31,17 +31,16 @@ extension QuestionStore {
         }
     }
 
-    /// Events as `e`, and whose number a person has as `n`.
+    /// Events as `e`, and as `p` whom a person turned out to be.
     static func source(withPeople: Bool) -> PostgresQuery {
         guard withPeople else { return "analytics.events AS e" }
         return """
             analytics.events AS e LEFT JOIN analytics.people AS p ON p.space = e.space AND p.person = e.person AND p.account <> 0
-                LEFT JOIN analytics.person_numbers AS n ON n.space = e.space AND n.person = coalesce(p.account, e.person)
             """
     }
 
-    /// One value for one person; NULL for nobody's. Whoever came since the last roll-up has no number yet.
-    static let who: PostgresQuery = "coalesce(n.number, p.account, nullif(e.person, 0))"
+    /// One value for one person; NULL for nobody's.
+    static let who: PostgresQuery = "coalesce(p.account, nullif(e.person, 0))"
 
     static func within(_ span: Span) -> PostgresQuery {
         """

@@ -18,13 +18,11 @@ extension QuestionStore {
     /// events may lie between. Each event of a step is given the latest start of a way to it, which is the best one for all that follow. Events
     /// of the same instant follow one another as the steps do.
     func funnel(_ question: FunnelQuestion, in span: Span) async throws -> [Int] {
+        let names = try await names(question.steps, in: span.space)
         var query: PostgresQuery =
             """
-            SELECT \(Self.who) AS who, e.at, steps.step::int AS step, CASE WHEN steps.step = 1 THEN e.at END AS start
-            FROM \(Self.source(withPeople: true)) JOIN (
-                SELECT t.id, s.step FROM unnest(\(question.steps)) WITH ORDINALITY AS s (name, step)
-                    JOIN analytics.terms AS t ON t.space = \(span.space.id) AND t.kind = 1 AND t.text = s.name) AS steps ON steps.id = e.name
-            WHERE \(Self.within(span)) AND e.person <> 0
+            SELECT \(Self.who) AS who, e.at, array_position(\(names), e.name::bigint) AS step, CASE WHEN e.name = \(names[0]) THEN e.at END AS start
+            FROM \(Self.source(withPeople: true)) WHERE \(Self.within(span)) AND e.person <> 0 AND e.name = ANY (\(names))
             """
         for step in question.steps.indices.dropFirst() {
             // Each level replaces the starts of one step by what the step before hands on.
@@ -35,9 +33,24 @@ extension QuestionStore {
                     FROM (\(query)) AS way) AS ways
                 """
         }
-        let rows = try await raw("SELECT step, count(DISTINCT who) FROM (\(query)) AS reached WHERE start IS NOT NULL GROUP BY 1")
+        // Whoever reached a step reached those before it.
+        let rows = try await raw(
+            "SELECT last, count(*) FROM (SELECT who, max(step) AS last FROM (\(query)) AS reached WHERE start IS NOT NULL GROUP BY who) AS ends GROUP BY 1")
         var people = [Int](repeating: 0, count: question.steps.count)
-        for row in rows { people[try row.decode(0, as: Int.self) - 1] = try row.decode(1) }
+        for row in rows {
+            let count: Int = try row.decode(1)
+            for step in 0..<(try row.decode(0, as: Int.self)) { people[step] += count }
+        }
         return people
+    }
+
+    /// The numbers of events' names, in order; -1 for one that no event has. As numbers, so that it is known beforehand how many events there are.
+    private func names(_ names: [String], in space: Space) async throws -> [Int] {
+        try await postgres.query(
+            """
+            SELECT coalesce(t.id, -1) FROM unnest(\(names)) WITH ORDINALITY AS n (name, step)
+                LEFT JOIN analytics.terms AS t ON t.space = \(space.id) AND t.kind = \(TermKind.name.rawValue) AND t.text = n.name ORDER BY n.step
+            """
+        ).map { try $0.decode(0) }
     }
 }

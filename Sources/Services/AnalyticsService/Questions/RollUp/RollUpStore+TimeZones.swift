@@ -4,7 +4,7 @@ import MartletPostgres
 /// Days of another time zone than they were, made anew from the events that are there. Days before them stay as they are.
 ///
 /// In steps like those of a roll-up, between which others are rolled up; until all are done the space has no days that are told from
-/// (`again_to`). It takes about half as long as rolling the events up did.
+/// (`again_to`). It takes about as long as rolling the events up did.
 extension RollUpStore {
     private struct Change {
         let space: Int32
