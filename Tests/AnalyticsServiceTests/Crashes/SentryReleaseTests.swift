@@ -44,7 +44,7 @@ import Testing
                 ("PUT", "a/", #"{"commits":[{"id":"1"}]}"#), ("POST", "", #"{"version":"a","commits":[{"id":"1"}]}"#), ("POST", "", #"{"version":"a","refs":[{"commit":"1"}]}"#),
             ] {
                 let answer = try await app.master(method, Self.path + path, body)
-                #expect(answer.status == 400 && answer["detail"]?.contains("keeps no commits") == true && answer.header("content-type") == "application/json", "\(answer)")
+                #expect(answer.status == 400 && answer["detail"]?.contains("keeps no commits") == true && answer.header("content-type")?.hasPrefix("application/json") == true, "\(answer)")
             }
             #expect(try await app.master("GET", Self.path + "a/").isProblem(.notFound))
             #expect(try await app.client("POST", Self.path, #"{"version":"a"}"#).isProblem(.forbidden))

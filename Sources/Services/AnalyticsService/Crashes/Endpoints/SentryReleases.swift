@@ -5,6 +5,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 import MartletSentry
+import NIOCore
 
 /// `POST /crash/api/0/organizations/{organization}/releases/` with `{"version","projects":[…]}`, as `sentry-cli releases new` sends it: the release is
 /// known before a report comes from it. 201; master key. One that is known stays as it is.
@@ -67,9 +68,7 @@ extension Request {
 extension Response {
     /// In the only form whose words `sentry-cli` shows: it reads no `application/problem+json`.
     fileprivate static var noCommits: Response {
-        var response = Response.json(#"{"detail":"Martlet keeps no commits of releases: leave `releases set-commits` out."}"#)
-        response.status = .badRequest
-        return response
+        .json(ByteBuffer(string: #"{"detail":"Martlet keeps no commits of releases: leave `releases set-commits` out."}"#), status: .badRequest)
     }
 }
 
