@@ -110,9 +110,9 @@ import Testing
             let writer = SpoolWriter(directory: folder, sizeInBytes: 1_000)
             #expect(left.sizeInBytes > 600)
             writer.occupy(left.sizeInBytes)
-            await #expect(throws: SpoolError.self) { try await writer.append((0..<3).map { self.record($0) }) }
+            await #expect(throws: SpoolError.self) { try await writer.append((0..<4).map { self.record($0) }) }
             writer.release(left.discard())
-            try await writer.append((0..<3).map { record($0) })
+            try await writer.append((0..<4).map { record($0) })
         }
     }
 

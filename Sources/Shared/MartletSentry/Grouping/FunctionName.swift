@@ -10,7 +10,8 @@ public enum FunctionName {
     public static func normalized(_ name: String) -> String { known[name] }
 
     @Sendable private static func made(_ name: String) -> String {
-        var name = Substring(name.cut(toBytes: maximumLength).replacing("(anonymous namespace)", with: "(anonymous)")).trimmed
+        let cut = name.cut(toBytes: maximumLength)
+        var name = Substring(cut.has("(anonymous namespace)") ? cut.replacing("(anonymous namespace)", with: "(anonymous)") : cut).trimmed
         if let method = objectiveCMethod(name) { return method }
         let isClosure = takePrefixes(&name)
         var text = withoutGenerics(withoutDiscriminators(name))
@@ -23,13 +24,23 @@ public enum FunctionName {
 
     /// `-[Foo bar:]` without a category's name, and blocks in it without their number.
     private static func objectiveCMethod(_ name: Substring) -> String? {
-        guard name.has("-[") || name.has("+["), let start = name.firstRange(of: #/[-+]\[/#), let end = name.lastIndex(of: "]"), end > start.upperBound else {
+        guard name.has("-[") || name.has("+["), let start = beginning(of: name), let end = name.lastIndex(of: "]"), end > start.upperBound else {
             guard name.has("_block_invoke"), let block = name.firstMatch(of: #/^_*(?:\d+)?(.+?)_block_invoke(?:_?\d+)?$/#) else { return nil }
             return String(block.1) + " block"
         }
         let isBlock = name[end...].contains("_block_invoke")
         guard start.lowerBound == name.startIndex || isBlock else { return nil }
-        return String(name[start.lowerBound...end].replacing(#/\([^)]*\)/#, with: "")) + (isBlock ? " block" : "")
+        let method = name[start.lowerBound...end]
+        return String(method.has("(") ? method.replacing(#/\([^)]*\)/#, with: "") : method) + (isBlock ? " block" : "")
+    }
+
+    /// The first `-[` or `+[`.
+    private static func beginning(of name: Substring) -> Range<Substring.Index>? {
+        let bytes = name.utf8
+        let start = zip(bytes.indices, bytes.indices.dropFirst()).first { sign, bracket in
+            (bytes[sign] == UInt8(ascii: "-") || bytes[sign] == UInt8(ascii: "+")) && bytes[bracket] == UInt8(ascii: "[")
+        }
+        return start.map { $0.0..<bytes.index(after: $0.1) }
     }
 
     private static let prefixes = [
@@ -47,7 +58,7 @@ public enum FunctionName {
                 name = name[partial.range.upperBound...]
                 continue
             }
-            guard let prefix = prefixes.first(where: { name.hasPrefix($0) }) else { return isClosure }
+            guard let prefix = prefixes.first(where: { name.utf8.starts(with: $0.utf8) }) else { return isClosure }
             let rest: Substring?
             switch prefix {
             case "(extension in": rest = name.firstIndex(of: ":").map { name[name.index(after: $0)...] }
@@ -116,10 +127,13 @@ public enum FunctionName {
         return String(text.trimmed)
     }
 
+    /// Looked for first: a regular expression takes a hundred times as long.
+    private static let counted = [".cold", ".llvm", ".isra", ".part", ".constprop", ".resume", ".lto_priv", ".destroy", ".cleanup"]
+
     /// What compilers and run-times count: `.cold.1`, `::h0123456789abcdef`, `$lambda$3`, `+ 36`.
     private static func withoutSuffixes(_ name: String) -> String {
         var text = name.has(" + ") ? name.replacing(#/ \+ \d+$/#, with: "") : name
-        if text.has(".") { text = text.replacing(#/(?:\.(?:cold|llvm|isra|part|constprop|resume|lto_priv|destroy|cleanup)(?:\.\d+)*)+$/#, with: "") }
+        if counted.contains(where: { text.has($0) }) { text = text.replacing(#/(?:\.(?:cold|llvm|isra|part|constprop|resume|lto_priv|destroy|cleanup)(?:\.\d+)*)+$/#, with: "") }
         if text.has("::h") { text = text.replacing(#/::h[0-9a-f]{16}$/#, with: "") }
         if text.hasPrefix("$s") || text.hasPrefix("_$s") { return text.replacing(#/^_|(?:To|TA|Tm|T[QY]\d_)+$/#, with: "") }
         if text.has("$") { text = text.replacing(#/\$+\d+(?:/\S+)?/#, with: "$") }

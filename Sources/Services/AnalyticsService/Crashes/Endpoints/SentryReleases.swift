@@ -5,6 +5,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 import MartletSentry
+import NIOCore
 
 /// `POST /crash/api/0/organizations/{organization}/releases/` with `{"version","projects":[…]}`, as `sentry-cli releases new` sends it: the release is
 /// known before a report comes from it. 201; master key. One that is known stays as it is.
@@ -14,6 +15,7 @@ struct CreateSentryRelease: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.master
         let body = try await request.sentryRelease(of: principal)
+        if body.hasCommits { return .noCommits }
         guard let version = body["version"]?.looseText else { throw HTTPProblem(.invalidBody, "This field is required.", field: "version") }
         let released = try body.date("dateReleased")
         var response = Response.json(try await releases.make(try SentryReleases.name(version, "version"), released: released, for: principal))
@@ -29,8 +31,9 @@ struct FinishSentryRelease: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.master
-        let released = try await request.sentryRelease(of: principal).date("dateReleased")
-        return .json(try await releases.make(try context.sentryVersion, released: released, for: principal))
+        let body = try await request.sentryRelease(of: principal)
+        if body.hasCommits { return .noCommits }
+        return .json(try await releases.make(try context.sentryVersion, released: try body.date("dateReleased"), for: principal))
     }
 }
 
@@ -52,9 +55,6 @@ extension Request {
         let value: JSONValue
         do { value = try JSONValue(parsing: body.readableBytesView) } catch { throw HTTPProblem(.invalidJSON, "\(error)") }
         guard case .object = value else { throw HTTPProblem(.invalidBody, "The body must be an object.") }
-        for field in ["commits", "refs"] where !(value[field]?.looseList ?? []).isEmpty {
-            throw HTTPProblem(.invalidBody, "Martlet keeps no commits of releases: leave `releases set-commits` out.", field: field)
-        }
         if let status = value["status"]?.looseText, status != "open" { throw HTTPProblem(.invalidBody, "Releases are not archived here.", field: "status") }
         for project in value["projects"]?.looseList ?? [] {
             guard let name = project.looseText, name == String(principal.appNumber) || name == principal.appID else {
@@ -65,7 +65,16 @@ extension Request {
     }
 }
 
+extension Response {
+    /// In the only form whose words `sentry-cli` shows: it reads no `application/problem+json`.
+    fileprivate static var noCommits: Response {
+        .json(ByteBuffer(string: #"{"detail":"Martlet keeps no commits of releases: leave `releases set-commits` out."}"#), status: .badRequest)
+    }
+}
+
 extension JSONValue {
+    fileprivate var hasCommits: Bool { ["commits", "refs"].contains { !(self[$0]?.looseList ?? []).isEmpty } }
+
     /// - Throws: `invalid-body`.
     fileprivate func date(_ name: String) throws -> Date? {
         guard let value = self[name], value != .null else { return nil }
