@@ -48,11 +48,13 @@ extension IntegrationTests {
 
             var results = try await master.get("config/experiment/checkout/results")
             try await eventually("exposures are written") {
+                try await Task.sleep(for: .milliseconds(300))
                 results = try await master.get("config/experiment/checkout/results")
                 return results["units.control"] == "\(control.count)" && results["units.dark"] == "\(dark.count)"
             }
             // Analytics may have been asked before the last of them was written; half a minute later it is asked again.
             try await eventually("results are of all of them", within: .seconds(60)) {
+                try await Task.sleep(for: .milliseconds(300))
                 results = try await master.get("config/experiment/checkout/results")
                 return results["metrics.0.variations.0.units"] == "\(dark.count)"
             }
@@ -64,12 +66,14 @@ extension IntegrationTests {
                 try server.signal("analytics", SIGKILL)
                 // What was said half a minute ago is not asked for again; until then nobody notices.
                 try await eventually("results say that analytics is away", within: .seconds(60)) {
-                    results = try await master.get("config/experiment/checkout/results")
+                    try await Task.sleep(for: .milliseconds(300))
+                results = try await master.get("config/experiment/checkout/results")
                     #expect(results.status == 200 && results["metrics.1.variations.0.mean"] == "\(12.5 / Double(dark.count))", "\(results)")
                     return results.string("conversions.problem") == "unavailable"
                 }
             }
             try await eventually("analytics is back", within: .seconds(90)) {
+                try await Task.sleep(for: .milliseconds(300))
                 results = try await master.get("config/experiment/checkout/results")
                 return results["conversions.problem"] == "null"
             }

@@ -63,10 +63,16 @@ import Testing
         try await ConfigApp.run(kinds: TestExperiment.kinds) { app in
             let store = ExposureStore(postgres: app.postgres)
             func exposure(_ unit: String, _ variation: String) -> (Exposure, Date) {
-                (Exposure(space: app.space, experiment: "e", bucketVersion: 0, variation: variation, unit: ExposureStore.unit(.user, unit)), Date())
+                let seconds = unit == "b" ? 1_777_600_000.5 : 1_777_600_001
+                return (
+                    Exposure(space: app.space, experiment: "e", bucketVersion: 0, variation: variation, unit: ExposureStore.unit(.user, unit)),
+                    Date(timeIntervalSince1970: seconds)
+                )
             }
             try await store.add([exposure("a", "x"), exposure("a", "y"), exposure("b", "x"), exposure("c", "x"), exposure("d", "y")])
-            #expect(try await store.count("e", bucketVersion: 0, in: app.space) == ExposureStore.Count(units: ["x": 2, "y": 1], multiple: 1))
+            let expected = ExposureStore.Count(
+                units: ["x": 2, "y": 1], multiple: 1, since: Date(timeIntervalSince1970: 1_777_600_000.5))
+            #expect(try await store.count("e", bucketVersion: 0, in: app.space) == expected)
         }
     }
 
