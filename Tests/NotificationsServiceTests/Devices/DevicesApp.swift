@@ -57,11 +57,12 @@ struct PushServices: Sendable {
         }
         options.devices.hosts.fcmAddress = services.fcm.address
         options.devices.hosts.outgoing = OutgoingClient(.anywhere, version: .upToHTTP2)
-        let result = await Task { try await body(services, options) }.result
+        var failure: (any Error)?
+        do { try await body(services, options) } catch { failure = error }
         await services.production.stop()
         await services.sandbox.stop()
         services.fcm.stop()
         services.webPush.stop()
-        try result.get()
+        if let failure { throw failure }
     }
 }

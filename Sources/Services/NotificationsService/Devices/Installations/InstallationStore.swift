@@ -44,7 +44,9 @@ struct InstallationStore: Sendable {
                 let known = try await Self.locked(claim, transaction)
                 guard var installation = known ?? making.map({ Installation(id: claim.id, platform: $0) }) else { throw HTTPProblem(.installationNotFound) }
                 try body(&installation)
-                if bringsToken, let push = installation.push { try await Self.takeToken(push, for: claim, transaction) }
+                if let push = installation.push, push.token != known?.push?.token || push.service != known?.push?.service {
+                    try await Self.takeToken(push, for: claim, transaction)
+                }
                 let kept = try await Self.keep(installation, claim, bringsToken: bringsToken, transaction)
                 if let user = kept.userID, user != known?.userID { try await Self.signOutOldest(of: user, but: kept.id, in: claim.space, transaction) }
                 return (kept, known == nil)
