@@ -37,7 +37,7 @@ public struct NotificationsService: ServiceDefinition {
         spaces = Spaces(postgres: postgres, schema: Self.name)
         let sealing = SealingKey(internalSecret: options.internalSecret, for: "martlet-notifications-credentials")
         devices = Devices(postgres: postgres, spaces: spaces, sealing: sealing, settings: options.devices, logger: logger)
-        messages = Messages(postgres: postgres, spaces: spaces, devices: devices, logger: logger)
+        messages = Messages(postgres: postgres, spaces: spaces, settings: options.messages, logger: logger)
         delivery = Delivery(postgres: postgres, spaces: spaces, devices: devices, settings: options.delivery, logger: logger)
         mail = Mail(postgres: postgres, spaces: spaces, credentials: devices.credentials, options: options, logger: logger)
         rules = Rules(postgres: postgres, spaces: spaces, messages: messages, options: options, logger: logger)
@@ -61,6 +61,7 @@ public struct NotificationsService: ServiceDefinition {
 struct NotificationsOptions: Sendable {
     var internalSecret: Secret
     var devices = DeviceSettings()
+    var messages = MessageSettings()
     var delivery = DeliverySettings()
     var mail = AppMailOptions()
     var auth = ServiceAddress(name: "auth", url: URL(string: "http://127.0.0.1:8201")!)
@@ -72,6 +73,7 @@ struct NotificationsOptions: Sendable {
     init(_ settings: Settings) throws {
         internalSecret = try settings.requiredSecret("internal.secret")
         devices = try DeviceSettings(settings)
+        messages = try MessageSettings(settings)
         delivery = try DeliverySettings(settings)
         mail = try AppMailOptions(settings)
         auth = try ServiceAddress("auth", settings)

@@ -43,6 +43,19 @@ struct PlanningTests {
         }
     }
 
+    @Test func `several who plan one message at once give each device one delivery`() async throws {
+        try await NotificationsApp.run { app in
+            let count = MessagePlanner.pageSize * 3 + 1
+            try await app.install(count)
+            let due = Date().addingTimeInterval(2).rfc3339
+            let id = try await app.order(#"{"content":{"body":"b"},"audience":{"everyone":true},"due":"\#(due)",\#(NotificationsApp.quiet)}"#)
+            // Each has a job made, due at the same time.
+            for _ in 0..<3 { _ = try await app.master("POST", "/notifications/messages/\(id)/resume") }
+            #expect(try await app.planned(id).planned == count)
+            #expect(try await app.count("deliveries") == count)
+        }
+    }
+
     @Test func `a message that is held up is planned no further, and goes on when it is let go`() async throws {
         try await NotificationsApp.run { app in
             try await app.install(3)
@@ -129,6 +142,20 @@ struct PlanningTests {
             let second = deliveries.count { $0.variant == 1 }
             #expect(answer["variants.1.name"] == #""b""# && answer["variants.1.accepted"] == "\(second)" && answer["variants.1.opened"] == "\(second)")
             #expect(answer["variants.0.opened"] == "0" && answer["counts.accepted"] == "2000" && answer["counts.waiting"] == "0" && answer["counts.opened"] == "\(second)")
+        }
+    }
+
+    @Test func `messages that were finished long ago go, others stay`() async throws {
+        try await NotificationsApp.run { app in
+            try await app.install([TestInstallation(1, user: "u1")])
+            let old = try await app.order(#"{"content":{"body":"b"},"audience":{"users":["u1"]},\#(NotificationsApp.quiet)}"#)
+            let open = try await app.order(#"{"content":{"body":"b"},"audience":{"users":["u1"]},\#(NotificationsApp.quiet)}"#)
+            try await app.postgres.execute(
+                "UPDATE notifications.messages SET state = 'sent', finished = now() - interval '91 days' WHERE id = \(old)")
+            while try await app.service.messages.housekeeping.removeOldest() {}
+            #expect(try await app.service.messages.store.find(old, in: try await app.space.id) == nil)
+            #expect(try await app.deliveries(old).isEmpty)
+            #expect(try await app.deliveries(open).count == 1)
         }
     }
 

@@ -14,8 +14,9 @@ struct Messages: Sendable {
     /// What users send to each other.
     let clients: ClientSends
     let userData: MessageUserData
+    let housekeeping: MessageHousekeeping
 
-    init(postgres: PostgresClient, spaces: Spaces, devices: Devices, logger: Logger) {
+    init(postgres: PostgresClient, spaces: Spaces, settings: MessageSettings, logger: Logger) {
         self.spaces = spaces
         store = MessageStore(postgres: postgres, queue: JobQueue(postgres: postgres, schema: NotificationsService.name))
         templates = TemplateStore(postgres: postgres)
@@ -24,8 +25,9 @@ struct Messages: Sendable {
         clientRules = ClientRuleStore(postgres: postgres)
         clients = ClientSends(postgres: postgres, messages: store, templates: templates, rules: clientRules)
         userData = MessageUserData(postgres: postgres, spaces: spaces)
+        housekeeping = MessageHousekeeping(postgres: postgres, days: settings.daysKept, logger: logger)
     }
 
-    var background: [any Service] { [] }
+    var background: [any Service] { [housekeeping] }
     var handlers: [any JobHandler] { [PlanMessage(postgres: store.postgres)] }
 }

@@ -33,6 +33,7 @@ CREATE TABLE notifications.messages (
 );
 CREATE UNIQUE INDEX messages_origin ON notifications.messages (space, origin) WHERE origin IS NOT NULL;
 CREATE INDEX messages_created ON notifications.messages (space, created, id);
+CREATE INDEX messages_finished ON notifications.messages (finished) WHERE finished IS NOT NULL;
 CREATE INDEX messages_author ON notifications.messages (space, author, created);
 CREATE INDEX messages_users ON notifications.messages USING gin (users) WHERE users <> '{}';
 CREATE INDEX messages_due ON notifications.messages (due) WHERE state IN ('scheduled', 'planning', 'sending');

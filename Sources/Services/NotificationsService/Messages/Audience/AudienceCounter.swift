@@ -27,7 +27,7 @@ struct AudienceCounter: Sendable {
             let rows = try await postgres.query(
                 """
                 SELECT count(*) FROM (
-                    SELECT FROM notifications.installations AS i WHERE i.space = \(space.id) \(criteria.filter) \(limit)) AS some
+                    SELECT FROM notifications.installations AS i WHERE i.space = \(space.id) \(criteria.filter) \(limit)) AS found
                 """, timeout: Self.timeLimit)
             let count = try rows[0].decode(0, as: Int.self)
             return Count(count: min(count, most), isExact: count <= most)

@@ -34,14 +34,27 @@ extension MessageContent {
     func sizes(variant: Int, language: LanguageTag?) -> PushSizes {
         var sizes = PushSizes()
         for service in services {
-            switch try? probe(service, variant, language) {
-            case .apns(let notification): sizes.apns = notification.payload.sizeInBytes
-            case .fcm(let message): sizes.fcm = message.payloadSizeInBytes
-            case .webPush(let message, _): sizes.webPush = message.payload.sizeInBytes
-            case nil: continue
+            let size = size(service, variant, language)
+            switch service {
+            case .apns: sizes.apns = size
+            case .fcm: sizes.fcm = size
+            case .webpush: sizes.webPush = size
             }
         }
         return sizes
+    }
+
+    /// Also of what is too large.
+    private func size(_ service: PushService, _ variant: Int, _ language: LanguageTag?) -> Int? {
+        do throws(PushFault) {
+            switch try probe(service, variant, language) {
+            case .apns(let notification): return notification.payload.sizeInBytes
+            case .fcm(let message): return message.payloadSizeInBytes
+            case .webPush(let message, _): return message.payload.sizeInBytes
+            }
+        } catch {
+            return error.sizeInBytes
+        }
     }
 
     /// What a push service would say against a text; nil: nothing.

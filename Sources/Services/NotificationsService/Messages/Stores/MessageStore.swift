@@ -38,7 +38,7 @@ struct MessageStore: Sendable {
             VALUES (
                 \(UUID(uuidString: UUIDv7.make())), \(space.id), \(order.author.text), \(order.template), \(order.content.json.text)::json,
                 \(order.audience.json.text)::json, \(segment?.json.text)::json, \(Audience.namedUsers([order.audience, segment].compactMap(\.self))), \(order.timing.json.text)::json,
-                CASE WHEN \(times.due) > now() THEN 'scheduled' ELSE 'planning' END, \(times.due), \(times.expires), \(order.origin),
+                \(times.state.rawValue), \(times.due), \(times.expires), \(order.origin),
                 \(order.originDigest))
             ON CONFLICT (space, origin) WHERE origin IS NOT NULL DO NOTHING
             RETURNING \(Message.columns)
@@ -74,7 +74,7 @@ struct MessageStore: Sendable {
         return try Audience(try row.json(0))
     }
 
-    private static func times(of order: MessageOrder) throws -> (due: Date, expires: Date) {
+    private static func times(of order: MessageOrder) throws -> (state: Message.State, due: Date, expires: Date) {
         let now = Date()
         let due = max(order.due ?? order.timing.localTime?.earliest ?? now, now)
         guard due.timeIntervalSince(now) <= maximumDelayInSeconds else {
@@ -87,7 +87,8 @@ struct MessageStore: Sendable {
         let lifetime = Double(max(order.content.timeToLiveInSeconds ?? defaultLifetimeInSeconds, 60))
         let expires = order.expires ?? last.addingTimeInterval(lifetime)
         guard expires > due else { throw HTTPProblem(.invalidBody, "A message expires after it is due.", field: "expires") }
-        return (due, min(expires, last.addingTimeInterval(Double(defaultLifetimeInSeconds))))
+        // By our own clock: PostgreSQL's now() is when the transaction began, which may be before the order.
+        return (due > now ? .scheduled : .planning, due, min(expires, last.addingTimeInterval(Double(defaultLifetimeInSeconds))))
     }
 }
 

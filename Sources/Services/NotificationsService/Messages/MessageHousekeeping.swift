@@ -1,0 +1,61 @@
+import Foundation
+import Logging
+import MartletHTTP
+import MartletPostgres
+import ServiceLifecycle
+
+/// Settings of messages.
+struct MessageSettings: Sendable {
+    /// After so many days a finished message goes, with what is known of each device.
+    var daysKept = 90
+
+    init() {}
+
+    /// Reads `push.messages.days`.
+    init(_ settings: Settings) throws {
+        daysKept = try settings.integer("push.messages.days", default: 90, in: 1...3_650)
+    }
+}
+
+/// Removes messages that were finished long ago, a few thousand deliveries at a time. Every copy of the service may do this at any time.
+struct MessageHousekeeping: Service {
+    private static let interval: Duration = .seconds(3_600)
+    private static let rowsPerStatement = 5_000
+
+    let postgres: PostgresClient
+    let days: Int
+    let logger: Logger
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                // Not all copies at once, nor at the start.
+                try? await Task.sleep(for: Self.interval * Double.random(in: 0.5...1))
+                if Task.isCancelled { return }
+                do {
+                    while try await removeOldest() { try Task.checkCancellation() }
+                } catch {
+                    logger.warning("Old messages could not be removed; the next attempt is in an hour.", metadata: ["error.cause": "\(error)"])
+                }
+            }
+        }
+    }
+
+    /// Removes a part of what was finished first, or all of it; false: nothing is that old.
+    func removeOldest() async throws -> Bool {
+        let rows = try await postgres.query(
+            """
+            SELECT id FROM notifications.messages WHERE finished < now() - make_interval(days => \(Int32(days))) ORDER BY finished LIMIT 1
+            """)
+        guard let id = try rows.first?.decode(0, as: UUID.self) else { return false }
+        let removed = try await postgres.execute(
+            """
+            DELETE FROM notifications.deliveries WHERE message = \(id) AND installation IN (
+                SELECT installation FROM notifications.deliveries WHERE message = \(id) LIMIT \(Self.rowsPerStatement))
+            """, timeout: .seconds(60))
+        if removed < Self.rowsPerStatement {
+            try await postgres.execute("DELETE FROM notifications.messages WHERE id = \(id)", timeout: .seconds(60))
+        }
+        return true
+    }
+}
