@@ -3,6 +3,7 @@ import MartletCore
 import MartletPostgres
 import MartletPush
 import MartletPushSimulator
+import NIOCore
 import Testing
 
 @testable import NotificationsService
@@ -41,7 +42,7 @@ struct DeliverySendingTests {
         (.silent, #"{"body":"a","atMostOnce":true}"#, "unknown:answer-timeout:1", true),
     ])
     func `what APNs answers decides`(_ device: SimulatedDevice, content: String, end: String, keepsToken: Bool) async throws {
-        try await DeliveryWorld.run { world in
+        try await DeliveryWorld.run(answerLimit: end.hasPrefix("unknown") ? .seconds(2) : .seconds(30)) { world in
             try await world.install(2)
             world.apns.set(DeliveryWorld.token(1), device)
             let message = try await world.order(content, to: 1...2)

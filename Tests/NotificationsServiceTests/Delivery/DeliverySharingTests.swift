@@ -109,15 +109,7 @@ struct DeliverySharingTests {
         behaviour.answerDelay = .seconds(12)
         try await DeliveryWorld.run(
             behaviour,
-            setUp: { options in
-                options.delivery.lease = .seconds(6)
-                let apns = options.devices.hosts.apns
-                options.devices.hosts.apns = {
-                    var configuration = apns($0)
-                    configuration.answerLimit = .seconds(30)
-                    return configuration
-                }
-            }
+            setUp: { $0.delivery.lease = .seconds(6) }
         ) { world in
             try await world.install(1)
             let message = try await world.order(to: 1...1)

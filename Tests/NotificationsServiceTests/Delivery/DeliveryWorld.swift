@@ -23,9 +23,11 @@ struct DeliveryWorld: Sendable {
     let service: NotificationsService
     var options: NotificationsOptions
 
-    /// - Parameter setUp: changes settings before anything runs.
+    /// - Parameters:
+    ///   - answerLimit: how long APNs may be silent. Long: a starved machine is no reason for second sends.
+    ///   - setUp: changes settings before anything runs.
     static func run(
-        _ behaviour: APNsSimulator.Behaviour = .init(), setUp: (inout NotificationsOptions) -> Void = { _ in },
+        _ behaviour: APNsSimulator.Behaviour = .init(), answerLimit: TimeAmount = .seconds(30), setUp: (inout NotificationsOptions) -> Void = { _ in },
         _ body: (DeliveryWorld) async throws -> Void
     ) async throws {
         let (database, apns, key) = (try await MigratedDatabase.make(), try await APNsSimulator.start(behaviour), SimulatedKey())
@@ -33,7 +35,7 @@ struct DeliveryWorld: Sendable {
         var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
         options.devices.hosts.apns = { _ in
             var configuration = APNsConfiguration(host: apns.host, port: apns.port, trustedCertificates: apns.trustedCertificates)
-            configuration.answerLimit = .seconds(2)
+            configuration.answerLimit = answerLimit
             configuration.drainLimit = .seconds(2)
             return configuration
         }

@@ -16,11 +16,15 @@ struct PutInstallation: Endpoint {
         let claim = try await access.claim(request, context)
         let fields = try await InstallationFields(request)
         let user = try context.principal.userID
-        let (installation, isNew) = try await store.change(claim, bringsToken: fields.bringsToken, making: fields.platform) { installation in
-            try fields.replace(&installation)
-            installation.userID = user
+        do {
+            let (installation, isNew) = try await store.change(claim, bringsToken: fields.bringsToken, making: fields.platform) { installation in
+                try fields.replace(&installation)
+                installation.userID = user
+            }
+            return .json(.init(string: installation.json.text), status: isNew ? .created : .ok)
+        } catch let problem as HTTPProblem where problem.code == .installationNotFound {
+            throw HTTPProblem(.invalidBody, "A new installation says what it runs on.", field: "platform")
         }
-        return .json(.init(string: installation.json.text), status: isNew ? .created : .ok)
     }
 }
 
