@@ -6,7 +6,7 @@ extension NotificationsService {
         router.on(.post, "notifications/mail", OrderMail(mail: mail))
         router.on(.get, "notifications/mail", ListMails(mail: mail))
         router.on(.post, "notifications/mail/preview", PreviewMail(mail: mail))
-        router.on(.post, "notifications/credentials/smtp/test", TestMail(mail: mail))
+        router.on(.post, "notifications/mail/test", TestMail(mail: mail))
         router.on(.get, "notifications/mail/templates", ListMailTemplates(mail: mail))
         router.on(.get, "notifications/mail/templates/:name", ReadMailTemplate(mail: mail))
         router.on(.put, "notifications/mail/templates/:name", ReplaceMailTemplate(mail: mail))

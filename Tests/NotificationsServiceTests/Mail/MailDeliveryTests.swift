@@ -92,13 +92,13 @@ import Testing
             #expect(try await app.sent(#"{"to":["\#(address)"],"subject":"Hi","text":"Hello"}"#)["state"] == "\"sent\"")
             let mail = try await MailServer.shared.mail(to: address)
             #expect(mail.from == "bounces@shop.example" && mail.headers["from"]?.contains("hello@shop.example") == true, "\(mail)")
-            let test = try await app.master("POST", "/notifications/credentials/smtp/test", #"{"to":"\#(address)"}"#)
+            let test = try await app.master("POST", "/notifications/mail/test", #"{"to":"\#(address)"}"#)
             #expect(test.status == 200 && test["isSent"] == "true", "\(test)")
             #expect(try await MailServer.shared.mail(to: address, number: 2).subject == "Shöp: test")
 
             let closed = #"{"address":"hello@shop.example","host":"127.0.0.1","port":9,"tls":"off"}"#
             try await app.putSMTP(closed)
-            let failed = try await app.master("POST", "/notifications/credentials/smtp/test", #"{"to":"\#(address)"}"#)
+            let failed = try await app.master("POST", "/notifications/mail/test", #"{"to":"\#(address)"}"#)
             #expect(failed["isSent"] == "false" && failed["reason"] == "\"not reached\"", "\(failed)")
             let stored: String = try await app.postgres.query("SELECT shown::text FROM notifications.credentials")[0].decode(0)
             #expect(!stored.contains("password\": \""))
@@ -112,7 +112,7 @@ import Testing
         try await MailApp.run(options) { app in
             let server = try await MailServer.shared.server()
             try await app.putSMTP(#"{"address":"hello@shop.example","host":"127.0.0.1","port":\#(server.port),"tls":"off"}"#)
-            let answer = try await app.master("POST", "/notifications/credentials/smtp/test", #"{"to":"\#(MailApp.address())"}"#)
+            let answer = try await app.master("POST", "/notifications/mail/test", #"{"to":"\#(MailApp.address())"}"#)
             #expect(answer["isSent"] == "false" && answer["reason"] == "\"not reached\"", "\(answer)")
         }
     }

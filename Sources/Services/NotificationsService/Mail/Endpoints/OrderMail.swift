@@ -55,7 +55,7 @@ struct PreviewMail: Endpoint {
     }
 }
 
-/// `POST /notifications/credentials/smtp/test` with `{"to":"<address>"}`: mails a few words at once, by the server and from the sender that the app's mail has. 200
+/// `POST /notifications/mail/test` with `{"to":"<address>"}`: mails a few words at once, by the server and from the sender that the app's mail has. 200
 /// with `{"isSent":true}`, or `{"isSent":false,"reason":…}` as the mail server has it.
 struct TestMail: Endpoint {
     let mail: Mail
