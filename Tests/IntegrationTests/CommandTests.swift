@@ -113,6 +113,7 @@ extension IntegrationTests {
                     "MARTLET_HTTP_PORT": "0", "MARTLET_INTERNAL_PORT": "0", "MARTLET_KEYRING_URL": "http://127.0.0.1:1",
                     "MARTLET_ROUTES_FILE": Repository.routes.path, "MARTLET_UPSTREAM_STORAGE": "127.0.0.1:1",
                     "MARTLET_UPSTREAM_AUTH": "127.0.0.1:1", "MARTLET_UPSTREAM_CONFIG": "127.0.0.1:1", "MARTLET_UPSTREAM_ANALYTICS": "127.0.0.1:1",
+                    "MARTLET_UPSTREAM_NOTIFICATIONS": "127.0.0.1:1",
                     "MARTLET_STATE_DIRECTORY": folder.path,
                 ]
                 for (key, value) in wrong.environment { environment[key] = value }

@@ -42,14 +42,23 @@ import Testing
 
     @Test func `Large values push each other out, and one that is renewed counts once`() async throws {
         let asked = Mutex(0)
-        let profiles = UserProfiles(size: { _ in UserProfiles.maximumRememberedInBytes / 2 }) { _ in
+        let size = Mutex(UserProfiles.maximumValueInBytes)
+        let profiles = UserProfiles(size: { _ in size.withLock { $0 } }) { _ in
             asked.withLock { $0 += 1 }
             return .object([])
         }
-        for user in ["u", "v", "u", "v"] { _ = try await profiles.value(of: principal(user)) }
-        #expect(asked.withLock { $0 } == 2)
-        // The third does not fit: all are forgotten.
-        for user in ["w", "u"] { _ = try await profiles.value(of: principal(user)) }
-        #expect(asked.withLock { $0 } == 4)
+        let count = UserProfiles.maximumRememberedInBytes / UserProfiles.maximumValueInBytes
+        for _ in 0..<2 {
+            for number in 0..<count { _ = try await profiles.value(of: principal("u\(number)")) }
+        }
+        #expect(asked.withLock { $0 } == count)
+        // The next does not fit: all are forgotten.
+        for user in ["w", "u0"] { _ = try await profiles.value(of: principal(user)) }
+        #expect(asked.withLock { $0 } == count + 2)
+        // One that is larger still pushes nobody out, and is not remembered.
+        size.withLock { $0 += 1 }
+        for user in ["x", "x"] { _ = try await profiles.value(of: principal(user)) }
+        _ = try await profiles.value(of: principal("w"))
+        #expect(asked.withLock { $0 } == count + 4)
     }
 }

@@ -44,9 +44,8 @@ start_ceiling() {
     sed -e "s#WORK#$state#; s#ORIGIN_PORT#$origin#; s#TAG#${TAG//\"/}#" "$here/bench.d/config.nginx.conf" >"$state/nginx.conf"
     nginx -c "$state/nginx.conf"
     MARTLET_INTERNAL_SECRET=$(jq -r .internalSecret "$state/secrets.json") MARTLET_HTTP_PORT=$ceiling MARTLET_INTERNAL_PORT=$(free_port) \
-        MARTLET_UPSTREAM_STORAGE=127.0.0.1:$origin MARTLET_UPSTREAM_AUTH=127.0.0.1:$origin MARTLET_UPSTREAM_ANALYTICS=127.0.0.1:$origin MARTLET_UPSTREAM_CONFIG=unix:$state/origin.sock \
         MARTLET_KEYRING_URL=$(jq -r .services.auth "$connection") MARTLET_ROUTES_FILE=$root/gateway/routes.json \
-        MARTLET_STATE_DIRECTORY=$state/bench-gateway "$release/gateway" 2>"$state/bench-gateway.log" &
+        MARTLET_STATE_DIRECTORY=$state/bench-gateway with_upstreams "127.0.0.1:$origin" env MARTLET_UPSTREAM_CONFIG=unix:"$state/origin.sock" "$release/gateway" 2>"$state/bench-gateway.log" &
     bench_gateway=$!
     for ((tenths = 0; tenths < 100; tenths++)); do
         [[ $(curl -s -o /dev/null -w '%{http_code}' -H "X-Martlet-Secret: $SECRET" "http://127.0.0.1:$ceiling/api/$KEY/remote/1.0") == 304 ]] && return

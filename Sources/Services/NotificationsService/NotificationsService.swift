@@ -23,6 +23,9 @@ public struct NotificationsService: ServiceDefinition {
     let rules: Rules
     let mail: Mail
     let worker: JobWorker
+    /// Mail servers and webhooks that do not answer hold up nothing but mail and webhooks.
+    let mailWorker: JobWorker
+    let webhookWorker: JobWorker
 
     public init(settings: Settings, logger: Logger) throws {
         let configuration = PostgresConfiguration(
@@ -41,12 +44,14 @@ public struct NotificationsService: ServiceDefinition {
         delivery = Delivery(postgres: postgres, spaces: spaces, devices: devices, settings: options.delivery, logger: logger)
         mail = Mail(postgres: postgres, spaces: spaces, credentials: devices.credentials, options: options, logger: logger)
         rules = Rules(postgres: postgres, spaces: spaces, messages: messages, options: options, logger: logger)
-        worker = JobWorker(
-            queue: JobQueue(postgres: postgres, schema: Self.name), handlers: messages.handlers + rules.handlers + mail.handlers, logger: logger)
+        let queue = JobQueue(postgres: postgres, schema: Self.name)
+        worker = JobWorker(queue: queue, handlers: messages.handlers, logger: logger)
+        mailWorker = JobWorker(queue: queue, handlers: mail.handlers, logger: logger)
+        webhookWorker = JobWorker(queue: queue, handlers: rules.handlers, logger: logger)
     }
 
     public var background: [any Service] {
-        [postgres, worker] + devices.background + messages.background + delivery.background + rules.background + mail.background
+        [postgres, worker, mailWorker, webhookWorker] + devices.background + messages.background + delivery.background + rules.background + mail.background
     }
 
     /// What is known of users; each part has its own.

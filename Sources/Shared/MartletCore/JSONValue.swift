@@ -19,12 +19,13 @@ public indirect enum JSONValue: Sendable, Equatable {
         }
     }
 
+    /// - Parameter levels: of our own, around what is limited.
     /// - Throws: `JSONError`; the limits of `JSONLimits` hold.
-    public init(parsing bytes: some Sequence<UInt8>) throws(JSONError) {
+    public init(parsing bytes: some Sequence<UInt8>, within levels: Int = 0) throws(JSONError) {
         let result = Array(bytes).withUnsafeBufferPointer { bytes -> Result<JSONValue, JSONError> in
             var cursor = JSONCursor(bytes)
             do throws(JSONError) {
-                let value = try Self.take(&cursor, depth: 0)
+                let value = try Self.take(&cursor, depth: -levels)
                 try cursor.finish()
                 return .success(value)
             } catch {

@@ -10,6 +10,7 @@ public final class UserLookup<Value: Sendable>: Sendable {
     public static var validity: Duration { .seconds(10) }
     static var maximumRemembered: Int { 20_000 }
     static var maximumRememberedInBytes: Int { 32 << 20 }
+    static var maximumValueInBytes: Int { 512 << 10 }
 
     private struct State {
         var remembered: [UserDataRequest: (value: Value, until: ContinuousClock.Instant)] = [:]
@@ -47,6 +48,8 @@ public final class UserLookup<Value: Sendable>: Sendable {
         if let pause, pause.until > now { throw pause.cause }
         let value = try await loaded(user)
         let size = size(value)
+        // A few of them would push out all others.
+        guard size <= Self.maximumValueInBytes else { return value }
         state.withLock { state in
             if state.remembered.count >= Self.maximumRemembered || state.sizeInBytes + size > Self.maximumRememberedInBytes {
                 (state.remembered, state.sizeInBytes) = ([:], 0)
@@ -60,9 +63,18 @@ public final class UserLookup<Value: Sendable>: Sendable {
     private func loaded(_ user: UserDataRequest) async throws -> Value {
         do {
             return try await load(user)
-        } catch let error where !(error is CancellationError) {
+        } catch let error where Self.isOutage(error) {
             state.withLock { $0.pause = (ContinuousClock.now + pause, error) }
             throw error
+        }
+    }
+
+    /// What is wrong with one user's answer says nothing of others.
+    private static func isOutage(_ error: any Error) -> Bool {
+        switch error {
+        case is CancellationError, OutgoingFailure.answerTooLarge, is DecodingError, is JSONError: false
+        case ServiceCalls.Failure.status(let status, _): status >= 500 || status == 429
+        default: true
         }
     }
 }
@@ -91,8 +103,8 @@ extension UserLookup where Value == UserRoles {
 public typealias UserProfiles = UserLookup<JSONValue>
 
 extension UserLookup where Value == JSONValue {
-    /// A profile has 64 KiB at most.
-    private static var maximumAnswerSizeInBytes: Int { 128 << 10 }
+    /// A profile has 16 KiB at most, in which PostgreSQL writes out numbers such as 1e300.
+    private static var maximumAnswerSizeInBytes: Int { 2 << 20 }
 
     /// Asks auth; while that is away requests do not wait for it one after the other.
     public convenience init(of auth: ServiceAddress, calls: ServiceCalls) {

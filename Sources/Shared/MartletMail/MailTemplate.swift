@@ -43,6 +43,11 @@ public struct MailTemplate: Sendable, Equatable {
         Filled(subject: subject.filled(values), text: text.filled(values), html: html?.filled(values) { HTML(escaping: $0).text })
     }
 
+    /// Bytes of all its parts, as of a text.
+    public func filledSize(_ values: [String: String]) -> Int {
+        subject.filledSize(values) + text.filledSize(values) + (html?.filledSize(values) ?? 0)
+    }
+
     /// As of a text.
     public func missing(_ values: Set<String>) -> Set<String> {
         subject.missing(values).union(text.missing(values)).union(html?.missing(values) ?? [])

@@ -62,6 +62,19 @@ public struct TextTemplate: Sendable, Equatable {
         }
     }
 
+    /// Bytes of `filled(_:)`, before anything is escaped: a value of some bytes may be shown in thousands of places.
+    public func filledSize(_ values: [String: String]) -> Int { Self.size(pieces, values.mapValues(\.utf8.count)) }
+
+    private static func size(_ pieces: [Piece], _ sizes: [String: Int]) -> Int {
+        pieces.reduce(0) { sum, piece in
+            switch piece {
+            case .text(let literal): sum + literal.utf8.count
+            case .value(let name): sum + (sizes[name] ?? 0)
+            case .section(let name, let inner): sum + (sizes[name] == nil ? 0 : size(inner, sizes))
+            }
+        }
+    }
+
     /// - Parameter escape: what becomes of each value.
     public func filled(_ values: [String: String], escape: (String) -> String = { $0 }) -> String {
         Self.fill(pieces, values, escape)

@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (400, "INVALID_ARGUMENT", nil, PushFailure.Meaning.messageRejected), (401, "THIRD_PARTY_AUTH_ERROR", nil, .credentialBroken),
+        (400, "INVALID_ARGUMENT", nil, PushFailure.Meaning.messageRejected), (401, "THIRD_PARTY_AUTH_ERROR", nil, .messageRejected),
         (403, "PERMISSION_DENIED", nil, .credentialBroken), (404, "NOT_FOUND", nil, .credentialBroken),
         (429, "QUOTA_EXCEEDED", "30", .backOff(.credential, atLeast: .seconds(30))), (429, "RESOURCE_EXHAUSTED", nil, .backOff(.credential, atLeast: .seconds(60))),
         (503, "UNAVAILABLE", "5", .backOff(.service, atLeast: .seconds(5))), (500, "INTERNAL", nil, .backOff(.service, atLeast: .seconds(10))),

@@ -85,7 +85,7 @@ struct DeliveryDecisionTests {
 
     @Test func `room is shared between apps, then between an app's messages`() {
         func work(_ space: Int32, _ count: Int) -> [DeliveryQueue.Work] {
-            (0..<count).map { _ in .init(message: UUID(), space: space, services: [.apns], isBroken: false) }
+            (0..<count).map { _ in .init(message: UUID(), space: space, services: [.apns]) }
         }
         func shares(_ work: [DeliveryQueue.Work], room: Int = 5_000, limits: [Int32: Int] = [:]) -> [Int32: [Int]] {
             let shares = ClaimPlan.shares(work, room: room, badge: { _ in nil }, limit: { limits[$0.space] })

@@ -21,7 +21,7 @@ extension UserStore {
     private func mailed(where condition: PostgresQuery, in space: UserSpace) async throws -> MailedUser? {
         try await postgres.query(
             """
-            SELECT u.id, u.email, u.email_verified, u.disabled, coalesce(u.private ->> 'language', u.profile ->> 'language')
+            SELECT u.id, u.email, u.email_verified, u.disabled, left(coalesce(u.private ->> 'language', u.profile ->> 'language'), 35)
             FROM auth.users AS u WHERE \(condition) AND \(Self.isIn(space))
             """
         ).first.map {

@@ -17,6 +17,7 @@ struct Mail: Sendable {
     let senders: MailSenders
     let contacts: MailContactBook
     let client = SMTPClient()
+    let tests = MailTestLimit()
     let writer: MailWriter
     private let postgres: PostgresClient
     private let options: AppMailOptions

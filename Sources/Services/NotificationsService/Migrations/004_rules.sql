@@ -74,6 +74,7 @@ CREATE TABLE notifications.rule_deliveries (
 );
 CREATE INDEX rule_deliveries_created ON notifications.rule_deliveries (created);
 CREATE INDEX rule_deliveries_rule ON notifications.rule_deliveries (space, rule);
+CREATE INDEX rule_deliveries_waiting ON notifications.rule_deliveries (space, rule) WHERE state = 'waiting';
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON notifications.rules, notifications.rule_feeds, notifications.rule_runs, notifications.rule_deliveries
     TO martlet_notifications;

@@ -134,6 +134,8 @@ struct RuleStore: Sendable {
 
     private static func lock(_ space: Space, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\("martlet.notifications.rules \(space.id)"), 0))")
+        // As who follows does: the feed, then rules.
+        try await transaction.execute("SELECT FROM notifications.rule_feeds WHERE space = \(space.id) FOR UPDATE")
     }
 
     /// Has the space's log followed while there are rules that want to know; from the cursor on where it was not.

@@ -89,7 +89,7 @@ struct ListThesisNotifications: Endpoint {
             guard let id = UUID(uuidString: String(cursor)) else { throw HTTPProblem(.invalidParameter, "This is no answer's next.", field: "cursor") }
             return id
         }
-        let limit = try request.number("limit", default: 100, in: 1...1_000)
+        let limit = try request.number("limit", default: 50, in: 1...100)
         let list = try await messages.store.list(in: space, state: nil, before: before, limit: limit + 1)
         let page = list.prefix(limit)
         return .page(page.map(\.thesis.text), next: list.count > limit ? page.last.map { $0.id.uuidString.lowercased() } : nil)

@@ -30,8 +30,10 @@ extension FCMErrorCode {
         switch self {
         case .unregistered, .senderIDMismatch: .deviceGone(unlessRegisteredSince: sent)
         case .invalidArgument: isAboutToken ? .deviceGone(unlessRegisteredSince: sent) : .messageRejected
+        // What Firebase has for Apple or browsers is missing or wrong: the other devices are reached.
+        case .thirdPartyAuthentication: .messageRejected
         // The project or the API behind the credential is not there; a token that is gone is UNREGISTERED.
-        case .notFound, .thirdPartyAuthentication, .unauthenticated, .permissionDenied: .credentialBroken
+        case .notFound, .unauthenticated, .permissionDenied: .credentialBroken
         case .quotaExceeded, .resourceExhausted: .backOff(.credential, atLeast: retryAfter ?? Self.quotaDelay)
         case .unavailable, .internal, .unspecified: .backOff(.service, atLeast: retryAfter ?? Self.serverErrorDelay)
         }

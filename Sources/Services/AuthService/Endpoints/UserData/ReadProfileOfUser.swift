@@ -13,7 +13,8 @@ struct ReadProfileOfUser: Endpoint {
         guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
         let asked = try await request.decoded(UserDataRequest.self)
         guard (1...32).contains(asked.app.utf8.count) else { throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app") }
-        guard let user = UUID(uuidString: asked.user) else { throw HTTPProblem(.invalidBody, "This is no user's id.", field: "user") }
+        // Users of an app's own have ids of its own: nothing is known of them here.
+        guard let user = UUID(uuidString: asked.user) else { return .json("{}") }
         return .json(try await users.profile(user, in: UserSpace(appID: asked.app, environment: asked.environment)) ?? "{}")
     }
 }

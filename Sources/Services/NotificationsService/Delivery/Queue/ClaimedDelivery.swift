@@ -4,6 +4,7 @@ import MartletPostgres
 /// A message for one device that this copy of the service has to send: nobody else does until the lease has run out.
 struct ClaimedDelivery: Sendable {
     let message: UUID
+    let space: Int32
     let installation: UUID
     let variant: Int
     /// From 1; with it results are written: whoever has lost the lease writes nothing.
@@ -15,8 +16,8 @@ struct ClaimedDelivery: Sendable {
     /// Nil: the installation has gone, or its token has.
     let device: Device?
 
-    static let columns: PostgresQuery = "c.message, c.installation, c.variant, c.attempts, c.push_id, c.badge, i.token IS NOT NULL"
-    private static let columnCount = 7
+    static let columns: PostgresQuery = "c.message, c.installation, c.variant, c.attempts, c.push_id, c.badge, i.token IS NOT NULL, c.space"
+    private static let columnCount = 8
 
     /// Reads `columns` and behind them those of `Device`.
     init(_ row: PostgresRow) throws {
@@ -26,6 +27,7 @@ struct ClaimedDelivery: Sendable {
         attempt = try row.decode(3)
         pushID = try row.decode(4)
         badge = try row.decode(5)
+        space = try row.decode(7)
         device = try row.decode(6) ? try Device(row, from: Self.columnCount) : nil
     }
 }

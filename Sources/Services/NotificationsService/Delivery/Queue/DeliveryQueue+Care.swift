@@ -58,8 +58,12 @@ extension DeliveryQueue {
         try await postgres.execute(
             """
             UPDATE notifications.messages AS m SET is_settled = TRUE, finished = coalesce(m.finished, now()),
-                state = CASE WHEN m.state IN ('planning', 'sending') THEN 'sent' ELSE m.state END
-            WHERE NOT m.is_settled AND (m.state IN ('sent', 'cancelled', 'failed') OR (m.state IN ('planning', 'sending') AND m.is_planned))
+                state = CASE WHEN m.state IN ('planning', 'sending') AND m.is_planned THEN 'sent'
+                    WHEN m.state IN ('scheduled', 'planning', 'sending') THEN 'failed' ELSE m.state END,
+                problem = CASE WHEN m.state IN ('scheduled', 'planning', 'sending') AND NOT m.is_planned THEN 'It was paused until it had expired.'
+                    ELSE m.problem END
+            WHERE NOT m.is_settled AND (m.state IN ('sent', 'cancelled', 'failed') OR (m.state IN ('planning', 'sending') AND m.is_planned)
+                    OR (m.is_paused AND m.expires <= now()))
                 AND NOT EXISTS (SELECT FROM notifications.deliveries AS d WHERE d.message = m.id AND d.state = 'queued')
                 AND m.id NOT IN (SELECT d.message FROM notifications.deliveries AS d WHERE d.state = 'sending')
             """)

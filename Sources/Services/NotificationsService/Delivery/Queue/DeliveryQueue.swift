@@ -18,26 +18,26 @@ struct DeliveryQueue: Sendable {
         var space: Int32
         /// For which the space has credentials that are not broken.
         var services: [PushService]
-        /// There are credentials, and each is broken: nothing is sent until somebody acts.
-        var isBroken: Bool
     }
 
-    /// Messages to work on: of each space its oldest first, as many of one space as of another.
+    /// Messages to work on: of each space its oldest first, as many of one space as of another. Where there are credentials and each is broken,
+    /// nothing is sent until somebody acts.
     func work() async throws -> [Work] {
         try await postgres.query(
             """
-            SELECT m.id, m.space, k.good, k.total > 0 AND k.good = '{}' FROM (
+            SELECT m.id, m.space, k.good FROM (
                 SELECT id, space, due, row_number() OVER (PARTITION BY space ORDER BY due, id) AS turn FROM notifications.messages AS m
                 WHERE state IN ('planning', 'sending') AND NOT is_paused AND due <= now() AND expires > now() AND EXISTS (
                     SELECT FROM notifications.deliveries AS d WHERE d.message = m.id AND d.state = 'queued' AND d.due <= now())) AS m
             CROSS JOIN LATERAL (
                 SELECT count(*) AS total, coalesce(array_agg(kind) FILTER (WHERE broken IS NULL), '{}') AS good FROM notifications.credentials
                 WHERE space = m.space AND kind <> 'smtp') AS k
+            WHERE k.total = 0 OR k.good <> '{}'
             ORDER BY m.turn, m.due LIMIT \(Self.maximumMessages)
             """
         ).map {
             let services = try $0.decode(2, as: [String].self).compactMap { PushService(rawValue: $0) }
-            return Work(message: try $0.decode(0), space: try $0.decode(1), services: services, isBroken: try $0.decode(3))
+            return Work(message: try $0.decode(0), space: try $0.decode(1), services: services)
         }
     }
 

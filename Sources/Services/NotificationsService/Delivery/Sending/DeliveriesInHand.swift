@@ -12,6 +12,7 @@ final class DeliveriesInHand: Sendable {
 
     struct Entry: Sendable {
         var message: UUID
+        var space: Int32
         var installation: UUID
         var attempt: Int
         /// When the lease was last known to be whole.
@@ -21,6 +22,7 @@ final class DeliveriesInHand: Sendable {
     private struct State {
         var entries: [Key: Entry] = [:]
         var counts: [UUID: Int] = [:]
+        var countsOfSpaces: [Int32: Int] = [:]
         var results: [(key: Key, result: DeliveryResult)] = []
     }
 
@@ -29,12 +31,15 @@ final class DeliveriesInHand: Sendable {
     var count: Int { state.withLock { $0.entries.count } }
     var messages: [UUID] { state.withLock { Array($0.counts.keys) } }
 
+    func count(of space: Int32) -> Int { state.withLock { $0.countsOfSpaces[space, default: 0] } }
+
     func add(_ claims: [ClaimedDelivery], at time: ContinuousClock.Instant) {
         state.withLock { state in
             for claim in claims {
-                let entry = Entry(message: claim.message, installation: claim.installation, attempt: claim.attempt, leased: time)
+                let entry = Entry(message: claim.message, space: claim.space, installation: claim.installation, attempt: claim.attempt, leased: time)
                 state.entries[claim.key] = entry
                 state.counts[claim.message, default: 0] += 1
+                state.countsOfSpaces[claim.space, default: 0] += 1
             }
         }
     }
@@ -85,6 +90,8 @@ final class DeliveriesInHand: Sendable {
         guard let entry = state.entries.removeValue(forKey: key) else { return }
         state.counts[entry.message, default: 1] -= 1
         if state.counts[entry.message] == 0 { state.counts[entry.message] = nil }
+        state.countsOfSpaces[entry.space, default: 1] -= 1
+        if state.countsOfSpaces[entry.space] == 0 { state.countsOfSpaces[entry.space] = nil }
     }
 }
 

@@ -84,6 +84,7 @@ extension DeliverySender {
                 guard !results.isEmpty else { break }
                 await write(results)
                 hand.forget(results)
+                metrics.inHand.record(hand.count)
                 wakes.continuation.yield()
             }
         }

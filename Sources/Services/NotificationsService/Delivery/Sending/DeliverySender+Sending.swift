@@ -19,6 +19,7 @@ extension DeliverySender {
     private func send(_ claim: ClaimedDelivery, of message: MessageInHand, by means: PushTransport.Means) async {
         guard let device = claim.device else { return finish(claim, .failed("no-token")) }
         guard hand.isLeased(claim, for: settings.lease) else { return hand.drop(claim) }
+        guard message.users.allSatisfy({ device.userID.map($0.contains) ?? false }) else { return finish(claim, .failed("signed-out")) }
         let time = now()
         if message.expires <= time { return finish(claim, .failed("expired")) }
         if let obstacle = transport.obstacle(device, means) { return finish(claim, obstacle) }

@@ -84,6 +84,9 @@ final class DeliverySender: Service {
         let end = ContinuousClock.now + settings.shutdownGrace
         while !Task.isCancelled, ContinuousClock.now < end, hand.count > 0 { try? await Task.sleep(for: .milliseconds(10)) }
         for batch in state.withLock({ Array($0.batches.values) }) { batch.cancel() }
+        // What never left is given back.
+        let last = ContinuousClock.now + .seconds(1)
+        while !Task.isCancelled, ContinuousClock.now < last, hand.count > 0 { try? await Task.sleep(for: .milliseconds(10)) }
     }
 
     private func begin(_ batch: DeliveryBatch) {
@@ -106,17 +109,20 @@ extension DeliverySender {
     struct KnownWork {
         var work: [DeliveryQueue.Work] = []
         var read: ContinuousClock.Instant?
+        /// There may be more messages than were read.
+        var isFull = false
     }
 
     /// Nil: there is no room, or nothing to do.
     private func claim(_ known: inout KnownWork) async -> [DeliveryBatch]? {
         let room = settings.concurrency - hand.count
-        guard !state.withLock({ $0.isStopping }), !Task.isCancelled, room >= min(settings.concurrency / 4, ClaimPlan.maximumRows) else { return nil }
+        guard !state.withLock({ $0.isStopping }), !Task.isCancelled, room >= min(settings.concurrency / 16, ClaimPlan.maximumRows) else { return nil }
         do {
             let age = known.read.map { ContinuousClock.now - $0 } ?? .seconds(3_600)
-            if isTold.exchange(false, ordering: .relaxed) || age > settings.pollInterval {
+            if isTold.exchange(false, ordering: .relaxed) || age > settings.pollInterval || known.isFull && known.work.isEmpty {
                 known.work = try await queue.work()
                 known.read = .now
+                known.isFull = known.work.count == DeliveryQueue.maximumMessages
             }
             guard !known.work.isEmpty else { return nil }
             return try await claim(&known, room: room)
@@ -131,12 +137,14 @@ extension DeliverySender {
         let messages = try await shelf.messages(known.work.map(\.message))
         let time = now()
         // What this version cannot read is left to one that can.
-        let work = known.work.filter { messages[$0.message] != nil && !$0.isBroken }
+        let work = known.work.filter { messages[$0.message] != nil }
         let shares = state.withLock { state in
             ClaimPlan.shares(work, room: room) {
                 messages[$0]?.badge
             } limit: {
-                state.holds.limit($0.space, $0.services, at: time)
+                // What one space has in hand already leaves room to others, however slow its push services are.
+                let mine = hand.count(of: $0.space)
+                return max(0, min(state.holds.limit($0.space, $0.services, at: time).map { $0 - mine } ?? .max, 2 * room - mine))
             }
         }
         guard !shares.isEmpty else { return nil }

@@ -54,11 +54,13 @@ struct Holds {
 
     /// How many deliveries of the space may be claimed now; nil: as many as there is room for.
     ///
+    /// What is for Apple's sandbox holds up nothing else: that a device is of the sandbox shows only when it is sent to.
+    ///
     /// - Parameter services: those that the space has credentials for.
     func limit(_ space: Int32, _ services: [PushService], at now: Date) -> Int? {
         guard !holds.isEmpty else { return nil }
         let limits = services.map { service in
-            let own = holds.filter { $0.key.service == service && ($0.key.space ?? space) == space }.values
+            let own = holds.filter { $0.key.service == service && !$0.key.isSandbox && ($0.key.space ?? space) == space }.values
             return own.contains { $0.until > now } ? 0 : own.isEmpty ? Int.max : Self.trialCount
         }
         guard let most = limits.max() else { return nil }

@@ -10,12 +10,14 @@ struct MessageInHand: Sendable {
     let expires: Date
     let badge: MessageBadge?
     let isAtMostOnce: Bool
+    /// Of each audience that names users: nobody else gets it who has signed in on the device meanwhile.
+    let users: [Set<String>]
     let renderer: MessageRenderer
 }
 
 /// The messages that are being sent, read once and kept while they are used.
 final class MessageShelf: Sendable {
-    /// A message has up to 256 KiB, and its renderer up to 1,024 payloads.
+    /// A message has up to 256 KiB, and its renderer up to 128 payloads.
     private static let maximumCount = 128
 
     private struct Entry {
@@ -42,7 +44,7 @@ final class MessageShelf: Sendable {
     func messages(_ ids: [UUID]) async throws -> [UUID: MessageInHand] {
         let missing = state.withLock { state in ids.filter { state.entries[$0] == nil } }
         if !missing.isEmpty {
-            let rows = try await postgres.query("SELECT id, space, expires, content FROM notifications.messages WHERE id = ANY (\(missing))")
+            let rows = try await postgres.query("SELECT id, space, expires, content, audience -> 'users', segment -> 'users' FROM notifications.messages WHERE id = ANY (\(missing))")
             let read = try rows.map { row in (try row.decode(0, as: UUID.self), try? Self.message(row)) }
             state.withLock { state in for (id, message) in read { state.entries[id] = Entry(message: message, lastUse: state.uses) } }
         }
@@ -63,8 +65,13 @@ final class MessageShelf: Sendable {
     private static func message(_ row: PostgresRow) throws -> MessageInHand {
         let content = try MessageContent(try JSONValue(parsing: try row.decode(3, as: PostgresJSON.self).bytes))
         let id: UUID = try row.decode(0)
+        let users = try (4...5).compactMap { column -> Set<String>? in
+            guard let json = try row.decode(column, as: PostgresJSON?.self), case .array(let names) = try JSONValue(parsing: json.bytes) else { return nil }
+            return Set(names.compactMap { if case .string(let name) = $0 { name } else { nil } })
+        }
         return MessageInHand(
             id: id, space: try row.decode(1), expires: try row.decode(2), badge: content.badge,
-            isAtMostOnce: content.atMostOnce, renderer: MessageRenderer(content, message: id))
+            isAtMostOnce: content.atMostOnce, users: users,
+            renderer: MessageRenderer(content, message: id))
     }
 }

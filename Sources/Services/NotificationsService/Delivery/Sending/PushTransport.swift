@@ -21,7 +21,7 @@ struct PushTransport: Sendable {
     func obstacle(_ device: Device, _ means: Means) -> Verdict? {
         let kind = device.service.credential
         guard means.current.versions[kind] != nil else { return .failed("no-credential") }
-        guard means.current.canSend(by: device.service) else { return .again(after: .seconds(60), reason: "credential-broken", counts: false) }
+        guard means.current.canSend(by: device.service) else { return .again(after: .seconds(300) * Double.random(in: 1...1.3), reason: "credential-broken", counts: false) }
         return nil
     }
 

@@ -48,6 +48,11 @@ struct InstallationStore: Sendable {
                     try await Self.takeToken(push, for: claim, transaction)
                 }
                 let kept = try await Self.keep(installation, claim, bringsToken: bringsToken, transaction)
+                // PostgreSQL writes numbers out: 1e300 has become 301 digits.
+                guard kept.attributes.text.utf8.count <= InstallationFields.maximumAttributesSizeInBytes else {
+                    throw HTTPProblem(
+                        .invalidBody, "It has at most \(InstallationFields.maximumAttributesSizeInBytes) bytes, with numbers written out.", field: "attributes")
+                }
                 if let user = kept.userID, user != known?.userID { try await Self.signOutOldest(of: user, but: kept.id, in: claim.space, transaction) }
                 return (kept, known == nil)
             }

@@ -66,6 +66,7 @@ struct TestMail: Endpoint {
         let address = try EmailAddress(try await BodyFields(request, ["to"]).requiredString("to"), field: "to")
         let app = try await mail.contacts.contacts([], in: space).app ?? space.appID
         guard var way = try await mail.senders.way(of: space, app: app) else { throw HTTPProblem.noMailServer }
+        try mail.tests.take(in: space)
         // Somebody waits for the answer.
         way.server.timeoutInSeconds = 20
         let words = "This is a test of the mail of \(app). Nobody needs to do anything."
@@ -77,7 +78,7 @@ struct TestMail: Endpoint {
         }
         do {
             try await mail.client.send(message, by: way.server)
-            try await mail.senders.note(nil, way, in: space)
+            try? await mail.senders.note(nil, way, in: space)
             return try .encoding(Answer(isSent: true))
         } catch let error as SMTPError {
             try await mail.senders.note(error, way, in: space)

@@ -60,7 +60,7 @@ struct MailContent: Codable, Sendable, Equatable {
 
 extension MailContent.Words {
     /// Bytes, of each body.
-    static let maximumBodySize = 128 << 10
+    static let maximumBodySize = 64 << 10
 
     /// - Throws: `invalid-body` naming the field.
     var template: MailTemplate {

@@ -22,8 +22,13 @@ struct MailOrders: Sendable {
         let words = try await words(of: content, in: space)
         guard !words.isEmpty else { throw HTTPProblem(.templateNotFound) }
         for words in words {
-            guard let missing = try words.template.missing(names).min() else { continue }
-            throw HTTPProblem(.invalidBody, "The mail shows {{\(missing)}}, which has no value.", field: "variables.\(missing)")
+            let template = try words.template
+            if let missing = template.missing(names).min() {
+                throw HTTPProblem(.invalidBody, "The mail shows {{\(missing)}}, which has no value.", field: "variables.\(missing)")
+            }
+            guard template.filledSize(content.variables) <= MailWriter.maximumFilledSize else {
+                throw HTTPProblem(.invalidBody, "With its values a mail has at most \(MailWriter.maximumFilledSize) bytes.", field: "variables")
+            }
         }
     }
 

@@ -16,6 +16,9 @@ struct MailWriter: Sendable {
         var words: MailTemplate.Filled
     }
 
+    /// Bytes of subject and bodies with their values.
+    static let maximumFilledSize = 512 << 10
+
     let templates: AppMailTemplateStore
     let unsubscribing: Unsubscribing
 
@@ -28,6 +31,7 @@ struct MailWriter: Sendable {
         guard let template = try? words.template else { throw Refusal(reason: "template-broken") }
         let values = content.variables.merging(values) { $1 }
         if let missing = template.missing(Set(values.keys)).min() { throw Refusal(reason: "no value for \(missing)") }
+        guard template.filledSize(values) <= Self.maximumFilledSize else { throw Refusal(reason: "too large") }
         return Written(language: found, words: template.filled(values))
     }
 
@@ -47,7 +51,7 @@ struct MailWriter: Sendable {
         in space: Space
     ) async throws -> MailMessage {
         var values = ["app": app, "email": address]
-        let link = try topic.map { try unsubscribing.link(UnsubscribeToken(space: space.id, address: address, topic: $0, user: user, app: app)) }
+        let link = try topic.map { try unsubscribing.link(UnsubscribeToken(space: space.id, address: address, topic: $0, user: user, app: String(app.prefix(40)))) }
         values["unsubscribe"] = link?.absoluteString
         let words = try await write(content, for: language, values, in: space).words
         var message = MailMessage(from: way.from, to: try MailAddress(address: address), subject: words.subject, text: words.text, html: words.html)

@@ -59,12 +59,15 @@ struct SendAppMail: JobHandler {
         guard let count = try await mails.begin(mail, to: address) else { return }
         guard count < options.mailsPerAddressAndHour else { throw MailWriter.Refusal(reason: "address had \(count) in an hour") }
         guard let way = try await senders.way(of: space, app: app) else { throw MailWriter.Refusal(reason: "no mail server") }
+        // It is wrong until somebody stores another one or tries it: asking again and again would lock the mailbox.
+        if way.own?.isBroken == true { throw SMTPError.notAuthenticated }
         let user: String? = if case .user(let id) = mail.recipient { id } else { nil }
         let message = try await writer.message(
             content, id: mail.id, topic: mail.topic, to: address, user: user, language: contact.language, app: app, way, in: space)
         do {
             try await client.send(message, by: way.server)
-            try await senders.note(nil, way, in: space)
+            // The mail has left: what is not noted now is noted with the next one.
+            try? await senders.note(nil, way, in: space)
         } catch let error as SMTPError {
             try await senders.note(error, way, in: space)
             throw error

@@ -14,6 +14,8 @@ struct AppMailTemplate: Sendable {
 struct AppMailTemplateStore: Sendable {
     /// Of one space, all names and languages together.
     static let maximumCount = 500
+    /// Of one name: an order is checked with each of them.
+    static let maximumLanguages = 50
 
     let postgres: PostgresClient
 
@@ -54,10 +56,12 @@ struct AppMailTemplateStore: Sendable {
             SELECT \(space.id), \(template.name), \(template.language), \(words.subject), \(words.text), \(words.html), \(author.text)
             WHERE (SELECT count(*) FROM notifications.mail_templates WHERE space = \(space.id)
                 AND (name, language) <> (\(template.name), \(template.language))) < \(Self.maximumCount)
+                AND (SELECT count(*) FROM notifications.mail_templates WHERE space = \(space.id)
+                    AND name = \(template.name) AND language <> \(template.language)) < \(Self.maximumLanguages)
             ON CONFLICT (space, name, language) DO UPDATE SET
                 subject = excluded.subject, body_text = excluded.body_text, body_html = excluded.body_html, author = excluded.author, updated = now()
             """) > 0
-        guard isStored else { throw HTTPProblem(.limitExceeded, "There may be at most \(Self.maximumCount) templates.") }
+        guard isStored else { throw HTTPProblem(.limitExceeded, "There may be at most \(Self.maximumCount) templates, \(Self.maximumLanguages) languages of each.") }
     }
 
     /// - Parameter language: nil: in all of them.

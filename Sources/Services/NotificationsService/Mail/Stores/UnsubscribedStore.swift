@@ -8,7 +8,8 @@ struct UnsubscribedStore: Sendable {
     func add(_ address: String, _ topic: String, user: String?, in space: Int32) async throws {
         try await postgres.execute(
             """
-            INSERT INTO notifications.unsubscribed (space, address, topic, user_id) VALUES (\(space), \(address), \(topic), \(user)) ON CONFLICT DO NOTHING
+            INSERT INTO notifications.unsubscribed (space, address, topic, user_id) VALUES (\(space), \(address), \(topic), \(user))
+            ON CONFLICT (space, address, topic) DO UPDATE SET user_id = coalesce(unsubscribed.user_id, excluded.user_id)
             """)
     }
 

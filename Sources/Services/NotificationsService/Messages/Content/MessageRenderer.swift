@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// Keep one for as long as a message is being sent. Its memory is bounded: badges that are counted up fill it no further than `maximumPayloads`.
 final class MessageRenderer: Sendable {
-    static let maximumPayloads = 1_024
+    static let maximumPayloads = 128
     static let maximumLocales = 1_024
 
     private struct Key: Hashable {

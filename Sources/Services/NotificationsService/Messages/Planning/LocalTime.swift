@@ -30,7 +30,8 @@ struct LocalTime: Sendable, Equatable {
     func date(in zone: TimeZone) -> Date {
         let wall = Date(timeIntervalSince1970: Double(seconds))
         let guess = wall.addingTimeInterval(-Double(zone.secondsFromGMT(for: wall)))
-        return wall.addingTimeInterval(-Double(zone.secondsFromGMT(for: guess)))
+        let date = wall.addingTimeInterval(-Double(zone.secondsFromGMT(for: guess)))
+        return LocalTime(of: date, in: zone).seconds < seconds ? max(guess, date) : date
     }
 
     /// When the first and the last place on earth get there.

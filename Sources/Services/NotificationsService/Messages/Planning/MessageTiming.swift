@@ -114,6 +114,6 @@ struct DeviceClock {
         let wall = LocalTime(of: wanted, in: zone)
         guard quiet.contains(wall.minuteOfDay) else { return wanted }
         let minutes = (quiet.to - wall.minuteOfDay + 1_440) % 1_440
-        return LocalTime(seconds: wall.seconds - wall.seconds % 60 + minutes * 60).date(in: zone)
+        return max(wanted, LocalTime(seconds: wall.seconds - wall.seconds % 60 + minutes * 60).date(in: zone))
     }
 }

@@ -8,6 +8,8 @@ struct MessageTemplate: Sendable, Equatable {
     static let maximumVariables = 50
     /// Bytes of a value.
     static let maximumValueLength = 4_096
+    /// Bytes of all texts with their values; what a push service takes is far less.
+    static let maximumFilledSize = 1 << 20
 
     /// `MessageContent`, its places not yet filled.
     let json: JSONValue
@@ -32,12 +34,15 @@ struct MessageTemplate: Sendable, Equatable {
         self.variables = variables
     }
 
-    /// The content with its places filled. How large it has become is not looked at.
+    /// The content with its places filled. Whether a push service takes so much is not looked at.
     ///
-    /// - Throws: `invalid-body` naming a variable without a value.
+    /// - Throws: `invalid-body` naming a variable without a value, or for what is far too large.
     func content(_ values: [String: String]) throws -> MessageContent {
         if let missing = variables.first(where: { values[$0] == nil }) {
             throw HTTPProblem(.invalidBody, "The template needs a value for \(missing).", field: "variables.\(missing)")
+        }
+        guard try json.templates.reduce(0, { $0 + $1.filledSize(values) }) <= Self.maximumFilledSize else {
+            throw HTTPProblem(.invalidBody, "With its values the content has at most \(Self.maximumFilledSize) bytes.", field: "variables")
         }
         return try MessageContent(try json.filled(values))
     }

@@ -9,6 +9,9 @@ import MartletPostgres
 struct RuleWork: Sendable {
     /// Of one rule, of one object, within a minute: what goes round in a circle ends here.
     static let maximumActsOnObject = 30
+    /// Bodies of one rule that wait for its webhook, and their bytes: as many as of one of storage's hooks.
+    static let maximumWaiting = 1_000
+    static let maximumWaitingInBytes = 64 << 20
     /// Notes of one rule that are kept.
     static let maximumRuns = 200
 
@@ -31,6 +34,9 @@ struct RuleWork: Sendable {
         guard try await isWithinLimit(act.rule, in: space, transaction) else {
             let limit = act.rule.limit
             return try await note(act, .limited, "It acted \(limit.count) times within \(limit.seconds) seconds.", in: space, transaction)
+        }
+        if act.webhookBody != nil, try await isWebhookFull(act.rule, in: space, transaction) {
+            return try await note(act, .limited, "Too much waits for its webhook.", in: space, transaction)
         }
         try await transaction.execute("SAVEPOINT act")
         do {
@@ -93,6 +99,14 @@ struct RuleWork: Sendable {
             RETURNING acted
             """)
         return !rows.isEmpty
+    }
+
+    private func isWebhookFull(_ rule: Rule, in space: Space, _ transaction: PostgresTransaction) async throws -> Bool {
+        try await transaction.query(
+            """
+            SELECT count(*) >= \(Self.maximumWaiting) OR coalesce(sum(octet_length(body)), 0) > \(Self.maximumWaitingInBytes)
+            FROM notifications.rule_deliveries WHERE space = \(space.id) AND rule = \(rule.name) AND state = 'waiting'
+            """)[0].decode(0)
     }
 
     private func isCircle(_ act: RuleAct, in space: Space, _ transaction: PostgresTransaction) async throws -> Bool {

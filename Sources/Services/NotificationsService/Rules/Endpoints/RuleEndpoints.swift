@@ -135,6 +135,8 @@ extension Rules {
         guard let collection = rule.trigger.collection, rule.isEnabled else { return nil }
         do {
             return try await stored.page(of: [collection], after: nil, waiting: 0, in: space)
+        } catch ServiceCalls.Failure.status(400..<429, _) {
+            throw HTTPProblem(.invalidBody, "Storage knows no such collection.", field: "when.collection")
         } catch let error where error is ServiceCalls.Failure || error is OutgoingFailure {
             throw HTTPProblem(.unavailable, "Storage cannot say what was written so far. Try again.", cause: "\(error)")
         }

@@ -61,6 +61,7 @@ struct RuleFollower: Sendable {
         }
         let collections = Array(Set(current.rules.compactMap(\.rule.trigger.collection))).sorted()
         guard !collections.isEmpty else { return false }
+        let start = ContinuousClock.now
         guard let page = try await page(of: collections, after: current.cursor, unlessNewsAfter: known) else { return true }
         if page.isExpired {
             _ = try await tellExpired(current, page.cursor)
@@ -68,6 +69,8 @@ struct RuleFollower: Sendable {
         } else if page.changes.isEmpty, current.written + Self.idleLimit > .now {
             current.cursor = page.cursor
             state = current
+            // Storage lets only so many wait and answers others at once.
+            if ContinuousClock.now - start < .milliseconds(200), !page.hasMore { try await Task.sleep(for: .seconds(1)) }
         } else {
             let wanted = try await acts(on: page.changes, current.rules)
             let isDone = try await feeds.advance(space, from: place, to: page.cursor) { transaction in

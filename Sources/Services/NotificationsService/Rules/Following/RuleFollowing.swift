@@ -8,7 +8,7 @@ import Synchronization
 
 /// Follows the change logs of all spaces that have rules on changes; every copy of the service some of them.
 final class RuleFollowing: Service {
-    static let maximumSpaces = 500
+    static let maximumSpaces = 2_000
     private static let interval: Duration = .seconds(1)
 
     private let feeds: RuleFeeds

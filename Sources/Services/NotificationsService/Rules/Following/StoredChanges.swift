@@ -38,7 +38,8 @@ final class StoredChanges: Sendable {
             waitSeconds: seconds)
         let answer = try await calls.post(
             "/internal/changes", body, to: storage, upTo: Self.maximumPageSizeInBytes, within: .seconds(seconds + 15))
-        let json = try JSONValue(parsing: answer.body.readableBytesView)
+        // Of an object, in a change, in a list of them, in the answer.
+        let json = try JSONValue(parsing: answer.body.readableBytesView, within: 3)
         guard case .array(let changes) = json["changes"], case .string(let cursor) = json["cursor"], case .string(let now) = json["now"] else {
             throw ServiceCalls.Failure.status(200, service: storage.name)
         }
@@ -72,7 +73,7 @@ final class StoredChanges: Sendable {
         guard !objects.isEmpty || !relations.isEmpty else { return ([], []) }
         let body = LookUp(app: space.appID, environment: space.environment.rawValue, objects: objects, relations: relations)
         let answer = try await calls.post("/internal/objects", body, to: storage, upTo: Self.maximumLookUpSizeInBytes, within: .seconds(15))
-        let json = try JSONValue(parsing: answer.body.readableBytesView)
+        let json = try JSONValue(parsing: answer.body.readableBytesView, within: 2)
         guard case .array(let found) = json["objects"], case .array(let lists) = json["relations"], found.count == objects.count,
             lists.count == relations.count
         else { throw ServiceCalls.Failure.status(200, service: storage.name) }

@@ -25,13 +25,19 @@ struct Facts: Sendable {
 
     /// The names of top-level fields that are not the same in both, those of the storing itself left out.
     private static func changed(_ object: JSONValue, _ previous: JSONValue) -> [String] {
+        let (new, old) = (byName(object), byName(previous))
         var names: [String] = []
+        var known = ignored
         for case .object(let members) in [object, previous] {
-            for member in members where !ignored.contains(member.name) && !names.contains(member.name) && object[member.name] != previous[member.name] {
-                names.append(member.name)
-            }
+            for member in members where new[member.name] != old[member.name] && known.insert(member.name).inserted { names.append(member.name) }
         }
         return names
+    }
+
+    /// Objects may have thousands of members.
+    private static func byName(_ json: JSONValue) -> [String: JSONValue] {
+        guard case .object(let members) = json else { return [:] }
+        return Dictionary(members.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// What stands at a dotted path; nil where there is nothing.

@@ -1,0 +1,29 @@
+import HTTPTypes
+import MartletAPI
+import MartletHTTP
+import MartletPostgres
+import Synchronization
+
+/// How many test mails an app may have sent by this copy of the service: they go past the limits of other mail.
+final class MailTestLimit: Sendable {
+    static let maximumPerMinute = 5
+
+    private let begun = Mutex<[Int32: [ContinuousClock.Instant]]>([:])
+
+    /// Counts one.
+    ///
+    /// - Throws: `too-many-requests`.
+    func take(in space: Space) throws {
+        let now = ContinuousClock.now
+        let isFree = begun.withLock { begun in
+            var recent = begun[space.id, default: []].filter { now - $0 < .seconds(60) }
+            defer { begun[space.id] = recent }
+            guard recent.count < Self.maximumPerMinute else { return false }
+            recent.append(now)
+            return true
+        }
+        guard isFree else {
+            throw HTTPProblem(.tooManyRequests, "An app may have \(Self.maximumPerMinute) test mails a minute.", headers: [.retryAfter: "60"])
+        }
+    }
+}
