@@ -8,6 +8,8 @@ settings() {
     [[ -n ${BENCH_PROGRAMS:-} ]] || swift build --package-path "$root" -c release --static-swift-stdlib --product pushbench >&2
     sink_port=$(free_port)
     mkdir -p "$state/root/3/device" "$state/simulator"
+    # Of the client alone, and of each of the service's devices.
+    touch "$state/root/3/device/$(printf '00fc13adff785122%.0s' 1 2 3 4)"
     (cd "$state/root/3/device" && gawk -v n="$count" 'BEGIN { for (i = 1; i <= n; i++) printf "%064x\n", i }' | xargs -n 1000 touch)
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=push -addext subjectAltName=IP:127.0.0.1 \
         -keyout "$state/key.pem" -out "$state/cert.pem" 2>/dev/null
