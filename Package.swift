@@ -361,7 +361,8 @@ if Context.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil {
     package.targets.append(
         .target(
             name: "MartletTesting", dependencies: ["MartletCore", "MartletPostgres", logging], path: "Sources/Shared/MartletTesting",
-            exclude: ["HookReceiver.swift", "MigratedDatabase.swift", "ServiceApp.swift", "ServiceClient.swift"], swiftSettings: settings))
+            exclude: ["mail_server.py"],
+            sources: ["Leftovers.swift", "PostgresCommand.swift", "PostgresServer.swift", "Spawn.swift"], swiftSettings: settings))
 }
 
 // Some test targets alone, for quick turns: MARTLET_ONLY_TESTS=AnalyticsServiceTests,MartletCoreTests
