@@ -49,15 +49,13 @@ struct Device: Sendable {
     let userID, appVersion, locale, timeZone: String?
     /// What the icon shows, as far as is known.
     let badge: Int
-    /// The app's own, an object.
-    let attributes: JSONValue
 
     /// The columns that `init(_:from:)` reads, of `notifications.installations AS i`. Only of rows where `i.token IS NOT NULL`.
     static let columns: PostgresQuery = """
         i.id, i.space, i.platform, i.service, i.is_sandbox, i.token, i.public_key, i.auth_secret, i.bundle_id,
-        COALESCE(i.token_registered, i.created), i.user_id, i.app_version, i.locale, i.time_zone, i.badge, i.attributes
+        COALESCE(i.token_registered, i.created), i.user_id, i.app_version, i.locale, i.time_zone, i.badge
         """
-    static let columnCount = 16
+    static let columnCount = 15
 
     /// - Parameter column: where `columns` begin in the row.
     /// - Throws: `PostgresError`, also for a row without a token.
@@ -77,13 +75,12 @@ struct Device: Sendable {
         locale = try row.decode(column + 12)
         timeZone = try row.decode(column + 13)
         badge = try row.decode(column + 14, as: Int.self)
-        attributes = try JSONValue(parsing: row.decode(column + 15, as: PostgresJSON.self).bytes)
     }
 
     init(
         id: UUID, space: Int32, platform: Platform, service: PushService, isSandbox: Bool = false, token: String, publicKey: String? = nil,
         authSecret: String? = nil, bundleID: String? = nil, tokenRegistered: Date = Date(), userID: String? = nil, appVersion: String? = nil,
-        locale: String? = nil, timeZone: String? = nil, badge: Int = 0, attributes: JSONValue = .object([])
+        locale: String? = nil, timeZone: String? = nil, badge: Int = 0
     ) {
         self.id = id
         self.space = space
@@ -100,7 +97,6 @@ struct Device: Sendable {
         self.locale = locale
         self.timeZone = timeZone
         self.badge = badge
-        self.attributes = attributes
     }
 
     /// Which of Apple's two worlds the token is of.

@@ -14,7 +14,7 @@ struct MailUserData: UserDataHolder {
 
     /// Mail that waits goes, too.
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
-        let (user, space) = try await owner(request)
+        let (user, space) = try await spaces.owner(of: request)
         let mails = try await postgres.execute(
             """
             DELETE FROM notifications.mails WHERE id IN (
@@ -26,34 +26,22 @@ struct MailUserData: UserDataHolder {
     }
 
     func export(_ request: UserDataRequest) async throws -> UserDataPortion {
-        let (user, space) = try await owner(request)
-        let after = request.after.map { UUID(uuidString: $0) }
-        if case .some(nil) = after { throw HTTPProblem(.invalidBody, "There is no such place to go on.", field: "after") }
-        let position: PostgresQuery = after.flatMap(\.self).map { "AND m.id > \($0)" } ?? ""
+        let (user, space) = try await spaces.owner(of: request)
+        let position: PostgresQuery = try request.lastID.map { "AND m.id > \($0)" } ?? ""
         let rows = try await postgres.query(
             """
             SELECT m.id, \(MailStore.json) FROM notifications.mails AS m
             WHERE m.space = \(space.id) AND m.user_id = \(user) \(position) ORDER BY m.id LIMIT \(Self.rowsPerSlice)
             """)
         var lines = ByteBuffer()
-        for row in rows { Self.write("mail", try row.decode(1), into: &lines) }
+        for row in rows { lines.writeUserData("mail", try row.decode(1)) }
         if rows.count == Self.rowsPerSlice, let last: UUID = try rows.last?.decode(0) { return UserDataPortion(lines: lines, next: last.uuidString) }
         let topics = try await postgres.query(
             """
             SELECT jsonb_build_object('address', u.address, 'topic', u.topic, 'since', \(PostgresQuery.rfc3339("u.since")))::text
             FROM notifications.unsubscribed AS u WHERE u.space = \(space.id) AND u.user_id = \(user) ORDER BY u.address, u.topic LIMIT 1000
             """)
-        for row in topics { Self.write("unsubscribed", try row.decode(0), into: &lines) }
+        for row in topics { lines.writeUserData("unsubscribed", try row.decode(0)) }
         return UserDataPortion(lines: lines)
-    }
-
-    private static func write(_ kind: String, _ json: String, into lines: inout ByteBuffer) {
-        lines.writeString(#"{"service":"notifications","kind":"\#(kind)","data":\#(json)}"# + "\n")
-    }
-
-    private func owner(_ request: UserDataRequest) async throws -> (user: String, space: Space) {
-        guard (1...32).contains(request.app.utf8.count) else { throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app") }
-        guard let user = UUID(uuidString: request.user) else { throw HTTPProblem(.invalidBody, "This is no user's id.", field: "user") }
-        return (user.uuidString.lowercased(), try await spaces.space(of: request.app, request.environment))
     }
 }

@@ -17,20 +17,20 @@ struct MessageUserData: UserDataHolder {
     /// Messages to nobody else, and what the user sent, go as a whole, what is queued of them included; in others and in segments the user is
     /// named no more.
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
-        let space = try await spaces.space(of: request.app, request.environment)
-        let author = "user:" + request.user
-        let alone = JSONValue.array([.string(request.user)]).text
+        let (user, space) = try await spaces.owner(of: request)
+        let author = "user:" + user
+        let alone = JSONValue.array([.string(user)]).text
         let gone = try await postgres.execute(
             """
             DELETE FROM notifications.messages WHERE id IN (
                 SELECT id FROM notifications.messages
-                WHERE space = \(space.id) AND (author = \(author) OR users = \([request.user]) AND audience ->> 'users' = \(alone))
+                WHERE space = \(space.id) AND (author = \(author) OR users = \([user]) AND audience ->> 'users' = \(alone))
                 LIMIT \(Self.rowsPerSlice))
             """, timeout: .seconds(60))
         if gone == Self.rowsPerSlice { return UserErasure(erased: ["messages": gone], next: "messages") }
-        let changed = try await forget(request.user, in: space)
+        let changed = try await forget(user, in: space)
         if changed == Self.rowsPerSlice { return UserErasure(erased: ["mentions": changed], next: "messages") }
-        let segments = try await forgetInSegments(request.user, in: space)
+        let segments = try await forgetInSegments(user, in: space)
         return UserErasure(erased: ["messages": gone, "mentions": changed, "segments": segments].filter { $0.value > 0 })
     }
 
@@ -73,23 +73,19 @@ struct MessageUserData: UserDataHolder {
     }
 
     func export(_ request: UserDataRequest) async throws -> UserDataPortion {
-        let space = try await spaces.space(of: request.app, request.environment)
-        let after = try request.after.map { text in
-            guard let id = UUID(uuidString: text) else { throw HTTPProblem(.invalidBody, "There is no such place to go on.", field: "after") }
-            return id
-        }
-        let place: PostgresQuery = after.map { "AND m.id > \($0)" } ?? ""
+        let (user, space) = try await spaces.owner(of: request)
+        let place: PostgresQuery = try request.lastID.map { "AND m.id > \($0)" } ?? ""
         let rows = try await postgres.query(
             """
             SELECT \(Message.columns) FROM notifications.messages AS m
-            WHERE m.space = \(space.id) AND (m.author = \("user:" + request.user) OR m.users @> \([request.user]) AND m.users <> '{}') \(place)
+            WHERE m.space = \(space.id) AND (m.author = \("user:" + user) OR m.users @> \([user]) AND m.users <> '{}') \(place)
             ORDER BY m.id LIMIT \(Self.rowsPerSlice)
             """)
         var lines = ByteBuffer()
         var last: UUID?
         for row in rows where lines.readableBytes < 4 << 20 {
             let message = try Message(row)
-            lines.writeString(#"{"service":"notifications","kind":"message","data":\#(Self.exported(message, to: request.user).text)}"# + "\n")
+            lines.writeUserData("message", Self.exported(message, to: user).text)
             last = message.id
         }
         let end = try rows.last?.decode(0, as: UUID.self)

@@ -14,7 +14,7 @@ struct InstallationUserData: UserDataHolder {
 
     /// An app that is still there makes its installation anew when it next says anything, with nobody signed in.
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
-        let (user, space) = try await owner(request)
+        let (user, space) = try await spaces.owner(of: request)
         let count = try await postgres.execute(
             """
             DELETE FROM notifications.installations WHERE space = \(space.id) AND id IN (
@@ -24,12 +24,8 @@ struct InstallationUserData: UserDataHolder {
     }
 
     func export(_ request: UserDataRequest) async throws -> UserDataPortion {
-        let (user, space) = try await owner(request)
-        let after = try request.after.map { text in
-            guard let id = UUID(uuidString: text) else { throw HTTPProblem(.invalidBody, "There is no such place to go on.", field: "after") }
-            return id
-        }
-        let place: PostgresQuery = after.map { " AND i.id > \($0)" } ?? ""
+        let (user, space) = try await spaces.owner(of: request)
+        let place: PostgresQuery = try request.lastID.map { " AND i.id > \($0)" } ?? ""
         let installations = try await postgres.query(
             """
             SELECT \(Installation.columns) FROM notifications.installations AS i
@@ -38,14 +34,8 @@ struct InstallationUserData: UserDataHolder {
         ).map { try Installation($0) }
         var lines = ByteBuffer()
         for installation in installations {
-            lines.writeString(#"{"service":"notifications","kind":"installation","data":\#(installation.json.text)}"# + "\n")
+            lines.writeUserData("installation", installation.json.text)
         }
         return UserDataPortion(lines: lines, next: installations.count == Self.rowsPerSlice ? installations.last?.id.uuidString.lowercased() : nil)
-    }
-
-    private func owner(_ request: UserDataRequest) async throws -> (user: String, space: Space) {
-        guard (1...32).contains(request.app.utf8.count) else { throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app") }
-        guard let user = UUID(uuidString: request.user) else { throw HTTPProblem(.invalidBody, "This is no user's id.", field: "user") }
-        return (user.uuidString.lowercased(), try await spaces.space(of: request.app, request.environment))
     }
 }

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import MartletAPI
 import MartletCore
@@ -28,8 +27,7 @@ extension MailOrder {
         self.init(
             to: recipients, try MailContent(fields), topic: try fields.string("topic").map { try MailTopic.checked($0, field: "topic") }, author: author,
             origin: origin)
-        let asked = Self.fields.sorted().map { "\($0)=\(fields[$0]?.text ?? "")" }.joined(separator: "\n")
-        originDigest = origin.map { _ in Data(SHA256.hash(data: Data(asked.utf8))) }
+        originDigest = origin.map { _ in Data(fields.digest(of: Self.fields)) }
     }
 }
 

@@ -1,6 +1,4 @@
-import Crypto
 import Foundation
-import HTTPTypes
 import Hummingbird
 import MartletAPI
 import MartletCore
@@ -12,7 +10,6 @@ import MartletPostgres
 struct MessageRequest: Sendable {
     static let names: Set<String> = ["content", "template", "variables", "audience", "timing", "due", "expires"]
     static let maximumBodySize = 320 << 10
-    static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
 
     let content: MessageContent
     let template: String?
@@ -36,8 +33,7 @@ struct MessageRequest: Sendable {
         due = try fields.time("due")
         expires = try fields.time("expires")
         isExact = try fields.flag("exact") ?? false
-        let asked = Self.names.sorted().map { "\($0)=\(fields[$0]?.text ?? "")" }.joined(separator: "\n")
-        digest = Array(SHA256.hash(data: Data(asked.utf8)))
+        digest = fields.digest(of: Self.names)
     }
 
     private static func content(
@@ -58,20 +54,5 @@ struct MessageRequest: Sendable {
         return MessageOrder(
             content: content, audience: audience, timing: timing, due: due, expires: expires, origin: key.map { "key:" + $0 },
             originDigest: key.map { _ in digest }, template: template, author: author)
-    }
-}
-
-extension Request {
-    /// What makes the same request twice one: 1 to 200 printable characters of ASCII.
-    ///
-    /// - Throws: `invalid-parameter`.
-    var idempotencyKey: String? {
-        get throws {
-            guard let key = headers[MessageRequest.idempotencyKey] else { return nil }
-            guard (1...200).contains(key.utf8.count), key.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-                throw HTTPProblem(.invalidParameter, "It has 1 to 200 printable characters without spaces.", field: "Idempotency-Key")
-            }
-            return key
-        }
     }
 }
