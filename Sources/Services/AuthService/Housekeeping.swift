@@ -1,10 +1,10 @@
 import Logging
-import ServiceLifecycle
+import MartletJobs
 
 /// Deletes, every hour, what nobody needs any more: sessions, revocations, counted attempts, authorization codes, ways to providers, where
 /// users signed in, what was mailed, receipts.
-struct Housekeeping: Service {
-    private static let interval: Duration = .seconds(3_600)
+struct Housekeeping: PeriodicWork {
+    let interval: Duration = .seconds(3_600)
 
     let sessions: SessionStore
     let staffSessions: StaffSessionStore
@@ -15,24 +15,14 @@ struct Housekeeping: Service {
     let flows: OAuthFlowStore
     let logger: Logger
 
-    func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                // Not all copies at once, nor at the start.
-                try? await Task.sleep(for: Self.interval * Double.random(in: 0.8...1.2))
-                if Task.isCancelled { return }
-                do {
-                    try await sessions.clean()
-                    try await staffSessions.clean()
-                    try await deletions.clean()
-                    try await codes.clean()
-                    try await places.clean()
-                    try await proofs.clean()
-                    try await flows.clean()
-                } catch {
-                    logger.warning("What is old could not be deleted; the next attempt is in an hour.", metadata: ["error.cause": "\(error)"])
-                }
-            }
-        }
+    func work() async throws {
+        try await sessions.clean()
+        try await staffSessions.clean()
+        try await deletions.clean()
+        try await codes.clean()
+        try await places.clean()
+        try await proofs.clean()
+        try await flows.clean()
     }
+
 }

@@ -45,4 +45,15 @@ extension Request {
         }
         return time
     }
+
+    /// The id that a parameter names: of a member of a list, or behind which a page goes on.
+    ///
+    /// - Throws: `invalid-parameter`.
+    public func id(_ name: Substring) throws -> UUID? {
+        guard let text = uri.queryParameters[name].map(String.init) else { return nil }
+        guard let id = UUID(uuidString: text) else {
+            throw HTTPProblem(.invalidParameter, "It must be an id (a UUID), as this list's answers have it.", field: String(name))
+        }
+        return id
+    }
 }

@@ -1,12 +1,12 @@
 import Foundation
 import Logging
 import MartletFiles
+import MartletJobs
 import MartletPostgres
-import ServiceLifecycle
 
 /// Deletes, every hour and in small portions, what is older than reports are kept. Counts by day stay.
-struct CrashRetention: Service {
-    private static let interval: Duration = .seconds(3_600)
+struct CrashRetention: PeriodicWork {
+    let interval: Duration = .seconds(3_600)
     private static let rowsPerStatement = 500
     /// A session is not told of again after that.
     private static let sessionDays = 7
@@ -16,20 +16,7 @@ struct CrashRetention: Service {
     let days: Int
     let logger: Logger
 
-    func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                // Not all copies at once, nor at the start.
-                try? await Task.sleep(for: Self.interval * Double.random(in: 0.8...1.2))
-                if Task.isCancelled { return }
-                do {
-                    try await prune()
-                } catch {
-                    logger.warning("Old crash reports could not be deleted; the next attempt is in an hour.", metadata: ["error.cause": "\(error)"])
-                }
-            }
-        }
-    }
+    func work() async throws { try await prune() }
 
     func prune() async throws {
         try await removeAttachments()

@@ -3,15 +3,15 @@ import Logging
 import MartletAPI
 import MartletFiles
 import MartletHTTP
+import MartletJobs
 import MartletPostgres
-import ServiceLifecycle
 
 /// Empties the bin, and removes blobs that no attachment has had for a week.
 ///
 /// The week counts from when a blob was first seen without a row, so that a backup whose files were copied after its database still has them. Every
 /// copy of the service may do this at any time.
-struct TicketHousekeeping: Service {
-    private static let interval: TimeInterval = 3_600
+struct TicketHousekeeping: PeriodicWork {
+    let interval: Duration = .seconds(3_600)
     private static let orphanAge: TimeInterval = 7 * 86_400
     /// A blob is written before its row; a younger one may only seem to be an orphan.
     private static let newness: TimeInterval = 3_600
@@ -22,16 +22,7 @@ struct TicketHousekeeping: Service {
 
     private var postgres: PostgresClient { attachments.tickets.postgres }
 
-    func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                // Copies that start together do not all look at once.
-                try? await Task.sleep(for: .seconds(Self.interval * Double.random(in: 0.5...1)))
-                if Task.isCancelled { return }
-                await cleanUp(at: Date())
-            }
-        }
-    }
+    func work() async throws { await cleanUp(at: Date()) }
 
     /// What fails in one space is logged, and keeps no other from its turn.
     func cleanUp(at now: Date) async {

@@ -90,11 +90,7 @@ struct ListSchedules: Endpoint {
         let kinds = try context.kinds(may: .read)
         try request.allowParameters(["before", "limit"])
         let limit = try request.number("limit", default: 100, in: 1...1_000)
-        let before = try request.uri.queryParameters["before"].map { text in
-            guard let id = UUID(uuidString: String(text)) else { throw HTTPProblem(.invalidParameter, "It must be an id.", field: "before") }
-            return id
-        }
-        let list = try await schedules.list(in: try context.space, kinds: kinds, before: before, limit: limit + 1)
+        let list = try await schedules.list(in: try context.space, kinds: kinds, before: try request.id("before"), limit: limit + 1)
         let page = list.prefix(limit)
         return .page(page.map(\.json), next: list.count > limit ? page.last?.id.uuidString.lowercased() : nil)
     }

@@ -1,11 +1,11 @@
 import Foundation
 import Logging
+import MartletJobs
 import MartletPostgres
-import ServiceLifecycle
 
 /// Deletes records of mail that are too old, and ends those that nobody works on any more. Every copy of the service may do this at any time.
-struct MailHousekeeping: Service {
-    private static let interval: Duration = .seconds(3_600)
+struct MailHousekeeping: PeriodicWork {
+    let interval: Duration = .seconds(3_600)
     private static let pageLength = 1_000
     /// Longer than all attempts of a job take.
     private static let longestWaitInSeconds: Int64 = 86_400
@@ -14,20 +14,7 @@ struct MailHousekeeping: Service {
     let retentionInDays: Int
     let logger: Logger
 
-    func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                // Copies that start together do not all look at once.
-                try? await Task.sleep(for: Self.interval * Double.random(in: 0.5...1))
-                if Task.isCancelled { return }
-                do {
-                    try await cleanUp(at: Date())
-                } catch {
-                    logger.warning("Old records of mail could not be deleted; the next attempt is in an hour.", metadata: ["error.cause": "\(error)"])
-                }
-            }
-        }
-    }
+    func work() async throws { try await cleanUp(at: Date()) }
 
     func cleanUp(at now: Date) async throws {
         try await postgres.execute(

@@ -1,8 +1,8 @@
 import Foundation
 import Logging
 import MartletHTTP
+import MartletJobs
 import MartletPostgres
-import ServiceLifecycle
 
 /// Settings of messages.
 struct MessageSettings: Sendable {
@@ -18,27 +18,16 @@ struct MessageSettings: Sendable {
 }
 
 /// Removes messages that were finished long ago, a few thousand deliveries at a time. Every copy of the service may do this at any time.
-struct MessageHousekeeping: Service {
-    private static let interval: Duration = .seconds(3_600)
+struct MessageHousekeeping: PeriodicWork {
+    let interval: Duration = .seconds(3_600)
     private static let rowsPerStatement = 5_000
 
     let postgres: PostgresClient
     let days: Int
     let logger: Logger
 
-    func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                // Not all copies at once, nor at the start.
-                try? await Task.sleep(for: Self.interval * Double.random(in: 0.5...1))
-                if Task.isCancelled { return }
-                do {
-                    while try await removeOldest() { try Task.checkCancellation() }
-                } catch {
-                    logger.warning("Old messages could not be removed; the next attempt is in an hour.", metadata: ["error.cause": "\(error)"])
-                }
-            }
-        }
+    func work() async throws {
+        while try await removeOldest() { try Task.checkCancellation() }
     }
 
     /// Removes a part of what was finished first, or all of it; false: nothing is that old.

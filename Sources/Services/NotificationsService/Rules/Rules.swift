@@ -49,20 +49,10 @@ struct Rules: Sendable {
 }
 
 /// Forgets what rules told long ago.
-struct RuleHousekeeping: Service {
+struct RuleHousekeeping: PeriodicWork {
+    let interval: Duration = .seconds(3_600)
     let webhooks: RuleWebhooks
     let logger: Logger
 
-    func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                do {
-                    try await webhooks.prune()
-                } catch {
-                    if !Task.isCancelled { logger.warning("deliveries of rules were not pruned", metadata: ["error.cause": "\(error)"]) }
-                }
-                try? await Task.sleep(for: .seconds(3_600) * Double.random(in: 0.8...1.2))
-            }
-        }
-    }
+    func work() async throws { try await webhooks.prune() }
 }

@@ -85,10 +85,7 @@ struct ListThesisNotifications: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters(["limit", "cursor"])
         let space = try await messages.spaces.space(of: try context.master)
-        let before = try request.uri.queryParameters["cursor"].map { cursor in
-            guard let id = UUID(uuidString: String(cursor)) else { throw HTTPProblem(.invalidParameter, "This is no answer's next.", field: "cursor") }
-            return id
-        }
+        let before = try request.id("cursor")
         let limit = try request.number("limit", default: 50, in: 1...100)
         let list = try await messages.store.list(in: space, state: nil, before: before, limit: limit + 1)
         let page = list.prefix(limit)

@@ -1,8 +1,8 @@
 import Foundation
 import Logging
 import MartletFiles
+import MartletJobs
 import MartletPostgres
-import ServiceLifecycle
 
 /// Removes what nobody refers to: expired resumable uploads, blobs that no file, thumbnail or upload has had for `orphanAge`, and what
 /// thumbnails under way left behind.
@@ -10,7 +10,7 @@ import ServiceLifecycle
 /// The age counts from when a blob was first seen without a row (`_orphans`), not from when it was written: whoever reads a file that was
 /// just replaced, or restores a backup whose bytes were copied after the database, still finds the bytes. Every copy of the service may do
 /// this at any time.
-struct OrphanCollection: Service {
+struct OrphanCollection: PeriodicWork {
     /// The script that made `_orphans`. A space that nobody has used since waits until somebody does.
     private static let neededVersion = 6
     private static let pageLength = 1_000
@@ -22,18 +22,9 @@ struct OrphanCollection: Service {
     let settings: FileSettings
     let logger: Logger
 
-    func run() async throws {
-        await cancelWhenGracefulShutdown {
-            // Copies that start together do not all look at once.
-            var pause = settings.collectionInterval * Double.random(in: 0.1...1)
-            while !Task.isCancelled {
-                try? await Task.sleep(for: pause)
-                if Task.isCancelled { return }
-                await collectEverywhere(at: settings.now())
-                pause = settings.collectionInterval
-            }
-        }
-    }
+    var interval: Duration { settings.collectionInterval }
+
+    func work() async throws { await collectEverywhere(at: settings.now()) }
 
     /// What fails in one space is logged, and keeps no other from its turn.
     func collectEverywhere(at now: Date) async {

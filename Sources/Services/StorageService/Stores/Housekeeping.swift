@@ -1,13 +1,13 @@
 import Logging
+import MartletJobs
 import MartletPostgres
-import ServiceLifecycle
 
 /// Takes away what is past its time, in every space: changes after the retention, answers to idempotency keys after a day, the
 /// history of files after its own.
 ///
 /// Every copy of the service does it; what another has deleted is simply not there. Small batches, so that no statement is long.
-struct Housekeeping: Service {
-    static let interval: Duration = .seconds(600)
+struct Housekeeping: PeriodicWork {
+    let interval: Duration = .seconds(600)
     static let batch = 1_000
     private static let maximumBatches = 1_000
     /// The script that made the last of the tables below. A space that nobody has used since waits until somebody does.
@@ -20,19 +20,7 @@ struct Housekeeping: Service {
     /// How long it is kept who uploaded what.
     var fileHistoryInDays = 365
 
-    func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                try? await Task.sleep(for: Self.interval * Double.random(in: 0.8...1.2))
-                guard !Task.isCancelled else { return }
-                do {
-                    try await sweep()
-                } catch {
-                    logger.error("housekeeping failed", metadata: ["error": "\(error)"])
-                }
-            }
-        }
-    }
+    func work() async throws { try await sweep() }
 
     /// What fails in one space is logged, and keeps no other from its turn.
     func sweep() async throws {

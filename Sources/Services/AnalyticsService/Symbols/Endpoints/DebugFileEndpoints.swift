@@ -14,12 +14,7 @@ struct ListDebugFiles: Endpoint {
         _ = try context.author(may: .read, .crashes)
         try request.allowParameters(["debugId", "after", "limit"])
         let limit = try request.number("limit", default: 100, in: 1...1_000)
-        let after = try request.uri.queryParameters["after"].map { text in
-            guard let id = UUID(uuidString: String(text)) else {
-                throw HTTPProblem(.invalidParameter, "It must be the `next` of the page before.", field: "after")
-            }
-            return id
-        }
+        let after = try request.id("after")
         let found = try await files.list(of: try context.symbolAppID, debugID: try request.debugID("debugId"), after: after, limit: limit + 1)
         let page = found.prefix(limit)
         return .page(page.map(\.json), next: found.count > limit ? page.last?.id.uuidString.lowercased() : nil)

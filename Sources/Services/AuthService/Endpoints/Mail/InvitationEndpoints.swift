@@ -45,13 +45,8 @@ struct ListInvitations: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.managedUserSpace
         try request.allowParameters(["before", "limit"])
-        let parameters = request.uri.queryParameters
-        guard let limit = Int(parameters["limit"] ?? "20"), (1...1000).contains(limit) else {
-            throw HTTPProblem(.invalidParameter, "It must be a whole number from 1 to 1000.", field: "limit")
-        }
-        let before = parameters["before"].map { UUID(uuidString: String($0)) }
-        if case .some(nil) = before { throw HTTPProblem(.invalidParameter, "It must be an invitation's id.", field: "before") }
-        let list = try await invitations.list(before: before ?? nil, limit: limit + 1, in: space)
+        let limit = try request.number("limit", default: 20, in: 1...1_000)
+        let list = try await invitations.list(before: try request.id("before"), limit: limit + 1, in: space)
         let page = list.prefix(limit)
         let next = list.count > limit ? page.last.map { #","next":"\#($0.id.uuidString.lowercased())""# } ?? "" : ""
         return .json(#"{"count":\#(page.count),"data":[\#(page.map(\.json).joined(separator: ","))]\#(next)}"#)

@@ -28,12 +28,7 @@ extension AuditFilter {
     /// - Throws: `invalid-parameter`.
     init(_ request: Request) throws {
         let parameters = request.uri.queryParameters
-        if let text = parameters["staff"] {
-            guard let id = UUID(uuidString: String(text)) else {
-                throw HTTPProblem(.invalidParameter, "It must be a staff member's id.", field: "staff")
-            }
-            staffID = id
-        }
+        staffID = try request.id("staff")
         if let text = parameters["area"] {
             guard let area = StaffArea(rawValue: String(text)) else {
                 throw HTTPProblem(.invalidParameter, "There is no such area.", field: "area")

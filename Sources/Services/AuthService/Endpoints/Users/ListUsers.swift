@@ -14,15 +14,9 @@ struct ListUsers: Endpoint {
         let space = try context.managedUserSpace
         try request.allowParameters(["after", "limit", "userName", "email"])
         let parameters = request.uri.queryParameters
-        guard let limit = Int(parameters["limit"] ?? "20"), (1...1000).contains(limit) else {
-            throw HTTPProblem(.invalidParameter, "It must be a whole number from 1 to 1000.", field: "limit")
-        }
-        var after: UUID?
-        if let text = parameters["after"] {
-            guard let id = UUID(uuidString: String(text)) else { throw HTTPProblem(.invalidParameter, "It must be a user's id.", field: "after") }
-            after = id
-        }
-        let list = try await users.list(after: after, limit: limit + 1, identity: try identity(parameters["userName"], parameters["email"]), in: space)
+        let limit = try request.number("limit", default: 20, in: 1...1_000)
+        let list = try await users.list(
+            after: try request.id("after"), limit: limit + 1, identity: try identity(parameters["userName"], parameters["email"]), in: space)
         let page = list.prefix(limit)
         let next = list.count > limit ? page.last.map { #","next":"\#($0.id.uuidString.lowercased())""# } ?? "" : ""
         return .json(#"{"count":\#(page.count),"data":[\#(page.map(\.json).joined(separator: ","))]\#(next)}"#)

@@ -16,16 +16,11 @@ struct ListDeliveries: Endpoint {
         _ = try context.author(may: .read, .notifications)
         try request.allowParameters(["state", "cursor", "limit"])
         let (state, limit) = (try request.deliveryState, try request.number("limit", default: 100, in: 1...1_000))
-        let after = try request.uri.queryParameters["cursor"].map(Self.installation)
+        let after = try request.id("cursor")
         let message = try await context.message(records, spaces)
         let list = try await records.list(of: message, state: state, after: after, limit: limit + 1)
         let page = list.prefix(limit)
         return .page(page.map(\.json), next: list.count > limit ? page.last.map { $0.installation.uuidString.lowercased() } : nil)
-    }
-
-    private static func installation(_ cursor: Substring) throws -> UUID {
-        guard let id = UUID(uuidString: String(cursor)) else { throw HTTPProblem(.invalidParameter, "This is no answer's next.", field: "cursor") }
-        return id
     }
 }
 

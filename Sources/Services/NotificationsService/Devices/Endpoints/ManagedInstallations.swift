@@ -14,11 +14,7 @@ struct ListInstallations: Endpoint {
         let (space, _) = try await context.notifications(may: .read, spaces)
         try request.allowParameters(InstallationFilter.parameters.union(["limit", "cursor"]))
         let limit = try request.number("limit", default: 100, in: 1...500)
-        let cursor = try request.uri.queryParameters["cursor"].map { text in
-            guard let id = UUID(uuidString: String(text)) else { throw HTTPProblem(.invalidParameter, "This is no cursor of this list.", field: "cursor") }
-            return id
-        }
-        let page = try await store.list(InstallationFilter(request), in: space, after: cursor, limit: limit)
+        let page = try await store.list(InstallationFilter(request), in: space, after: try request.id("cursor"), limit: limit)
         return .page(page.map(\.json.text), next: page.count == limit ? page.last?.id.uuidString.lowercased() : nil)
     }
 }

@@ -1,34 +1,21 @@
 import Foundation
 import Logging
+import MartletJobs
 import MartletPostgres
-import ServiceLifecycle
 
 /// Removes, in small portions, installations whose app has said nothing for a long time: it was deleted, or the device is in a drawer.
 ///
 /// A few times a day the whole table is walked by its key: an index on the time would have to be changed whenever an app is opened. Every copy of the
 /// service may do this at any time.
-struct InstallationHousekeeping: Service {
-    private static let interval: Duration = .seconds(6 * 3_600)
+struct InstallationHousekeeping: PeriodicWork {
+    let interval: Duration = .seconds(6 * 3_600)
     private static let rowsPerStatement = 2_000
 
     let postgres: PostgresClient
     let days: Int
     let logger: Logger
 
-    func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                // Not all copies at once, nor at the start.
-                try? await Task.sleep(for: Self.interval * Double.random(in: 0.5...1))
-                if Task.isCancelled { return }
-                do {
-                    try await prune()
-                } catch {
-                    logger.warning("Old installations could not be removed; the next attempt is in some hours.", metadata: ["error.cause": "\(error)"])
-                }
-            }
-        }
-    }
+    func work() async throws { try await prune() }
 
     func prune() async throws {
         var place: (space: Int32, id: UUID)? = (0, UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)))

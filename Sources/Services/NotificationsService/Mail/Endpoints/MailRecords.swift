@@ -21,10 +21,7 @@ struct ListMails: Endpoint {
         }
         filter.address = parameters["to"].map { $0.lowercased() }
         filter.user = parameters["user"].map { $0.lowercased() }
-        if let cursor = parameters["cursor"] {
-            guard let id = UUID(uuidString: String(cursor)) else { throw HTTPProblem(.invalidParameter, "This is no answer's next.", field: "cursor") }
-            filter.before = id
-        }
+        filter.before = try request.id("cursor")
         let limit = try request.number("limit", default: 100, in: 1...1_000)
         let list = try await mail.mails.list(filter, limit: limit + 1, in: space)
         let page = list.prefix(limit)

@@ -13,7 +13,7 @@ struct ListMessages: Endpoint {
         try request.allowParameters(["state", "limit", "before"])
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
         let limit = try request.number("limit", default: 50, in: 1...200)
-        let found = try await messages.store.list(in: space, state: try state(request), before: try before(request), limit: limit)
+        let found = try await messages.store.list(in: space, state: try state(request), before: try request.id("before"), limit: limit)
         let next = found.count == limit ? found.last?.id.uuidString.lowercased() : nil
         return .page(found.map { JSONValue.object($0.json).text }, next: next)
     }
@@ -24,12 +24,6 @@ struct ListMessages: Endpoint {
             throw HTTPProblem(.invalidParameter, "There are \(Message.State.allCases.map(\.rawValue).joined(separator: ", ")).", field: "state")
         }
         return state
-    }
-
-    private func before(_ request: Request) throws -> UUID? {
-        guard let text = request.uri.queryParameters["before"] else { return nil }
-        guard let id = UUID(uuidString: String(text)) else { throw HTTPProblem(.invalidParameter, "It is the id of a message.", field: "before") }
-        return id
     }
 }
 

@@ -19,10 +19,7 @@ struct ListAlertDeliveries: Endpoint {
             }
             return state
         }
-        let before = try parameters["before"].map { text in
-            guard let id = UUID(uuidString: String(text)) else { throw HTTPProblem(.invalidParameter, "It is a delivery's id.", field: "before") }
-            return id
-        }
+        let before = try request.id("before")
         let limit = try request.number("limit", default: 20, in: 1...100)
         let alert = try context.alert
         guard try await life.alerts.store.read(alert, in: space) != nil else { throw HTTPProblem(.alertNotFound) }
