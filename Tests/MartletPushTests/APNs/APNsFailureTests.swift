@@ -56,7 +56,7 @@ import Testing
 
     @Test(arguments: [(1_800.0, true), (5_400.0, false)])
     func `A token that APNs calls expired is renewed once, and what was sent with it is sent again`(ahead: TimeInterval, isAccepted: Bool) async throws {
-        // The client's clock is behind; its token is 40 minutes old at the most, and has 35 more for APNs.
+        // The client's clock is behind; 35 minutes into a token's 40.
         try await withAPNs(ahead: ahead) { test in
             test.clock.move(by: 1_790)
             try await test.withClient { client in
