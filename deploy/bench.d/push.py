@@ -1,15 +1,15 @@
 """Kills copies of notifications by SIGKILL while they send a message to a simulated APNs, and says what arrived.
 
-Arguments: the server's state folder, the folder of programs, devices, kills. Environment: DATABASE.
+Arguments: the server's state folder, the folder of programs, devices, kills, seconds between two. Environment: DATABASE.
 
 Two copies share the queue: the supervisor's, and one that is started here. One of them, drawn by lot, is killed every moment, as long as the message
-is not over and kills are left. The message is pushed with an id and a collapse id that are the same each time it is sent. Ends with 1 when a device
+is not over and kills are left; when it is over before, there were as many as it says. A message has 900 s. The message is pushed with an id and a collapse id that are the same each time it is sent. Ends with 1 when a device
 got nothing, or its user would see more than one message. A second message that is to arrive at most once must not come twice to anybody.
 """
 
 import json, os, random, signal, socket, subprocess, sys, time
 
-state, programs, devices, kills = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+state, programs, devices, kills, pause = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5])
 pick = random.Random(7)
 
 
@@ -56,8 +56,8 @@ def order(content):
             INSERT INTO notifications.messages (id, space, author, content, audience, state, is_planned, planned, expires)
             SELECT gen_random_uuid(), id, 'service', '{content}', '{{}}', 'sending', TRUE, {devices}, now() + interval '1 hour'
             FROM notifications.spaces LIMIT 1 RETURNING id, space), queued AS (
-            INSERT INTO notifications.deliveries (message, installation, space)
-            SELECT made.id, i.id, i.space FROM made JOIN notifications.installations AS i ON i.space = made.space AND i.is_sandbox),
+            INSERT INTO notifications.deliveries (message, installation, space, service)
+            SELECT made.id, i.id, i.space, i.service FROM made JOIN notifications.installations AS i ON i.space = made.space AND i.is_sandbox),
         told AS (SELECT pg_notify('notifications_deliveries', ''))
         SELECT id FROM made, told""")
 
@@ -71,7 +71,7 @@ def send(content, kills):
     """Sends the message to every device and kills while it is under way."""
     message, start, killed = order(content), time.monotonic(), 0
     while sql(f"SELECT is_settled FROM notifications.messages WHERE id = '{message}'") != "t":
-        time.sleep(pick.uniform(0.2, 0.8))
+        time.sleep(pick.uniform(0.4, 1.6) * pause)
         if killed < kills:
             killed += 1
             try:

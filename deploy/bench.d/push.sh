@@ -18,7 +18,12 @@ settings() {
     "$release/pushbench" simulator "$state/simulator" &
     simulator=$!
     trap 'kill "$sink" "$simulator" 2>/dev/null || true; remove_server' EXIT
-    until (exec 3<>"/dev/tcp/127.0.0.1/$sink_port") 2>/dev/null && [[ -s $state/simulator/port ]]; do sleep 0.1; done
+    local tenths
+    for ((tenths = 0; tenths < 300; tenths++)); do
+        (exec 3<>"/dev/tcp/127.0.0.1/$sink_port") 2>/dev/null && [[ -s $state/simulator/port ]] && break
+        sleep 0.1
+    done
+    ((tenths < 300)) || die "nghttpd or pushbench did not start"
     cat "$state/cert.pem" "$state/simulator/certificate.pem" >"$state/trusted.pem"
     export MARTLET_PUSH_APNS_PRODUCTION=127.0.0.1:$sink_port MARTLET_PUSH_APNS_CERTIFICATES=$state/trusted.pem MARTLET_PUSH_LEASE=3
     MARTLET_PUSH_APNS_SANDBOX=127.0.0.1:$(cat "$state/simulator/port")
@@ -41,7 +46,7 @@ ANALYZE notifications.installations;
 SQL
     printf '\nthe service with queue and results, to nghttpd (must: 5,000 per second of its CPU)\n'
     for ((round = 0; round < rounds; round++)); do send_all; done
-    DATABASE=$database python3 "$here/bench.d/push.py" "$state" "$release" "$count" "${BENCH_KILLS:-30}"
+    DATABASE=$database python3 "$here/bench.d/push.py" "$state" "$release" "$count" "${BENCH_KILLS:-30}" "${BENCH_KILL_SECONDS:-0.5}"
 }
 
 # One message to every device of the production; a line with what it took.
@@ -55,6 +60,7 @@ send_all() {
     while [[ $(psql -qAt "$database" -c "SELECT is_settled FROM notifications.messages WHERE id = '$message'") != t ]]; do
         now=$(ss -Htn state established "dport = :$sink_port" | wc -l)
         ((now > connections)) && connections=$now
+        ((${EPOCHREALTIME/./} - start < 600000000)) || die "not sent within 600 s"
         sleep 0.1
     done
     local us=$((${EPOCHREALTIME/./} - start))
@@ -72,8 +78,8 @@ WITH made AS (
     INSERT INTO notifications.messages (id, space, author, content, audience, state, is_paused, is_planned, planned, expires)
     SELECT gen_random_uuid(), s.id, 'service', '$2', '{}', 'sending', TRUE, TRUE, $count, now() + interval '1 hour' FROM notifications.spaces AS s LIMIT 1
     RETURNING id, space), queued AS (
-    INSERT INTO notifications.deliveries (message, installation, space)
-    SELECT made.id, i.id, i.space FROM made JOIN notifications.installations AS i ON i.space = made.space AND i.is_sandbox = $1)
+    INSERT INTO notifications.deliveries (message, installation, space, service)
+    SELECT made.id, i.id, i.space, i.service FROM made JOIN notifications.installations AS i ON i.space = made.space AND i.is_sandbox = $1)
 SELECT id FROM made
 SQL
 }

@@ -54,6 +54,21 @@ import Testing
         }
     }
 
+    @Test(arguments: [(1_800.0, true), (5_400.0, false)])
+    func `A token that APNs calls expired is renewed once, and what was sent with it is sent again`(ahead: TimeInterval, isAccepted: Bool) async throws {
+        // The client's clock is behind; 35 minutes into a token's 40.
+        try await withAPNs(ahead: ahead) { test in
+            test.clock.move(by: 1_790)
+            try await test.withClient { client in
+                let outcomes = await client.sendAll((0..<20).map(TestAPNs.device))
+                #expect(outcomes.values.allSatisfy { $0.isAccepted == isAccepted }, "\(Set(outcomes.values.map { $0.reason ?? "accepted" }))")
+                if !isAccepted { #expect(outcomes.values.allSatisfy { $0.failure?.meaning == .credentialBroken }) }
+                #expect(test.simulator.deliveriesByCount == (isAccepted ? [1: 20] : [:]))
+                #expect(Set(test.simulator.requests.compactMap { $0.headers["authorization"] }).count == 2)
+            }
+        }
+    }
+
     @Test func `A stream that is reset may have been worked on`() async throws {
         try await withAPNs { test in
             test.simulator.plan(.reset(1))

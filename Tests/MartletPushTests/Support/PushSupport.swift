@@ -51,13 +51,15 @@ struct TestAPNs: Sendable {
 }
 
 /// Lends a simulator.
+///
+/// - Parameter ahead: how far its clock is before that of its clients, in seconds.
 func withAPNs(
-    _ change: (inout APNsSimulator.Behaviour) -> Void = { _ in }, _ body: (TestAPNs) async throws -> Void
+    _ change: (inout APNsSimulator.Behaviour) -> Void = { _ in }, ahead: TimeInterval = 0, _ body: (TestAPNs) async throws -> Void
 ) async throws {
     let clock = MovedClock()
     var behaviour = APNsSimulator.Behaviour()
     change(&behaviour)
-    let simulator = try await APNsSimulator.start(behaviour, clock: clock.now)
+    let simulator = try await APNsSimulator.start(behaviour, clock: { clock.now() + ahead })
     let test = TestAPNs(simulator: simulator, clock: clock)
     simulator.trust(test.key)
     do {

@@ -83,21 +83,88 @@ struct DeliveryDecisionTests {
         }
     }
 
-    @Test func `room is shared between apps, then between an app's messages`() {
-        func work(_ space: Int32, _ count: Int) -> [DeliveryQueue.Work] {
-            (0..<count).map { _ in .init(message: UUID(), space: space, services: [.apns]) }
+    @Test func `room is shared between apps, then between an app's messages and their services`() {
+        func work(_ space: Int32, _ count: Int, _ service: PushService? = .apns) -> [DeliveryQueue.Work] {
+            (0..<count).map { _ in .init(message: UUID(), lane: DeliveryLane(space: space, service: service), services: [.apns]) }
         }
-        func shares(_ work: [DeliveryQueue.Work], room: Int = 5_000, limits: [Int32: Int] = [:]) -> [Int32: [Int]] {
-            let shares = ClaimPlan.shares(work, room: room, badge: { _ in nil }, limit: { limits[$0.space] })
-            return Dictionary(grouping: shares) { share in work.first { $0.message == share.message }?.space ?? 0 }.mapValues { $0.map(\.limit) }
+        func shares(
+            _ work: [DeliveryQueue.Work], room: Int = 5_000, once: Int? = nil, limits: [DeliveryLane: Int] = [:]
+        ) -> [Int32: [Int]] {
+            var plan = ClaimPlan(room: room, onceRoom: once ?? 0) { _ in (nil, once != nil) }
+            let shares = plan.shares(work, ofSpace: { _ in .max }, ofLane: { limits[$0.lane] })
+            #expect(shares.allSatisfy { share in work.contains { $0.message == share.message && $0.lane.service == share.service } })
+            return Dictionary(grouping: shares) { share in work.first { $0.message == share.message }?.lane.space ?? 0 }.mapValues { $0.map(\.limit) }
         }
+        let (first, held) = (DeliveryLane(space: 1, service: .apns), DeliveryLane(space: 1, service: .fcm))
         #expect(shares(work(1, 1)) == [1: [1_000]])
         #expect(shares(work(1, 1) + work(2, 2)) == [1: [500], 2: [250, 250]])
         #expect(shares(work(1, 1), room: 300) == [1: [300]])
-        #expect(shares(work(1, 1) + work(2, 1), limits: [1: 0]) == [2: [1_000]])
-        #expect(shares(work(1, 1) + work(2, 1), limits: [1: 20]) == [1: [20], 2: [500]])
-        #expect(shares(work(1, 1), limits: [1: 0]) == [:])
+        #expect(shares(work(1, 1) + work(2, 1), limits: [first: 0]) == [2: [1_000]])
+        #expect(shares(work(1, 1) + work(2, 1), limits: [first: 20]) == [1: [20], 2: [500]])
+        #expect(shares(work(1, 1), limits: [first: 0]) == [:])
+        // A service that is held takes nothing of the room, and what is tried of it is shared by all messages.
+        #expect(shares(work(1, 2) + work(1, 2, .fcm), limits: [held: 0]) == [1: [500, 500]])
+        #expect(shares(work(1, 3), limits: [first: 20])[1]?.reduce(0, +) == 20)
         #expect(shares(work(1, 3), room: 2).values.flatMap(\.self).reduce(0, +) == 2)
         #expect(shares((1...200).flatMap { work($0, 1) }, room: 100).values.flatMap(\.self).reduce(0, +) == 100)
+        // What is to arrive at most once has a window of its own, for all apps together.
+        #expect(shares(work(1, 2) + work(2, 1), once: 30).values.flatMap(\.self).reduce(0, +) == 30)
+        #expect(shares(work(1, 2), once: 0) == [:])
+    }
+
+    @Test func `few that are to arrive at most once are in hand, and very few while nothing gets through`() {
+        var window = OnceWindow()
+        #expect(window.size == OnceWindow.first)
+        for _ in 0..<1_000 { window.note(.ended(.accepted)) }
+        #expect(window.size == OnceWindow.most)
+        window.note(.failed("Unregistered"))
+        window.note(.again(after: .seconds(1), reason: "TooManyRequests", counts: true))
+        #expect(window.size == OnceWindow.most)
+        window.note(.again(after: .seconds(1), reason: "wait-timeout", counts: false))
+        #expect(window.size == OnceWindow.first)
+    }
+
+    @Test func `a credential is broken when it was refused three times in half a minute and never believed in between`() {
+        var doubts = CredentialDoubts()
+        let (lane, patience) = (DeliveryLane(space: 1, service: .apns), Duration.seconds(30))
+        func notes(_ times: [TimeInterval], _ version: Date? = nil) -> [Bool] {
+            times.map { doubts.note(lane, version: version, patience: patience, at: Self.start + $0) }
+        }
+        #expect(notes([0, 1, 3, 29, 30]) == [false, false, false, false, true])
+        doubts.clear(lane)
+        #expect(notes([100, 200, 201]) == [false, false, true])
+        // Another key starts anew.
+        #expect(notes([202, 260], Self.start) == [false, false])
+    }
+
+    @Test func `behind a hold a few go to a host that browsers named, until one of them is answered`() {
+        var holds = Holds()
+        let (slow, other) = (Holds.Place(space: 1, service: .webpush, host: "slow"), Holds.Place(space: 1, service: .webpush, host: "other"))
+        #expect(holds.admit(slow, at: Self.start) == nil)
+        _ = holds.backOff(slow, atLeast: 60, at: Self.start)
+        #expect(holds.admit(slow, at: Self.start) == Self.start + 1)
+        #expect(holds.admit(other, at: Self.start) == nil)
+        // Claims know nothing of hosts.
+        #expect(holds.limit(1, [.webpush], at: Self.start) == nil)
+        #expect(holds.end(1, .webpush, isSandbox: false, at: Self.start) == nil)
+        let admitted = (0..<50).filter { _ in holds.admit(slow, at: Self.start + 2) == nil }.count
+        #expect(admitted == Holds.trialCount)
+        holds.clear([slow])
+        #expect(holds.admit(slow, at: Self.start + 2) == nil)
+        // Trials of which nobody hears any more do not close it for good.
+        _ = holds.backOff(other, atLeast: 60, at: Self.start)
+        for _ in 0..<50 { _ = holds.admit(other, at: Self.start + 2) }
+        #expect(holds.admit(other, at: Self.start + 3) != nil)
+        #expect(holds.admit(other, at: Self.start + 200) == nil)
+    }
+
+    @Test func `what lasts is told every few minutes, with how often it was`() {
+        var warnings = RareWarnings()
+        #expect(warnings.note("a", at: Self.start) == 1)
+        #expect((0..<5).allSatisfy { warnings.note("a", at: Self.start + Double($0)) == nil })
+        #expect(warnings.note("b", at: Self.start) == 1)
+        #expect(warnings.note("a", at: Self.start + RareWarnings.interval) == 6)
+        let told = (0..<5_000).filter { warnings.note("\($0)", at: Self.start + 301) != nil }.count
+        #expect(told < 1_001)
     }
 }

@@ -3,6 +3,7 @@ import MartletCore
 import MartletPostgres
 import MartletPush
 import MartletPushSimulator
+import MartletTesting
 import NIOCore
 import Testing
 
@@ -70,7 +71,7 @@ struct DeliverySendingTests {
     }
 
     @Test func `a credential that APNs does not believe is held, said to be broken, and used again when it is stored anew`() async throws {
-        try await DeliveryWorld.run { world in
+        try await DeliveryWorld.run(setUp: { $0.delivery.patience = .seconds(1) }) { world in
             let stranger = SimulatedKey()
             try await world.put(try DeliveryWorld.apnsFile(stranger))
             try await world.install(30)
@@ -85,6 +86,107 @@ struct DeliverySendingTests {
                 #expect(try await world.end(of: message) == ["accepted:1": 30])
             }
             #expect(world.apns.deliveriesByCount == [1: 30])
+        }
+    }
+
+    @Test func `a credential that is refused for a moment is not broken`() async throws {
+        try await DeliveryWorld.run(setUp: { $0.delivery.patience = .seconds(1) }) { world in
+            try await world.install(3)
+            for number in 1...2 { world.apns.set(DeliveryWorld.token(number), .answersOnce(status: 403, reason: "InvalidProviderToken")) }
+            let message = try await world.order(to: 1...3)
+            try await world.withCopy { _ async throws in #expect(try await world.end(of: message) == ["accepted:1": 3]) }
+            #expect(try await world.postgres.query("SELECT FROM notifications.credentials WHERE broken IS NOT NULL").isEmpty)
+        }
+    }
+
+    @Test func `a broken credential is tried with one message now and then, and comes back by itself`() async throws {
+        try await DeliveryWorld.run(setUp: { $0.delivery.patience = .seconds(1) }) { world in
+            let stranger = SimulatedKey()
+            try await world.put(try DeliveryWorld.apnsFile(stranger))
+            try await world.install(30)
+            let message = try await world.order(to: 1...30)
+            try await world.withCopy { copy async throws in
+                let due: PostgresQuery = "SELECT FROM notifications.credentials WHERE broken IS NOT NULL AND next_try > now() + interval '50 seconds'"
+                try await world.wait { try await world.postgres.query(due).count == 1 }
+                try await world.wait { copy.service.delivery.sender.hand.count == 0 }
+                let before = world.apns.requestCount
+                // Its time comes: still refused, by one request, and later by none.
+                try await world.postgres.execute("UPDATE notifications.credentials SET next_try = now()")
+                try await world.wait { world.apns.requestCount > before }
+                try await world.wait { try await world.postgres.query(due).count == 1 }
+                try await Task.sleep(for: .milliseconds(500))
+                #expect(world.apns.requestCount == before + 1)
+                // Somebody has put it right at Apple.
+                world.apns.trust(stranger)
+                try await world.wait {
+                    // What was tried waits for its hold to end, and the clock goes on by itself.
+                    try await world.postgres.execute("UPDATE notifications.credentials SET next_try = now() WHERE broken IS NOT NULL")
+                    return try await world.postgres.query("SELECT FROM notifications.credentials WHERE broken IS NULL").count == 1
+                }
+                #expect(try await world.end(of: message) == ["accepted:1": 30])
+            }
+            #expect(world.apns.deliveriesByCount == [1: 30])
+        }
+    }
+
+    @Test func `what is for a service whose credential is broken is left alone beside one that is good`() async throws {
+        let fcm = try await FCMSimulator.start()
+        defer { fcm.stop() }
+        try await DeliveryWorld.run { world in
+            let account = try fcm.serviceAccount().withValue { try JSONEncoder().encode(["json": $0]) }
+            try await world.put(try JSONDecoder().decode(FCMAccountFile.self, from: account))
+            try await world.postgres.execute("UPDATE notifications.credentials SET broken = now(), broken_reason = 'UNAUTHENTICATED' WHERE kind = 'fcm'")
+            try await world.install(20)
+            for number in 21...40 { try await world.install(number, .fcm, token: "t\(number)") }
+            let (message, old) = (try await world.order(to: 1...40), try await world.order(to: 1...40, isOld: true))
+            try await world.withCopy { _ async throws in
+                try await world.wait { try await world.deliveries(of: message)["accepted:1"] == 20 }
+                // Of which the service is not known, that shows when it is their turn.
+                try await world.wait { try await world.deliveries(of: old) == ["accepted:1": 20, "queued:credential-broken:0": 20] }
+            }
+            #expect(try await world.deliveries(of: message) == ["accepted:1": 20, "queued:0": 20])
+            #expect(try await world.postgres.query("SELECT FROM notifications.deliveries WHERE message = \(message) AND claims > 0").count == 20)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `an installation that this version does not understand spoils no other`(isOld: Bool) async throws {
+        try await DeliveryWorld.run { world in
+            try await world.install(10)
+            try await world.database.withSuperuser { client in
+                try await client.executeScript(
+                    "ALTER TABLE notifications.installations DROP CONSTRAINT installations_platform_check; "
+                        + "UPDATE notifications.installations SET platform = 'fridge' WHERE token LIKE '%7'")
+            }
+            let message = try await world.order(to: 1...10, isOld: isOld)
+            try await world.withCopy { _ async throws in
+                try await world.wait { try await world.deliveries(of: message) == ["accepted:1": 9, "queued:not-readable:1": 1] }
+                // Nobody ever does.
+                try await world.postgres.execute("UPDATE notifications.deliveries SET due = now(), attempts = 11 WHERE state = 'queued'")
+                #expect(try await world.end(of: message) == ["accepted:1": 9, "failed:not-readable:12": 1])
+            }
+        }
+    }
+
+    @Test func `a host of browsers that does not answer holds up no other`() async throws {
+        let (browsers, silence) = (try await WebPushSimulator.start(), try Silence())
+        defer {
+            browsers.stop()
+            silence.stop()
+        }
+        try await DeliveryWorld.run { world in
+            let vapid = VAPIDKey.makePrivateKey().withValue { ["privateKey": $0, "subject": "mailto:push@example.com"] }
+            try await world.put(try JSONDecoder().decode(VAPIDKeyFile.self, from: try JSONEncoder().encode(vapid)))
+            for number in 1...210 {
+                let one = browsers.subscribe()
+                let endpoint = number <= 200 ? silence.address + "/\(number)" : one.endpoint
+                try await world.install(number, .webpush, token: endpoint, publicKey: one.publicKey, secret: one.authenticationSecret)
+            }
+            let message = try await world.order(to: 1...210)
+            let copy = DeliveryWorld.Copy(world)
+            try await world.wait { try await world.deliveries(of: message)["accepted:1"] == 10 }
+            #expect(try await world.deliveries(of: message) == ["accepted:1": 10, "sending:1": 200])
+            await copy.die()
         }
     }
 

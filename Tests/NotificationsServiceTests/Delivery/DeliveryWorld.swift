@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Logging
 import MartletAPI
 import MartletCore
@@ -98,8 +99,12 @@ struct DeliveryWorld: Sendable {
     }
 
     /// A message for the installations with these numbers.
+    ///
+    /// - Parameter isOld: planned by a version that did not note the push service.
     @discardableResult
-    func order(_ content: String = #"{"body":"Hello"}"#, to numbers: ClosedRange<Int>, paused: Bool = false, expires: Duration = .seconds(3_600)) async throws -> UUID {
+    func order(
+        _ content: String = #"{"body":"Hello"}"#, to numbers: ClosedRange<Int>, paused: Bool = false, expires: Duration = .seconds(3_600), isOld: Bool = false
+    ) async throws -> UUID {
         let id = UUID()
         try await postgres.execute(
             """
@@ -108,8 +113,10 @@ struct DeliveryWorld: Sendable {
                 VALUES (\(id), \(space.id), 'service', \(content)::json, '{}', 'sending', \(paused), TRUE, \(numbers.count),
                     now() + \(expires.inMicroseconds) * interval '1 microsecond') RETURNING id),
             told AS (SELECT pg_notify(\(DeliveryQueue.channel), ''))
-            INSERT INTO notifications.deliveries (message, installation, space)
-            SELECT made.id, lpad(to_hex(n), 32, '0')::uuid, \(space.id) FROM made, told, generate_series(\(numbers.lowerBound), \(numbers.upperBound)) AS n
+            INSERT INTO notifications.deliveries (message, installation, space, service)
+            SELECT made.id, lpad(to_hex(n), 32, '0')::uuid, \(space.id), CASE WHEN \(isOld) THEN '' ELSE coalesce(i.service, 'apns') END
+            FROM made CROSS JOIN told CROSS JOIN generate_series(\(numbers.lowerBound), \(numbers.upperBound)) AS n
+            LEFT JOIN notifications.installations AS i ON i.space = \(space.id) AND i.id = lpad(to_hex(n), 32, '0')::uuid
             """)
         return id
     }
@@ -188,4 +195,26 @@ struct DeliveryWorld: Sendable {
             await task.value
         }
     }
+}
+
+/// A port that connections can be made to, and where nobody says anything.
+struct Silence: Sendable {
+    private let socket: Int32
+    let address: String
+
+    init() throws {
+        socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let socket = socket
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket, $0, length) == 0 && listen(socket, 128) == 0 && getsockname(socket, $0, &length) == 0 }
+        }
+        guard socket >= 0, isBound else { throw POSIXError(.EADDRINUSE) }
+        self.address = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))"
+    }
+
+    func stop() { close(socket) }
 }

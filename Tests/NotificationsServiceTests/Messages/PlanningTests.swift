@@ -17,6 +17,9 @@ struct PlanningTests {
             let message = try await app.planned(id)
             #expect(message.planned == count && message.state == .sending)
             #expect(try await app.count("deliveries") == count)
+            // So that claims leave alone what is for a credential that is held.
+            let services = try await app.postgres.query("SELECT DISTINCT service FROM notifications.deliveries").map { try $0.decode(0, as: String.self) }
+            #expect(services == ["apns"])
         }
     }
 

@@ -8,6 +8,8 @@ struct DeliverySettings: Sendable {
     var lease: Duration = .seconds(60)
     /// How often to look at the queue when nobody tells of anything: a lost notification, what becomes due, paused and cancelled messages.
     var pollInterval: Duration = .milliseconds(500)
+    /// For how long a push service has to refuse a credential until it counts as broken.
+    var patience: Duration = .seconds(30)
     /// How long answers are waited for when the service is shut down.
     var shutdownGrace: Duration = .seconds(3)
 

@@ -99,6 +99,13 @@ struct Device: Sendable {
         self.badge = badge
     }
 
+    /// The server that the browser said it is reached by; nil: the push service is one for all.
+    var host: String? {
+        guard service == .webpush else { return nil }
+        let parts = token.split(separator: "/", maxSplits: 2)
+        return parts.count > 1 ? parts[1].lowercased() : ""
+    }
+
     /// Which of Apple's two worlds the token is of.
     var environment: APNsEnvironment { isSandbox ? .sandbox : .production }
 }

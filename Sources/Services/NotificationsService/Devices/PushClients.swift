@@ -44,41 +44,74 @@ struct PushHosts: Sendable {
 final class PushClients: Sendable {
     /// Accounts to keep a client of; the one that has not been used for longest gives way.
     private static let maximumAccounts = 1_000
+    /// The same for hosts of browsers' push services.
+    private static let maximumHosts = 1_000
+    /// Messages of one app that are under way to one such host at a time.
+    private static let concurrencyOfHost = 50
 
     private struct Account {
         var version: Date
         var client: FCMClient
-        var lastUse: Int
+    }
+
+    private struct Host: Hashable {
+        var space: Int32
+        var name: String
     }
 
     private struct State {
-        var accounts: [Int32: Account] = [:]
-        var uses = 0
+        var accounts = LatelyUsed<Int32, Account>(maximumCount: maximumAccounts)
+        var hosts = LatelyUsed<Host, WebPushClient>(maximumCount: maximumHosts)
     }
 
     let apns: APNsClients
-    let webPush: WebPushClient
     private let hosts: PushHosts
     private let state = Mutex(State())
 
     init(hosts: PushHosts = PushHosts(), logger: Logger) {
         self.hosts = hosts
         apns = APNsClients(logger: logger, configuration: hosts.apns)
-        webPush = WebPushClient(client: hosts.outgoing)
     }
 
     /// The space's client, another one when its credential is; nil: there is no credential.
     func fcm(_ credentials: PushCredentials.Current, of space: Int32) -> FCMClient? {
         guard let account = credentials.fcm, let version = credentials.versions[.fcm] else { return nil }
         return state.withLock { state in
-            state.uses += 1
             let known = state.accounts[space].flatMap { $0.version == version ? $0.client : nil }
             let client = known ?? FCMClient(account, client: hosts.outgoing, address: hosts.fcmAddress)
-            state.accounts[space] = Account(version: version, client: client, lastUse: state.uses)
-            if state.accounts.count > Self.maximumAccounts, let oldest = state.accounts.min(by: { $0.value.lastUse < $1.value.lastUse })?.key {
-                state.accounts[oldest] = nil
-            }
+            state.accounts[space] = Account(version: version, client: client)
             return client
+        }
+    }
+
+    /// The client for one host that browsers named: each has a line of its own, for each app, so that one that is slow holds up no other.
+    func webPush(_ host: String, of space: Int32) -> WebPushClient {
+        let host = Host(space: space, name: host)
+        return state.withLock { state in
+            let client = state.hosts[host] ?? WebPushClient(client: hosts.outgoing, concurrency: Self.concurrencyOfHost)
+            state.hosts[host] = client
+            return client
+        }
+    }
+}
+
+/// A bounded number of values; the one that has not been stored for longest gives way to the next.
+private struct LatelyUsed<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private let maximumCount: Int
+    private var entries: [Key: (value: Value, lastUse: Int)] = [:]
+    private var uses = 0
+
+    init(maximumCount: Int) {
+        self.maximumCount = maximumCount
+    }
+
+    subscript(key: Key) -> Value? {
+        get { entries[key]?.value }
+        set {
+            uses += 1
+            entries[key] = newValue.map { ($0, uses) }
+            guard entries.count > maximumCount, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse })?.key else { return }
+            entries[oldest] = nil
         }
     }
 }

@@ -26,6 +26,40 @@ extension DeliveryQueue {
         ).first?.decode(0) ?? 0
     }
 
+    /// Broken credentials that are due to be tried with one message, which is told to one copy only; the next time is set. The longer a credential has been
+    /// broken, the longer that is: a minute at first, a quarter of an hour at last.
+    func trials() async throws -> [Trial] {
+        try await postgres.query(
+            """
+            WITH open AS MATERIALIZED (
+                SELECT c.space, c.kind, q.message FROM notifications.credentials AS c
+                CROSS JOIN LATERAL (
+                    SELECT m.id AS message FROM notifications.messages AS m
+                    CROSS JOIN LATERAL (
+                        SELECT FROM notifications.deliveries AS d
+                        WHERE d.message = m.id AND d.service = c.kind AND d.state = 'queued' AND d.due <= now() LIMIT 1) AS d
+                    WHERE m.space = c.space AND m.state IN ('planning', 'sending') AND NOT m.is_paused AND m.due <= now() AND m.expires > now()
+                    ORDER BY m.due LIMIT 1) AS q
+                WHERE c.broken IS NOT NULL AND c.next_try <= now() AND c.kind <> 'smtp'
+                ORDER BY c.next_try LIMIT \(Self.maximumTrials) FOR UPDATE OF c SKIP LOCKED)
+            UPDATE notifications.credentials AS c
+            SET next_try = now() + least(greatest(now() - c.broken, interval '1 minute'), interval '15 minutes')
+            FROM open AS o WHERE c.space = o.space AND c.kind = o.kind RETURNING o.message, c.kind
+            """, timeout: .seconds(10)
+        ).compactMap { row in
+            let (message, service) = (try row.decode(0, as: UUID.self), PushService(rawValue: try row.decode(1)))
+            return service.map { Trial(message: message, service: $0) }
+        }
+    }
+
+    private static let maximumTrials = 20
+
+    /// A message of which one delivery may go by a credential that is broken.
+    struct Trial: Sendable {
+        var message: UUID
+        var service: PushService
+    }
+
     /// Ends what is queued of messages that were cancelled or have expired.
     ///
     /// - Returns: how many; fewer than `pageLength`: nothing is left for now.

@@ -3,7 +3,9 @@ import MartletPostgres
 
 extension DeliveryQueue {
     /// Writes down what became of deliveries, and counts it. What is not this copy's any more, because the lease ran out, stays as it is.
-    func write(_ results: [DeliveryResult]) async throws {
+    ///
+    /// Harmless to repeat where nobody knows whether it was done.
+    func write(_ results: [DeliveryResult], within limit: Duration) async throws {
         var ended: [Ended] = []
         var again: [Again] = []
         for result in results {
@@ -12,8 +14,8 @@ extension DeliveryQueue {
             case .again(let delay, let reason, let counts): again.append(Again(result: result, delay: delay, reason: reason, counts: counts))
             }
         }
-        if !ended.isEmpty { try await write(ended) }
-        if !again.isEmpty { try await write(again) }
+        if !ended.isEmpty { try await write(ended, within: limit) }
+        if !again.isEmpty { try await write(again, within: limit) }
     }
 
     private struct Ended {
@@ -30,39 +32,40 @@ extension DeliveryQueue {
         var counts: Bool
     }
 
-    private func write(_ ended: [Ended]) async throws {
+    private func write(_ ended: [Ended], within limit: Duration) async throws {
         try await postgres.execute(
             """
             WITH w AS (
                 SELECT * FROM unnest(\(ended.map(\.result.message)), \(ended.map(\.result.installation)), \(ended.map(\.result.attempt)),
-                    \(ended.map(\.end.rawValue)), \(ended.map { $0.reason ?? "" }), \(ended.map { $0.receipt ?? "" }))
-                    AS w (message, installation, attempt, state, reason, receipt)),
+                    \(ended.map(\.result.claim)), \(ended.map(\.end.rawValue)), \(ended.map { $0.reason ?? "" }), \(ended.map { $0.receipt ?? "" }))
+                    AS w (message, installation, attempt, claim, state, reason, receipt)),
             ended AS (
                 UPDATE notifications.deliveries AS d SET state = w.state, reason = nullif(w.reason, ''), receipt = nullif(w.receipt, ''),
                     leased_until = NULL, updated = now()
                 FROM w WHERE \(Self.isOurs)
                 RETURNING d.message, d.variant, d.state)
             \(Self.counting("ended"))
-            """)
+            """, timeout: limit)
     }
 
     /// What did not count as an attempt is as if it had never been claimed.
-    private func write(_ again: [Again]) async throws {
+    private func write(_ again: [Again], within limit: Duration) async throws {
         try await postgres.execute(
             """
             UPDATE notifications.deliveries AS d SET state = 'queued', due = now() + w.delay * interval '1 microsecond', leased_until = NULL,
                 reason = nullif(w.reason, ''), attempts = d.attempts - (1 - w.counts), updated = now()
             FROM unnest(\(again.map(\.result.message)), \(again.map(\.result.installation)), \(again.map(\.result.attempt)),
-                \(again.map(\.delay.inMicroseconds)), \(again.map(\.reason)), \(again.map { $0.counts ? 1 : 0 }))
-                AS w (message, installation, attempt, delay, reason, counts)
+                \(again.map(\.result.claim)), \(again.map(\.delay.inMicroseconds)), \(again.map(\.reason)), \(again.map { $0.counts ? 1 : 0 }))
+                AS w (message, installation, attempt, claim, delay, reason, counts)
             WHERE \(Self.isOurs)
-            """)
+            """, timeout: limit)
     }
 
     /// Delivery `d` is the one of `w`, and still this copy's. Said so that the planner goes by the primary key: an index of what is `sending` looks cheap to
     /// it, and would be read from end to end for each row.
     private static let isOurs: PostgresQuery = """
-        d.message = w.message AND d.installation = w.installation AND d.attempts = w.attempt AND coalesce(d.state, '') = 'sending'
+        d.message = w.message AND d.installation = w.installation AND d.attempts = w.attempt AND d.claims = w.claim
+            AND coalesce(d.state, '') = 'sending'
         """
 
     /// Adds what a part of the statement returns (`message, variant, state`) to the counts, in one order for all copies.
@@ -77,16 +80,19 @@ extension DeliveryQueue {
         """
     }
 
-    /// Keeps deliveries that take longer than a part of their lease.
+    /// Keeps deliveries that take longer than a part of their lease. Rows that somebody writes to, most likely their results, are not waited for.
     ///
-    /// - Returns: those that were kept; the others are somebody else's.
-    func renew(_ deliveries: some Collection<DeliveriesInHand.Entry>, lease: Duration) async throws -> [DeliveriesInHand.Key] {
+    /// - Returns: those that were kept; the others are being written, or somebody else's.
+    func renew(_ deliveries: some Collection<DeliveriesInHand.Entry>, lease: Duration, within limit: Duration) async throws -> [DeliveriesInHand.Key] {
         try await postgres.query(
             """
+            WITH ours AS MATERIALIZED (
+                SELECT d.ctid AS place FROM unnest(\(deliveries.map(\.message)), \(deliveries.map(\.installation)), \(deliveries.map(\.attempt)),
+                    \(deliveries.map(\.claim))) AS w (message, installation, attempt, claim)
+                JOIN notifications.deliveries AS d ON \(Self.isOurs) FOR UPDATE OF d SKIP LOCKED)
             UPDATE notifications.deliveries AS d SET leased_until = now() + \(lease.inMicroseconds) * interval '1 microsecond'
-            FROM unnest(\(deliveries.map(\.message)), \(deliveries.map(\.installation)), \(deliveries.map(\.attempt))) AS w (message, installation, attempt)
-            WHERE \(Self.isOurs) RETURNING d.push_id, d.attempts
-            """
-        ).map { DeliveriesInHand.Key(pushID: try $0.decode(0), attempt: try $0.decode(1)) }
+            WHERE d.ctid = ANY (ARRAY(SELECT place FROM ours)) RETURNING d.push_id, d.claims
+            """, timeout: limit
+        ).map { DeliveriesInHand.Key(pushID: try $0.decode(0), claim: try $0.decode(1)) }
     }
 }

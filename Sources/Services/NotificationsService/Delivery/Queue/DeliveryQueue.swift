@@ -3,41 +3,50 @@ import MartletPostgres
 
 /// The deliveries that wait, as all copies of the service share them.
 ///
-/// `queued` → `sending` under a lease → `accepted`, `failed`, `unknown`, or `queued` again. Who claims a delivery counts its attempt up; a result is
-/// written only by who has the latest attempt.
+/// `queued` → `sending` under a lease → `accepted`, `failed`, `unknown`, or `queued` again. Who claims a delivery counts its claims up, which nothing counts
+/// down; a result is written only by who has the latest.
 struct DeliveryQueue: Sendable {
     /// Told when deliveries were queued or messages go on, stop or end.
     static let channel = "notifications_deliveries"
-    static let maximumMessages = 100
+    static let maximumWork = 100
+    private static let claimLimit: Duration = .seconds(10)
 
     let postgres: PostgresClient
 
-    /// A message with deliveries that are due.
+    /// A message with deliveries that are due, by one push service.
     struct Work: Sendable, Equatable {
         var message: UUID
-        var space: Int32
-        /// For which the space has credentials that are not broken.
+        var lane: DeliveryLane
+        /// By which they may go.
         var services: [PushService]
     }
 
-    /// Messages to work on: of each space its oldest first, as many of one space as of another. Where there are credentials and each is broken,
-    /// nothing is sent until somebody acts.
+    /// What there is to work on: of each space its oldest message first, as much of one space as of another. What is for a service whose credential is
+    /// broken is left alone; where there are credentials and each is, so is that of which the service is not known.
+    ///
+    /// One look into the index for each message and service: what is due later, or for another service, is not read.
     func work() async throws -> [Work] {
         try await postgres.query(
             """
-            SELECT m.id, m.space, k.good FROM (
-                SELECT id, space, due, row_number() OVER (PARTITION BY space ORDER BY due, id) AS turn FROM notifications.messages AS m
-                WHERE state IN ('planning', 'sending') AND NOT is_paused AND due <= now() AND expires > now() AND EXISTS (
-                    SELECT FROM notifications.deliveries AS d WHERE d.message = m.id AND d.state = 'queued' AND d.due <= now())) AS m
-            CROSS JOIN LATERAL (
-                SELECT count(*) AS total, coalesce(array_agg(kind) FILTER (WHERE broken IS NULL), '{}') AS good FROM notifications.credentials
-                WHERE space = m.space AND kind <> 'smtp') AS k
-            WHERE k.total = 0 OR k.good <> '{}'
-            ORDER BY m.turn, m.due LIMIT \(Self.maximumMessages)
+            SELECT id, space, service, good FROM (
+                SELECT m.id, m.space, m.due, s.service, k.good, row_number() OVER (PARTITION BY m.space ORDER BY m.due, m.id, s.service) AS turn
+                FROM notifications.messages AS m
+                CROSS JOIN LATERAL (
+                    SELECT count(*) AS total, coalesce(array_agg(kind) FILTER (WHERE broken IS NULL), '{}') AS good,
+                        coalesce(array_agg(kind) FILTER (WHERE broken IS NOT NULL), '{}') AS broken
+                    FROM notifications.credentials WHERE space = m.space AND kind <> 'smtp') AS k
+                CROSS JOIN unnest(\([""] + PushService.allCases.map(\.rawValue))) AS s (service)
+                CROSS JOIN LATERAL (
+                    SELECT FROM notifications.deliveries AS d
+                    WHERE d.message = m.id AND d.service = s.service AND d.state = 'queued' AND d.due <= now() LIMIT 1) AS q
+                WHERE m.state IN ('planning', 'sending') AND NOT m.is_paused AND m.due <= now() AND m.expires > now()
+                    AND CASE s.service WHEN '' THEN k.total = 0 OR k.good <> '{}' ELSE NOT s.service = ANY (k.broken) END) AS w
+            ORDER BY turn, due LIMIT \(Self.maximumWork)
             """
-        ).map {
-            let services = try $0.decode(2, as: [String].self).compactMap { PushService(rawValue: $0) }
-            return Work(message: try $0.decode(0), space: try $0.decode(1), services: services)
+        ).map { row in
+            let lane = DeliveryLane(space: try row.decode(1), service: PushService(rawValue: try row.decode(2)))
+            let good = try row.decode(3, as: [String].self).compactMap { PushService(rawValue: $0) }
+            return Work(message: try row.decode(0), lane: lane, services: lane.service.map { [$0] } ?? good)
         }
     }
 
@@ -46,17 +55,17 @@ struct DeliveryQueue: Sendable {
     /// Badges are raised or set in the same statement, once for a delivery however often it is sent.
     func claim(_ shares: [ClaimShare], lease: Duration) async throws -> [ClaimedDelivery] {
         let query = shares.allSatisfy { $0.badge == nil } ? Self.plainClaim(shares, lease) : Self.badgeClaim(shares, lease)
-        return try await postgres.query(query).map { try ClaimedDelivery($0) }
+        return try await postgres.query(query, timeout: Self.claimLimit).map { try ClaimedDelivery($0) }
     }
 
     /// Where the rows are is known from locking them: without that the planner may read the whole table for a thousand.
     private static func plainClaim(_ shares: [ClaimShare], _ lease: Duration) -> PostgresQuery {
         """
         WITH picked AS MATERIALIZED (\(picked(shares))), c AS (
-            UPDATE notifications.deliveries AS d SET state = 'sending', attempts = d.attempts + 1, updated = now(),
+            UPDATE notifications.deliveries AS d SET state = 'sending', attempts = d.attempts + 1, claims = d.claims + 1, updated = now(),
                 leased_until = now() + \(lease.inMicroseconds) * interval '1 microsecond'
             WHERE d.ctid = ANY (ARRAY(SELECT place FROM picked))
-            RETURNING d.message, d.installation, d.space, d.variant, d.attempts, d.push_id, d.badge)
+            RETURNING d.message, d.installation, d.space, d.service, d.variant, d.attempts, d.claims, d.push_id, d.badge)
         SELECT \(ClaimedDelivery.columns), \(Device.columns) FROM c
         LEFT JOIN notifications.installations AS i ON i.space = c.space AND i.id = c.installation
         """
@@ -79,10 +88,10 @@ struct DeliveryQueue: Sendable {
             SELECT p.place, CASE WHEN p.raises THEN r.before + row_number() OVER (PARTITION BY p.space, p.installation, p.raises ORDER BY p.message) END AS badge
             FROM picked AS p LEFT JOIN changed AS r ON r.space = p.space AND r.id = p.installation),
         c AS (
-            UPDATE notifications.deliveries AS d SET state = 'sending', attempts = d.attempts + 1, updated = now(),
+            UPDATE notifications.deliveries AS d SET state = 'sending', attempts = d.attempts + 1, claims = d.claims + 1, updated = now(),
                 leased_until = now() + \(lease.inMicroseconds) * interval '1 microsecond', badge = coalesce(d.badge, n.badge)
             FROM numbered AS n WHERE d.ctid = n.place AND d.ctid = ANY (ARRAY(SELECT place FROM picked))
-            RETURNING d.message, d.installation, d.space, d.variant, d.attempts, d.push_id, d.badge)
+            RETURNING d.message, d.installation, d.space, d.service, d.variant, d.attempts, d.claims, d.push_id, d.badge)
         SELECT \(ClaimedDelivery.columns), \(Device.columns) FROM c
         LEFT JOIN notifications.installations AS i ON i.space = c.space AND i.id = c.installation
         """
@@ -93,11 +102,13 @@ struct DeliveryQueue: Sendable {
         """
         SELECT q.place, q.message, q.space, q.installation, s.badge = -1 AND q.badge IS NULL AS raises,
             CASE WHEN s.badge >= 0 AND q.attempts = 0 THEN s.badge END AS fixed
-        FROM unnest(\(shares.map(\.message)), \(shares.map(\.limit)), \(shares.map { number($0.badge) })) AS s (message, room, badge)
+        FROM unnest(\(shares.map(\.message)), \(shares.map { $0.service?.rawValue ?? "" }), \(shares.map(\.limit)), \(shares.map { number($0.badge) }))
+            AS s (message, service, room, badge)
         JOIN notifications.messages AS m ON m.id = s.message AND m.state IN ('planning', 'sending') AND NOT m.is_paused AND m.expires > now()
         CROSS JOIN LATERAL (
             SELECT d.ctid AS place, d.message, d.space, d.installation, d.badge, d.attempts FROM notifications.deliveries AS d
-            WHERE d.message = s.message AND d.state = 'queued' AND d.due <= now() ORDER BY d.due LIMIT s.room FOR UPDATE SKIP LOCKED) AS q
+            WHERE d.message = s.message AND d.service = s.service AND d.state = 'queued' AND d.due <= now()
+            ORDER BY d.due LIMIT s.room FOR UPDATE SKIP LOCKED) AS q
         """
     }
 

@@ -7,14 +7,17 @@ import Synchronization
 final class DeliveriesInHand: Sendable {
     struct Key: Hashable, Sendable {
         var pushID: UUID
-        var attempt: Int
+        var claim: Int
     }
 
     struct Entry: Sendable {
         var message: UUID
-        var space: Int32
+        var lane: DeliveryLane
         var installation: UUID
         var attempt: Int
+        var claim: Int
+        /// It is to arrive at most once.
+        var isOnce: Bool
         /// When the lease was last known to be whole.
         var leased: ContinuousClock.Instant
     }
@@ -23,6 +26,9 @@ final class DeliveriesInHand: Sendable {
         var entries: [Key: Entry] = [:]
         var counts: [UUID: Int] = [:]
         var countsOfSpaces: [Int32: Int] = [:]
+        var countsOfLanes: [DeliveryLane: Int] = [:]
+        var onceCount = 0
+        var window = OnceWindow()
         var results: [(key: Key, result: DeliveryResult)] = []
     }
 
@@ -33,13 +39,23 @@ final class DeliveriesInHand: Sendable {
 
     func count(of space: Int32) -> Int { state.withLock { $0.countsOfSpaces[space, default: 0] } }
 
-    func add(_ claims: [ClaimedDelivery], at time: ContinuousClock.Instant) {
+    func count(of lane: DeliveryLane) -> Int { state.withLock { $0.countsOfLanes[lane, default: 0] } }
+
+    /// How many more of those that are to arrive at most once may be claimed.
+    var onceRoom: Int { state.withLock { max(0, $0.window.size - $0.onceCount) } }
+
+    /// - Parameter once: messages that are to arrive at most once.
+    func add(_ claims: [ClaimedDelivery], once: Set<UUID>, at time: ContinuousClock.Instant) {
         state.withLock { state in
             for claim in claims {
-                let entry = Entry(message: claim.message, space: claim.space, installation: claim.installation, attempt: claim.attempt, leased: time)
+                let entry = Entry(
+                    message: claim.message, lane: claim.lane, installation: claim.installation, attempt: claim.attempt, claim: claim.claim,
+                    isOnce: once.contains(claim.message), leased: time)
                 state.entries[claim.key] = entry
                 state.counts[claim.message, default: 0] += 1
                 state.countsOfSpaces[claim.space, default: 0] += 1
+                state.countsOfLanes[claim.lane, default: 0] += 1
+                if entry.isOnce { state.onceCount += 1 }
             }
         }
     }
@@ -48,6 +64,7 @@ final class DeliveriesInHand: Sendable {
     func finish(_ claim: ClaimedDelivery, _ verdict: Verdict) -> Int {
         state.withLock { state in
             state.results.append((claim.key, DeliveryResult(claim, verdict)))
+            if state.onceCount > 0, state.entries[claim.key]?.isOnce == true { state.window.note(verdict) }
             return state.results.count
         }
     }
@@ -88,13 +105,21 @@ final class DeliveriesInHand: Sendable {
 
     private static func remove(_ key: Key, _ state: inout State) {
         guard let entry = state.entries.removeValue(forKey: key) else { return }
-        state.counts[entry.message, default: 1] -= 1
-        if state.counts[entry.message] == 0 { state.counts[entry.message] = nil }
-        state.countsOfSpaces[entry.space, default: 1] -= 1
-        if state.countsOfSpaces[entry.space] == 0 { state.countsOfSpaces[entry.space] = nil }
+        state.counts.countDown(entry.message)
+        state.countsOfSpaces.countDown(entry.lane.space)
+        state.countsOfLanes.countDown(entry.lane)
+        if entry.isOnce { state.onceCount -= 1 }
+    }
+}
+
+extension Dictionary where Value == Int {
+    /// What is at none is not kept.
+    fileprivate mutating func countDown(_ key: Key) {
+        guard let count = self[key] else { return }
+        self[key] = count > 1 ? count - 1 : nil
     }
 }
 
 extension ClaimedDelivery {
-    var key: DeliveriesInHand.Key { DeliveriesInHand.Key(pushID: pushID, attempt: attempt) }
+    var key: DeliveriesInHand.Key { DeliveriesInHand.Key(pushID: pushID, claim: claim) }
 }

@@ -3,20 +3,25 @@ import Synchronization
 
 /// Deliveries of one message that were claimed together.
 final class DeliveryBatch: Sendable {
-    /// Of FCM and browsers' services so many are under way of one batch; APNs' client has queue and connections of its own.
+    /// Of FCM, and of each host of browsers' services, so many are under way of one batch; APNs' client has queue and connections of its own.
     static let maximumUnderWay = 100
 
     let message: UUID
     let claims: [ClaimedDelivery]
+    /// To see whether a credential that is broken is good again.
+    let isTrial: Bool
     /// Ends when all have been sent; an element: give back what has not left.
     let stops: AsyncStream<Void>
     private let stopping: AsyncStream<Void>.Continuation
     private let stopped = Atomic(false)
+    /// Of those that APNs' client has.
+    private let left = Atomic(0)
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    init(_ message: UUID, _ claims: [ClaimedDelivery]) {
+    init(_ message: UUID, _ claims: [ClaimedDelivery], isTrial: Bool = false) {
         self.message = message
         self.claims = claims
+        self.isTrial = isTrial
         (stops, stopping) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -45,31 +50,26 @@ final class DeliveryBatch: Sendable {
     /// cancelled, which is safe there and nowhere else.
     func forEach(_ body: @escaping @Sendable (ClaimedDelivery) async -> Void, unsent: @escaping @Sendable (ClaimedDelivery) -> Void) async {
         let apns = claims.filter { $0.device?.service == .apns }
-        let others = claims.filter { $0.device?.service != .apns }
+        // One host that is slow holds up no other.
+        let others = Dictionary(grouping: claims.filter { $0.device?.service != .apns }) { $0.device?.host ?? "" }
         await withTaskGroup { group in
             if !apns.isEmpty { group.addTask { await self.sendAll(apns, body) } }
-            if !others.isEmpty { group.addTask { await self.sendSome(others, body, unsent) } }
+            for some in others.values { group.addTask { await self.sendSome(some, body, unsent) } }
         }
         end()
     }
 
+    /// Nobody waits for each of them: the last one ends what waits for a stop.
     private func sendAll(_ claims: [ClaimedDelivery], _ body: @escaping @Sendable (ClaimedDelivery) async -> Void) async {
-        await withTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                for await _ in self.stops { return true }
-                return true
-            }
+        left.store(claims.count, ordering: .relaxed)
+        await withDiscardingTaskGroup { group in
             for claim in claims {
                 group.addTask {
                     await body(claim)
-                    return false
+                    if self.left.subtract(1, ordering: .relaxed).newValue == 0 { self.end() }
                 }
             }
-            var left = claims.count
-            for await isStop in group {
-                if isStop { group.cancelAll() } else { left -= 1 }
-                if left == 0 { end() }
-            }
+            for await _ in self.stops { group.cancelAll() }
         }
     }
 

@@ -11,6 +11,7 @@ extension DeliverySender {
             await attempt("deliveries not ended") { while try await self.queue.close() == DeliveryQueue.pageLength, !Task.isCancelled {} }
             await attempt("messages not ended") { _ = try await self.queue.finish() }
             await attempt("tokens not forgotten") { try await self.forgetTokens() }
+            await attempt("broken credentials not tried") { try await self.tryBrokenCredentials() }
             try? await Task.sleep(for: .seconds(1) * Double.random(in: 0.9...1.1))
         }
     }
@@ -45,9 +46,12 @@ extension DeliverySender {
         let old = hand.leased(before: start - settings.lease / 3)
         for first in stride(from: 0, to: old.count, by: DeliveryQueue.pageLength) {
             let some = old[first..<min(first + DeliveryQueue.pageLength, old.count)]
-            hand.renewed(try await queue.renew(some, lease: settings.lease), at: start)
+            hand.renewed(try await queue.renew(some, lease: settings.lease, within: statementLimit), at: start)
         }
     }
+
+    /// So that one that waits, whatever for, is tried again while leases are good.
+    private var statementLimit: Duration { max(settings.lease / 6, .seconds(1)) }
 
     private func rescue() async throws {
         let count = try await queue.rescue()
@@ -57,12 +61,28 @@ extension DeliverySender {
         wakes.continuation.yield()
     }
 
-    /// What fails is done the next time: it is worth no more than a line for the curious.
+    /// One message for each that is due to be tried; what it is answered with decides.
+    private func tryBrokenCredentials() async throws {
+        guard !state.withLock({ $0.isStopping }) else { return }
+        let trials = try await queue.trials()
+        guard !trials.isEmpty else { return }
+        let messages = try await shelf.messages(trials.map(\.message))
+        for trial in trials {
+            guard let message = messages[trial.message] else { continue }
+            let start = ContinuousClock.now
+            let share = ClaimShare(message: message.id, service: trial.service, limit: 1, badge: message.badge)
+            let claims = try await queue.claim([share], lease: settings.lease)
+            hand.add(claims, once: message.isAtMostOnce ? [message.id] : [], at: start)
+            if !claims.isEmpty { begin(DeliveryBatch(message.id, claims, isTrial: true)) }
+        }
+    }
+
+    /// What fails is done the next time.
     private func attempt(_ sentence: Logger.Message, _ body: () async throws -> Void) async {
         do {
             try await body()
         } catch {
-            logger.debug(sentence, metadata: ["error.cause": "\(error)"])
+            if !Task.isCancelled { warn(sentence, error) }
         }
     }
 }
@@ -95,13 +115,13 @@ extension DeliverySender {
         let end = ContinuousClock.now + settings.lease
         while !Task.isCancelled {
             do {
-                return try await queue.write(results.map(\.result))
+                return try await queue.write(results.map(\.result), within: statementLimit)
             } catch {
                 guard ContinuousClock.now < end else {
                     return logger.warning(
                         "results of deliveries were not written", metadata: ["delivery.count": "\(results.count)", "error.cause": "\(error)"])
                 }
-                logger.debug("results not written yet", metadata: ["error.cause": "\(error)"])
+                warn("results not written yet", error)
                 try? await Task.sleep(for: Self.retryDelay)
             }
         }

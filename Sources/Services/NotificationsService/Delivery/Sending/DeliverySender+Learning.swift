@@ -10,18 +10,23 @@ extension DeliverySender {
     func learn(_ outcome: PushOutcome, _ device: Device, _ means: PushTransport.Means) async -> Duration? {
         let own = Holds.Place(space: device.space, service: device.service, isSandbox: device.isSandbox)
         let everybody = Holds.Place(space: nil, service: device.service, isSandbox: device.isSandbox)
+        let lane = DeliveryLane(space: device.space, service: device.service)
+        if outcome.believesCredential, means.current.isBroken(device.service.credential) { await markGood(device) }
         guard case .failed(let failure) = outcome else {
             state.withLock { state in
                 state.holds.clear([own, everybody])
+                state.doubts.clear(lane)
                 if device.service == .apns { _ = state.brake.note(device.space, bad: nil, at: now()) }
             }
             return nil
         }
+        if outcome.believesCredential { state.withLock { $0.doubts.clear(lane) } }
+        warn(failure, device)
         switch failure.meaning {
         case .deviceGone(let since): await forget(device, since, failure, means)
         case .credentialBroken:
             let (length, isNew) = hold(own, atLeast: 5)
-            if isNew { await markBroken(device.service, device.space, means, failure.reason) }
+            if isNew { await doubt(device, means, failure.reason) }
             return length
         case .backOff(.credential, let delay): return hold(own, atLeast: delay / .seconds(1)).length
         case .backOff(.service, let delay): return hold(everybody, atLeast: delay / .seconds(1)).length
@@ -29,6 +34,44 @@ extension DeliverySender {
         case .notSent, .unknown, .messageRejected, .backOff(.device, _): break
         }
         return nil
+    }
+
+    /// What an answer says of the host that a browser named. One that is silent, slow or not there is left alone for a while; what it answers, whatever it
+    /// is, is an answer.
+    ///
+    /// - Parameter time: how long it took, in seconds.
+    func learn(_ outcome: PushOutcome, of host: Holds.Place, after time: TimeInterval) {
+        let now = now()
+        state.withLock { state in
+            switch outcome {
+            case _ where time >= Self.slowAnswer: _ = state.holds.backOff(host, atLeast: Self.slowHold, at: now)
+            case .failed(let failure) where ["answer-timeout", "connection-lost", "unreachable"].contains(failure.reason):
+                _ = state.holds.backOff(host, atLeast: Self.slowHold, at: now)
+            case .failed(let failure) where failure.status == nil: break
+            case .accepted, .failed: state.holds.clear([host])
+            }
+        }
+    }
+
+    private static let slowAnswer: TimeInterval = 15
+    private static let slowHold: TimeInterval = 60
+
+    /// A trial has shown that the credential is good, whatever was said of it before.
+    private func markGood(_ device: Device) async {
+        logger.notice("a push credential is good again", metadata: ["push.service": "\(device.service.rawValue)", "space.id": "\(device.space)"])
+        do {
+            try await transport.credentials.markGood(device.service.credential, in: device.space)
+            wakes.continuation.yield()
+        } catch {
+            warn("a credential was not marked", error)
+        }
+    }
+
+    /// It was refused, as far as is known for the first time since it was last held.
+    private func doubt(_ device: Device, _ means: PushTransport.Means, _ reason: String) async {
+        let (lane, time, version) = (DeliveryLane(space: device.space, service: device.service), now(), means.current.versions[device.service.credential])
+        let isBroken = state.withLock { $0.doubts.note(lane, version: version, patience: settings.patience, at: time) }
+        if isBroken, !means.current.isBroken(device.service.credential) { await markBroken(device.service, device.space, means, reason, isTried: true) }
     }
 
     /// Whether others would fare no better now.
@@ -52,17 +95,17 @@ extension DeliverySender {
             if !isDoubtful, state.gone.count < Self.maximumGone { state.gone.append(token) }
             return false
         }
-        if trips { await markBroken(.apns, device.space, means, TokenBrake.sentence) }
+        if trips { await markBroken(.apns, device.space, means, TokenBrake.sentence, isTried: false) }
     }
 
-    private func markBroken(_ service: PushService, _ space: Int32, _ means: PushTransport.Means, _ reason: String) async {
+    private func markBroken(_ service: PushService, _ space: Int32, _ means: PushTransport.Means, _ reason: String, isTried: Bool) async {
         let kind = service.credential
         logger.warning(
-            "A push credential is held.", metadata: ["push.service": "\(service.rawValue)", "space.id": "\(space)", "error.cause": "\(reason)"])
+            "a push credential is held", metadata: ["push.service": "\(service.rawValue)", "space.id": "\(space)", "error.cause": "\(reason)"])
         do {
-            try await transport.credentials.markBroken(kind, in: space, version: means.current.versions[kind], reason: reason)
+            try await transport.credentials.markBroken(kind, in: space, version: means.current.versions[kind], reason: reason, isTried: isTried)
         } catch {
-            logger.debug("a credential was not marked", metadata: ["error.cause": "\(error)"])
+            warn("a credential was not marked", error)
         }
     }
 
@@ -85,6 +128,20 @@ extension DeliverySender {
             } catch {
                 state.withLock { $0.gone += some.prefix(max(0, Self.maximumGone - $0.gone.count)) }
                 throw error
+            }
+        }
+    }
+}
+
+extension PushOutcome {
+    /// Whether the push service has looked beyond the credential: then it took it for good.
+    fileprivate var believesCredential: Bool {
+        switch self {
+        case .accepted: true
+        case .failed(let failure):
+            switch failure.meaning {
+            case .deviceGone, .messageRejected, .backOff(.device, _): failure.status != nil
+            case .notSent, .unknown, .credentialBroken, .backOff: false
             }
         }
     }

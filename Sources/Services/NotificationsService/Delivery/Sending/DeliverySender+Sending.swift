@@ -7,7 +7,7 @@ extension DeliverySender {
         // Between claiming and being known here it may have been too late to be told.
         if state.withLock({ $0.isStopping }) { batch.stop() }
         if let message = try? await shelf.messages([batch.message])[batch.message], let means = try? await transport.means(of: message.space) {
-            await batch.forEach { await self.send($0, of: message, by: means) } unsent: { self.finish($0, Self.unsent) }
+            await batch.forEach { await self.send($0, of: message, by: means, isTrial: batch.isTrial) } unsent: { self.finish($0, Self.unsent) }
         } else {
             for claim in batch.claims { finish(claim, .again(after: Verdict.notSentDelay, reason: "not-readable", counts: false)) }
         }
@@ -16,14 +16,20 @@ extension DeliverySender {
 
     private static let unsent = Verdict.again(after: .zero, reason: "cancelled", counts: false)
 
-    private func send(_ claim: ClaimedDelivery, of message: MessageInHand, by means: PushTransport.Means) async {
+    private func send(_ claim: ClaimedDelivery, of message: MessageInHand, by means: PushTransport.Means, isTrial: Bool) async {
+        guard !claim.isUnreadable else { return finish(claim, .unreadable(attempt: claim.attempt)) }
         guard let device = claim.device else { return finish(claim, .failed("no-token")) }
         guard hand.isLeased(claim, for: settings.lease) else { return hand.drop(claim) }
         guard message.users.allSatisfy({ device.userID.map($0.contains) ?? false }) else { return finish(claim, .failed("signed-out")) }
         let time = now()
         if message.expires <= time { return finish(claim, .failed("expired")) }
-        if let obstacle = transport.obstacle(device, means) { return finish(claim, obstacle) }
-        if let end = state.withLock({ $0.holds.end(device.space, device.service, isSandbox: device.isSandbox, at: time) }) {
+        if let obstacle = transport.obstacle(device, means, isTrial: isTrial, isKnown: claim.service == device.service) { return finish(claim, obstacle) }
+        let place = device.host.map { Holds.Place(space: device.space, service: device.service, host: $0) }
+        let end = state.withLock { state in
+            state.holds.end(device.space, device.service, isSandbox: device.isSandbox, at: time) ?? place.flatMap { state.holds.admit($0, at: time) }
+        }
+        // A trial is to find out whether it is held for good reason.
+        if let end, !isTrial {
             return finish(claim, .again(after: .seconds(end.timeIntervalSince(time)), reason: "held", counts: false))
         }
         let push: PushMessage
@@ -37,6 +43,7 @@ extension DeliverySender {
             return finish(claim, .failed(error.reason))
         }
         let outcome = await transport.send(push, to: device, by: means)
+        if let place { learn(outcome, of: place, after: now().timeIntervalSince(time)) }
         let hold = await learn(outcome, device, means)
         finish(claim, Verdict(outcome, attempt: claim.attempt, isAtMostOnce: message.isAtMostOnce, sentAs: claim.pushID, hold: hold))
     }

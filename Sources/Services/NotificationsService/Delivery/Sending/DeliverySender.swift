@@ -15,6 +15,8 @@ final class DeliverySender: Service {
         var batches: [ObjectIdentifier: DeliveryBatch] = [:]
         var holds = Holds()
         var brake = TokenBrake()
+        var doubts = CredentialDoubts()
+        var warnings = RareWarnings()
         var gone: [GoneToken] = []
         var isStopping = false
     }
@@ -89,7 +91,7 @@ final class DeliverySender: Service {
         while !Task.isCancelled, ContinuousClock.now < last, hand.count > 0 { try? await Task.sleep(for: .milliseconds(10)) }
     }
 
-    private func begin(_ batch: DeliveryBatch) {
+    func begin(_ batch: DeliveryBatch) {
         state.withLock { $0.batches[ObjectIdentifier(batch)] = batch }
         batch.begin { await self.send($0) }
     }
@@ -113,6 +115,11 @@ extension DeliverySender {
         var isFull = false
     }
 
+    private struct Turn: Hashable {
+        var message: UUID
+        var service: PushService?
+    }
+
     /// Nil: there is no room, or nothing to do.
     private func claim(_ known: inout KnownWork) async -> [DeliveryBatch]? {
         let room = settings.concurrency - hand.count
@@ -122,12 +129,12 @@ extension DeliverySender {
             if isTold.exchange(false, ordering: .relaxed) || age > settings.pollInterval || known.isFull && known.work.isEmpty {
                 known.work = try await queue.work()
                 known.read = .now
-                known.isFull = known.work.count == DeliveryQueue.maximumMessages
+                known.isFull = known.work.count == DeliveryQueue.maximumWork
             }
             guard !known.work.isEmpty else { return nil }
             return try await claim(&known, room: room)
         } catch {
-            logger.debug("no deliveries claimed", metadata: ["error.cause": "\(error)"])
+            warn("no deliveries claimed", error)
             known.work = []
             return nil
         }
@@ -138,24 +145,26 @@ extension DeliverySender {
         let time = now()
         // What this version cannot read is left to one that can.
         let work = known.work.filter { messages[$0.message] != nil }
+        var plan = ClaimPlan(room: room, onceRoom: hand.onceRoom) { (messages[$0]?.badge, messages[$0]?.isAtMostOnce ?? false) }
         let shares = state.withLock { state in
-            ClaimPlan.shares(work, room: room) {
-                messages[$0]?.badge
-            } limit: {
-                // What one space has in hand already leaves room to others, however slow its push services are.
-                let mine = hand.count(of: $0.space)
-                return max(0, min(state.holds.limit($0.space, $0.services, at: time).map { $0 - mine } ?? .max, 2 * room - mine))
+            // What one space has in hand already leaves room to others, however slow its push services are.
+            plan.shares(work) {
+                max(0, 2 * room - hand.count(of: $0))
+            } ofLane: { work in
+                let mine = work.lane.service == nil ? hand.count(of: work.lane.space) : hand.count(of: work.lane)
+                return state.holds.limit(work.lane.space, work.services, at: time).map { max(0, $0 - mine) }
             }
         }
         guard !shares.isEmpty else { return nil }
         let start = ContinuousClock.now
         let claims = try await queue.claim(shares, lease: settings.lease)
-        hand.add(claims, at: start)
+        hand.add(claims, once: Set(messages.values.filter(\.isAtMostOnce).map(\.id)), at: start)
         metrics.inHand.record(hand.count)
         let batches = DeliveryBatch.batches(claims)
-        let counts = Dictionary(uniqueKeysWithValues: batches.map { ($0.message, $0.claims.count) })
         // Of which less came than was asked for, nothing more is due.
-        known.work.removeAll { work in shares.contains { $0.message == work.message && counts[work.message, default: 0] < $0.limit } }
+        let counts = claims.reduce(into: [:]) { $0[Turn(message: $1.message, service: $1.service), default: 0] += 1 }
+        let done = Set(shares.map { (Turn(message: $0.message, service: $0.service), $0.limit) }.filter { counts[$0, default: 0] < $1 }.map(\.0))
+        known.work.removeAll { done.contains(Turn(message: $0.message, service: $0.lane.service)) }
         return batches.isEmpty && known.work.isEmpty ? nil : batches
     }
 }

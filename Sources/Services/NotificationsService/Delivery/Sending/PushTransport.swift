@@ -18,11 +18,16 @@ struct PushTransport: Sendable {
     }
 
     /// Why nothing can be sent to the device by these means; nil: nothing is known against it.
-    func obstacle(_ device: Device, _ means: Means) -> Verdict? {
+    ///
+    /// - Parameters:
+    ///   - isTrial: a credential that is broken is to be tried.
+    ///   - isKnown: the queue knows of the device's service: it is left alone as long as the credential is broken.
+    func obstacle(_ device: Device, _ means: Means, isTrial: Bool, isKnown: Bool) -> Verdict? {
         let kind = device.service.credential
         guard means.current.versions[kind] != nil else { return .failed("no-credential") }
-        guard means.current.canSend(by: device.service) else { return .again(after: .seconds(300) * Double.random(in: 1...1.3), reason: "credential-broken", counts: false) }
-        return nil
+        guard !means.current.canSend(by: device.service), !(isTrial && means.current.has(device.service)) else { return nil }
+        let delay = isKnown ? Verdict.notSentDelay : .seconds(300) * Double.random(in: 1...1.3)
+        return .again(after: delay, reason: "credential-broken", counts: false)
     }
 
     func send(_ push: PushMessage, to device: Device, by means: Means) async -> PushOutcome {
@@ -36,7 +41,7 @@ struct PushTransport: Sendable {
             return await client.send(message)
         case .webPush(let message, let subscription):
             guard let key = means.current.webPush else { break }
-            let outcome = await clients.webPush.send(message, to: subscription, as: key)
+            let outcome = await clients.webPush(device.host ?? "", of: device.space).send(message, to: subscription, as: key)
             // Each browser says itself where it is reached: nothing follows for others, and nobody is asked for ever.
             guard case .failed(let failure) = outcome, failure.reason == "unreachable" else { return outcome }
             return .failed(PushFailure(.backOff(.device, atLeast: .seconds(60)), reason: failure.reason))

@@ -13,6 +13,11 @@ enum Verdict: Sendable, Equatable {
     static let maximumUnknown = 3
     static let notSentDelay: Duration = .seconds(2)
 
+    /// Of a row that this version does not understand: perhaps another one does, while they are being exchanged.
+    static func unreadable(attempt: Int) -> Verdict {
+        attempt < maximumAttempts ? .again(after: .seconds(60), reason: "not-readable", counts: true) : .failed("not-readable")
+    }
+
     static func failed(_ reason: String) -> Verdict { .ended(.failed, reason: reason) }
 
     /// - Parameters:

@@ -31,7 +31,7 @@ struct CredentialStore: Sendable {
                 INSERT INTO notifications.credentials (space, kind, shown, sealed, author)
                 SELECT \(space), \(kind.rawValue), \(PostgresJSON(content.shown.text)), \(sealed), \(author.text) FROM told
                 ON CONFLICT (space, kind) DO UPDATE SET shown = excluded.shown, sealed = excluded.sealed, author = excluded.author,
-                    updated = greatest(clock_timestamp(), credentials.updated + interval '1 microsecond'), broken = NULL, broken_reason = NULL
+                    updated = greatest(clock_timestamp(), credentials.updated + interval '1 microsecond'), broken = NULL, broken_reason = NULL, next_try = NULL
                 RETURNING \(Self.columns))
             SELECT * FROM put
             """)
@@ -51,11 +51,14 @@ struct CredentialStore: Sendable {
         return (content, try stored(row, space))
     }
 
-    /// - Parameter version: nothing is done to one that was stored later; nil: to whichever there is.
-    func markBroken(_ kind: CredentialKind, in space: Int32, version: Date?, reason: String) async throws {
+    /// - Parameters:
+    ///   - version: nothing is done to one that was stored later; nil: to whichever there is.
+    ///   - isTried: the first time in a minute.
+    func markBroken(_ kind: CredentialKind, in space: Int32, version: Date?, reason: String, isTried: Bool) async throws {
         _ = try await change(
             """
-            UPDATE notifications.credentials SET broken = now(), broken_reason = \(reason)
+            UPDATE notifications.credentials SET broken = now(), broken_reason = \(reason),
+                next_try = CASE WHEN \(isTried) THEN now() + interval '1 minute' END
             WHERE space = \(space) AND kind = \(kind.rawValue) AND broken IS NULL AND (\(version)::timestamptz IS NULL OR updated = \(version)) RETURNING space
             """)
     }
@@ -63,7 +66,7 @@ struct CredentialStore: Sendable {
     func markGood(_ kind: CredentialKind, in space: Int32) async throws {
         _ = try await change(
             """
-            UPDATE notifications.credentials SET broken = NULL, broken_reason = NULL
+            UPDATE notifications.credentials SET broken = NULL, broken_reason = NULL, next_try = NULL
             WHERE space = \(space) AND kind = \(kind.rawValue) AND broken IS NOT NULL RETURNING space
             """)
     }
@@ -76,7 +79,9 @@ struct CredentialStore: Sendable {
         let rows = try await postgres.query(
             "SELECT kind, updated, broken_reason, sealed FROM notifications.credentials WHERE space = \(space) AND kind <> \(CredentialKind.smtp.rawValue)")
         for row in rows {
-            let (kind, updated, sealed) = (try row.word(0, as: CredentialKind.self), try row.decode(1, as: Date.self), try row.decode(3, as: Data.self))
+            // One of a kind that a later version knows spoils no other.
+            guard let kind = CredentialKind(rawValue: try row.decode(0)) else { continue }
+            let (updated, sealed) = (try row.decode(1, as: Date.self), try row.decode(3, as: Data.self))
             let same = known.flatMap { $0.versions[kind] == updated ? $0 : nil }
             current.versions[kind] = updated
             current.broken[kind] = try row.decode(2, as: String?.self)

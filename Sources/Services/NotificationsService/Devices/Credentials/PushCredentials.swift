@@ -23,15 +23,19 @@ final class PushCredentials: Sendable {
         var webPush: VAPIDKey?
         /// When each was stored: another time is another credential.
         var versions: [CredentialKind: Date] = [:]
-        /// Those that a push service refused, and with what word. Nothing is to be sent with them until somebody acts.
+        /// Those that a push service refused, and with what word. Nothing is to be sent with them, but to try them.
         var broken: [CredentialKind: String] = [:]
 
         func isBroken(_ kind: CredentialKind) -> Bool { broken[kind] != nil }
 
         /// Whether there is a credential for the service that is not broken.
         func canSend(by service: PushService) -> Bool {
-            guard !isBroken(service.credential) else { return false }
-            return switch service {
+            !isBroken(service.credential) && has(service)
+        }
+
+        /// Whether there is a credential for the service that can be opened.
+        func has(_ service: PushService) -> Bool {
+            switch service {
             case .apns: apns != nil
             case .fcm: fcm != nil
             case .webpush: webPush != nil
@@ -79,13 +83,14 @@ final class PushCredentials: Sendable {
         return current
     }
 
-    /// Holds the credential, in all copies, until it is stored anew, a test push with it is accepted, or it is said to be good.
+    /// Holds the credential, in all copies, until it is stored anew, a push with it is accepted, or it is said to be good.
     ///
     /// - Parameters:
+    ///   - isTried: whether one message is sent with it now and then, to see; else somebody has to act.
     ///   - reason: the push service's word, or a sentence; 200 characters are kept.
     ///   - version: which one, as `Current.versions` has it: another that was stored meanwhile is not to blame.
-    func markBroken(_ kind: CredentialKind, in space: Int32, version: Date?, reason: String) async throws {
-        try await store.markBroken(kind, in: space, version: version, reason: String(reason.prefix(200)))
+    func markBroken(_ kind: CredentialKind, in space: Int32, version: Date?, reason: String, isTried: Bool = false) async throws {
+        try await store.markBroken(kind, in: space, version: version, reason: String(reason.prefix(200)), isTried: isTried)
         forget(space)
     }
 

@@ -94,7 +94,7 @@ struct TestCredential: Endpoint {
             let subscription = try WebPushSubscription(
                 endpoint: device.token, publicKey: device.publicKey ?? "", authenticationSecret: device.authSecret ?? "")
             let payload = EncodedPayload(.object([.init("title", .string(text.title)), .init("body", .string(text.body))]))
-            return await devices.clients.webPush.send(WebPushMessage(payload, timeToLive: .seconds(Self.lifetime)), to: subscription, as: key)
+            return await devices.clients.webPush(device.host ?? "", of: device.space).send(WebPushMessage(payload, timeToLive: .seconds(Self.lifetime)), to: subscription, as: key)
         }
     }
 
@@ -102,7 +102,7 @@ struct TestCredential: Endpoint {
         switch outcome {
         case .accepted: try await devices.credentials.markGood(kind, in: space.id)
         case .failed(let failure) where failure.meaning == .credentialBroken:
-            try await devices.credentials.markBroken(kind, in: space.id, version: current.versions[kind], reason: failure.reason)
+            try await devices.credentials.markBroken(kind, in: space.id, version: current.versions[kind], reason: failure.reason, isTried: true)
         case .failed: break
         }
     }

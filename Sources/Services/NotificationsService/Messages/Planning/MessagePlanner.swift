@@ -65,9 +65,10 @@ struct MessagePlanner: Sendable {
         let moments = found.map { Int(clock.due(in: $0.timeZone).timeIntervalSince1970) }
         try await transaction.execute(
             """
-            INSERT INTO notifications.deliveries (message, installation, space, variant, due)
-            SELECT \(message.id), p.installation, \(message.space), p.variant::smallint, to_timestamp(p.due)
-            FROM unnest(\(found.map(\.installation)), \(found.map { split.variant(of: $0.installation) }), \(moments)) AS p (installation, variant, due)
+            INSERT INTO notifications.deliveries (message, installation, space, service, variant, due)
+            SELECT \(message.id), p.installation, \(message.space), p.service, p.variant::smallint, to_timestamp(p.due)
+            FROM unnest(\(found.map(\.installation)), \(found.map(\.service)), \(found.map { split.variant(of: $0.installation) }), \(moments))
+                AS p (installation, service, variant, due)
             ON CONFLICT DO NOTHING
             """, timeout: .seconds(60))
     }
@@ -77,6 +78,8 @@ struct MessagePlanner: Sendable {
 struct Candidate: Sendable {
     var installation: UUID
     var timeZone: String?
+    /// By which push service it is reached.
+    var service: String
 }
 
 /// Which of a message's texts an installation gets: by a hash of both, so that it is the same whenever it is asked.

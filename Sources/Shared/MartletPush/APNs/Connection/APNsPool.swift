@@ -90,7 +90,13 @@ final class APNsPool {
     func ended(_ ended: StreamTable.Ended, reason: String) {
         let request = ended.request
         switch ended.end {
-        case .answered(let answer): request.finish(answer.outcome(sent: request.sent, now: now()))
+        case .answered(let answer):
+            let outcome = answer.outcome(sent: request.sent, now: now())
+            guard outcome.isOfExpiredToken, request.attempts < configuration.maximumAttempts, shutdown == nil, token.renew(request.token, at: now()) else {
+                return request.finish(outcome)
+            }
+            waiting.prepend(request)
+            dispatchSoon()
         case .unknown: request.finish(.failed(.unknown, reason: reason))
         case .refused where request.attempts >= configuration.maximumAttempts || shutdown != nil:
             request.finish(.failed(.notSent, reason: "refused"))
@@ -129,15 +135,17 @@ final class APNsPool {
 
     private func sendWaiting() {
         let time = now()
-        let authorization: String
+        let text: String
         do {
-            authorization = "bearer " + (try token.text(at: time))
+            text = try token.text(at: time)
         } catch {
             while let request = waiting.popFirst() { request.finish(.failed(.credentialBroken, reason: "signing-failed")) }
             return
         }
+        let authorization = "bearer " + text
         while let connection = connections.max(by: { $0.room < $1.room }), connection.room > 0, var request = waiting.popFirst() {
             request.sent = time
+            request.token = text
             connection.send(request, authorization: authorization)
         }
         for connection in connections { connection.flush() }
@@ -202,5 +210,12 @@ final class APNsPool {
 
     private func finishShutdown() {
         if connections.isEmpty, !plan.isConnecting { shutdown?.succeed() }
+    }
+}
+
+extension PushOutcome {
+    /// The message was not looked at: with another provider token it may be taken.
+    fileprivate var isOfExpiredToken: Bool {
+        if case .failed(let failure) = self { failure.reason == APNsReason.expiredProviderToken.rawValue } else { false }
     }
 }

@@ -12,6 +12,8 @@ struct APNsRequest: Sendable {
     /// How often it was sent.
     var attempts = 0
     var sent = Date.distantPast
+    /// The provider token that it was sent with.
+    var token = ""
 
     func finish(_ outcome: PushOutcome) { ticket.finish(outcome) }
 
