@@ -42,16 +42,25 @@ struct MessageUserData: UserDataHolder {
                 LIMIT \(Self.rowsPerSlice) FOR NO KEY UPDATE
                 """)
             for row in rows {
-                let audience = try Audience(try row.json(1)).without(user)
-                let segment = try row.decode(2, as: PostgresJSON?.self).map { try Audience(try JSONValue(parsing: $0.bytes)).without(user) }
+                let id = try row.decode(0, as: UUID.self)
+                guard let (audience, segment) = try? Self.audiences(row, without: user) else {
+                    // The name cannot be taken out of what cannot be read.
+                    try await transaction.execute("DELETE FROM notifications.messages WHERE id = \(id)", timeout: .seconds(60))
+                    continue
+                }
                 try await transaction.execute(
                     """
                     UPDATE notifications.messages SET audience = \(audience.json.text)::json, segment = \(segment?.json.text)::json,
-                        users = array_remove(users, \(user)) WHERE id = \(try row.decode(0, as: UUID.self))
+                        users = array_remove(users, \(user)) WHERE id = \(id)
                     """)
             }
             return rows.count
         }
+    }
+
+    private static func audiences(_ row: PostgresRow, without user: String) throws -> (audience: Audience, segment: Audience?) {
+        let segment = try row.decode(2, as: PostgresJSON?.self).map { try Audience(try JSONValue(parsing: $0.bytes)).without(user) }
+        return (try Audience(try row.json(1)).without(user), segment)
     }
 
     private func forgetInSegments(_ user: String, in space: Space) async throws -> Int {
@@ -84,9 +93,10 @@ struct MessageUserData: UserDataHolder {
         var lines = ByteBuffer()
         var last: UUID?
         for row in rows where lines.readableBytes < 4 << 20 {
-            let message = try Message(row)
+            last = try row.decode(0, as: UUID.self)
+            // Of what this version cannot read it cannot be told what of it is the user's.
+            guard let message = try? Message(row) else { continue }
             lines.writeUserData("message", Self.exported(message, to: user).text)
-            last = message.id
         }
         let end = try rows.last?.decode(0, as: UUID.self)
         let isAll = rows.count < Self.rowsPerSlice && last == end

@@ -92,6 +92,6 @@ struct ListThesisNotifications: Endpoint {
         let limit = try request.number("limit", default: 50, in: 1...100)
         let list = try await messages.store.list(in: space, state: nil, before: before, limit: limit + 1)
         let page = list.prefix(limit)
-        return .page(page.map(\.thesis.text), next: list.count > limit ? page.last.map { $0.id.uuidString.lowercased() } : nil)
+        return .page(page.compactMap(\.message?.thesis.text), next: list.count > limit ? page.last.map { $0.id.uuidString.lowercased() } : nil)
     }
 }
