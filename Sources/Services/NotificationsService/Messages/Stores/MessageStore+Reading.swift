@@ -1,4 +1,5 @@
 import Foundation
+import MartletAPI
 import MartletCore
 import MartletHTTP
 import MartletPostgres
@@ -10,6 +11,18 @@ extension MessageStore {
 
     func shown(_ id: UUID, in space: Int32) async throws -> ShownMessage? {
         try await postgres.query(Self.selection(id, in: space)).first.map { try ShownMessage($0) }
+    }
+
+    /// What was ordered with an origin before; nil: nothing.
+    ///
+    /// - Parameter digest: of the request behind an `Idempotency-Key`.
+    /// - Throws: `idempotency-key-reused` for another one.
+    func known(_ origin: String, digest: [UInt8]? = nil, in space: Space) async throws -> ShownMessage? {
+        let rows = try await postgres.query(
+            "SELECT \(Message.columns), m.origin_digest FROM notifications.messages AS m WHERE m.space = \(space.id) AND m.origin = \(origin)")
+        guard let row = rows.first else { return nil }
+        if let digest, try row.decode(Message.columnCount, as: [UInt8]?.self) != digest { throw HTTPProblem(.idempotencyKeyReused, field: "Idempotency-Key") }
+        return try ShownMessage(row)
     }
 
     func find(_ id: UUID, in space: Int32, _ transaction: PostgresTransaction) async throws -> Message? {
