@@ -37,7 +37,7 @@ struct SignOutOfPush: JobHandler {
     }
 
     func run(_ parameters: Parameters, _ job: RunningJob) async throws -> JobNoResult {
-        // What is left of a user whose account has gone was erased everywhere before.
+        // Of an account that is being deleted `EraseUser` takes the devices away as a whole, as long as it can be told whose they are.
         guard let notifications, let space = try await space(of: parameters.user) else { return JobNoResult() }
         for start in stride(from: 0, to: parameters.sessions.count, by: Self.sessionsPerCall) {
             try job.check()
@@ -62,7 +62,7 @@ struct SignOutOfPush: JobHandler {
     }
 
     private func space(of user: UUID) async throws -> UserSpace? {
-        guard let row = try await postgres.query("SELECT app_id, environment FROM auth.users WHERE id = \(user)").first,
+        guard let row = try await postgres.query("SELECT app_id, environment FROM auth.users WHERE id = \(user) AND NOT deleting").first,
             let environment = AppEnvironment(rawValue: try row.decode(1))
         else { return nil }
         return UserSpace(appID: try row.decode(0), environment: environment)

@@ -7,7 +7,7 @@ import NIOCore
 
 /// What messages have of a user: those that were for them alone or that they sent, and their name among others'.
 ///
-/// Which device got what goes with the installations: deliveries know no user.
+/// Deliveries know no user; which device got what is forgotten with the user's installations (`InstallationUserData`).
 struct MessageUserData: UserDataHolder {
     static let rowsPerSlice = 200
 
@@ -27,9 +27,9 @@ struct MessageUserData: UserDataHolder {
                 WHERE space = \(space.id) AND (author = \(author) OR users = \([user]) AND audience ->> 'users' = \(alone))
                 LIMIT \(Self.rowsPerSlice))
             """, timeout: .seconds(60))
-        if gone == Self.rowsPerSlice { return UserErasure(erased: ["messages": gone], next: "messages") }
+        if gone == Self.rowsPerSlice { return UserErasure(erased: ["messages": gone], next: UserErasure.further) }
         let changed = try await forget(user, in: space)
-        if changed == Self.rowsPerSlice { return UserErasure(erased: ["mentions": changed], next: "messages") }
+        if changed == Self.rowsPerSlice { return UserErasure(erased: ["mentions": changed], next: UserErasure.further) }
         let segments = try await forgetInSegments(user, in: space)
         return UserErasure(erased: ["messages": gone, "mentions": changed, "segments": segments].filter { $0.value > 0 })
     }
