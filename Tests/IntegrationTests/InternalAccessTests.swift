@@ -52,7 +52,7 @@ extension IntegrationTests {
 
         @Test func `an app's principal does not open what is the gateway's`() async throws {
             let header = try signed(for: connection.appId, by: try internalSecret(), at: Date())
-            var calls = [("auth", "GET", "/internal/keyring"), ("auth", "POST", "/internal/credentials/used")]
+            var calls = [("auth", "GET", "/internal/keyring"), ("auth", "POST", "/internal/credentials/used"), ("notifications", "POST", "/internal/users/sign-out")]
             for service in connection.services.keys where service != "gateway" {
                 calls += ["erase", "export"].map { (service, "POST", "/internal/users/" + $0) }
             }

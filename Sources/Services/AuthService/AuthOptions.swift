@@ -10,7 +10,7 @@ public struct AuthOptions: Sendable {
     public var publicURL = URL(string: "http://127.0.0.1:8080")!
     public var store = StoreSettings()
     public var mail = MailSettings()
-    /// Every other service, in the order in which data of a user is erased.
+    /// Every other service, in the order in which data of a user is handed out.
     public var services: [ServiceAddress] = []
     /// What a user may have gathered.
     public var exportLimitInBytes = 64 << 20

@@ -48,6 +48,8 @@ public struct AuthService: ServiceDefinition {
     /// Signing in by identity providers.
     let federation: Federation
     private let worker: JobWorker
+    /// A service that does not answer holds up nothing but what it is told.
+    private let signOutWorker: JobWorker
 
     public init(settings: Settings, logger: Logger) throws {
         let configuration = PostgresConfiguration(
@@ -94,13 +96,17 @@ public struct AuthService: ServiceDefinition {
             notice: NewDeviceNotice(users: users, outbox: mailing.outbox))
         let handlers = userDataJobs.handlers + [mailing.handler(users: users, apps: AppStore(postgres: postgres)), federation.revokeToken]
         worker = JobWorker(queue: jobs, handlers: handlers, configuration: JobWorker.Configuration(), logger: logger)
+        let signOut = SignOutOfPush(
+            postgres: postgres, jobs: jobs, calls: ServiceCalls(caller: Self.name, internalSecret: internalSecret),
+            notifications: options.services.first { $0.name == "notifications" })
+        signOutWorker = JobWorker(queue: jobs, handlers: [signOut], logger: logger)
     }
 
     public var background: [any Service] {
         let housekeeping = Housekeeping(
             sessions: sessions, staffSessions: staffParts.sessions, deletions: userDataJobs.deletions, codes: provider.codes,
             places: places, proofs: mailing.proofs, flows: federation.flows, logger: logger)
-        return [postgres, feed, revocations, signIns.signingKeys, hasher, mailing.client, worker, housekeeping]
+        return [postgres, feed, revocations, signIns.signingKeys, hasher, mailing.client, worker, signOutWorker, housekeeping]
     }
 
     public var userData: any UserDataHolder { userDataJobs.account }

@@ -20,5 +20,6 @@ extension AuthService {
         Migration(number: 12, name: "sign_in_places", sql: PackageResources._12_sign_in_places_sql),
         Migration(number: 13, name: "staff_identities", sql: PackageResources._13_staff_identities_sql),
         Migration(number: 14, name: "post_logout", sql: PackageResources._14_post_logout_sql),
+        Migration(number: 15, name: "sign_outs", sql: PackageResources._15_sign_outs_sql),
     ]
 }

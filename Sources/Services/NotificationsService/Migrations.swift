@@ -13,5 +13,6 @@ extension NotificationsService {
         Migration(number: 5, name: "mail", sql: PackageResources._05_mail_sql),
         Migration(number: 6, name: "delivery", sql: PackageResources._06_delivery_sql),
         Migration(number: 7, name: "queue", sql: PackageResources._07_queue_sql),
+        Migration(number: 8, name: "sessions_and_pauses", sql: PackageResources._08_sessions_and_pauses_sql),
     ]
 }

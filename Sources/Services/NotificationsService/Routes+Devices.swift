@@ -12,6 +12,7 @@ extension NotificationsService {
         router.on(.put, "installations/:id/channels/:channel", ChangeChannel(access: access, store: store, isMember: true))
         router.on(.delete, "installations/:id/channels/:channel", ChangeChannel(access: access, store: store, isMember: false))
         router.on(.get, "push/key", ReadPushKey(spaces: spaces, credentials: devices.credentials))
+        router.on(.post, "internal/users/sign-out", SignOut(spaces: spaces, store: store))
 
         let credentials = devices.credentials.store
         router.on(.get, "notifications/credentials", ListCredentials(spaces: spaces, store: credentials))

@@ -16,6 +16,7 @@ final class OtherService: Sendable {
         /// By app, environment and user.
         var items: [UserDataRequest: Int] = [:]
         var calls: [UserDataRequest] = []
+        var signOuts: [SignOut] = []
         /// Calls that fail before it answers again.
         var failures = 0
     }
@@ -23,6 +24,14 @@ final class OtherService: Sendable {
     private let state = Mutex(State())
     let address: ServiceAddress
     private let task: Mutex<Task<Void, any Error>?> = Mutex(nil)
+
+    /// What it was told of sessions that ended.
+    struct SignOut: Codable, Sendable, Equatable {
+        var app: String
+        var environment: AppEnvironment
+        var user: String
+        var sessions: Set<String>
+    }
 
     /// How much a call erases or hands out.
     static let slice = 2
@@ -34,7 +43,7 @@ final class OtherService: Sendable {
     /// Runs until the test's process ends or `stop`.
     static func start(_ name: String) async throws -> OtherService {
         let service = try OtherService(name, port: try FreePort.find())
-        let router = ServiceProcess.makeRouter(Definition(userData: Holder(service: service)), signer: ServiceClient.signer)
+        let router = ServiceProcess.makeRouter(Definition(userData: Holder(service: service), service: service), signer: ServiceClient.signer)
         let (running, isRunning) = AsyncStream.makeStream(of: Void.self)
         let application = Application(
             router: router, configuration: .init(address: .hostname("127.0.0.1", port: service.address.url.port ?? 0)),
@@ -58,13 +67,30 @@ final class OtherService: Sendable {
 
     var calls: [UserDataRequest] { state.withLock { $0.calls } }
 
-    private func call(_ request: UserDataRequest) throws {
+    var signOuts: [SignOut] { state.withLock { $0.signOuts } }
+    /// How many of the calls that are to fail are left.
+    var failuresLeft: Int { state.withLock { $0.failures } }
+
+    private func call(_ request: UserDataRequest) throws { try note { $0.calls.append(request) } }
+
+    private func note(_ change: (inout State) -> Void) throws {
         let fails = state.withLock { state in
-            state.calls.append(request)
+            change(&state)
             state.failures -= 1
             return state.failures >= 0
         }
         if fails { throw HTTPProblem(.unavailable) }
+    }
+
+    private struct TakeSignOut: Endpoint {
+        let service: OtherService
+
+        func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+            guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
+            let signOut = try await request.decoded(SignOut.self)
+            try service.note { $0.signOuts.append(signOut) }
+            return .json("{}")
+        }
     }
 
     private struct Holder: UserDataHolder {
@@ -99,12 +125,15 @@ final class OtherService: Sendable {
         static let defaultPort = 1
 
         let userData: any UserDataHolder
+        let service: OtherService?
         var background: [any Service] { [] }
 
-        init(userData: any UserDataHolder) { self.userData = userData }
-        init(settings: Settings, logger: Logger) throws { userData = NoUserData() }
+        init(userData: any UserDataHolder, service: OtherService) { (self.userData, self.service) = (userData, service) }
+        init(settings: Settings, logger: Logger) throws { (userData, service) = (NoUserData(), nil) }
 
         func isReady() async -> Bool { true }
-        func addRoutes(to router: Router<ServiceContext>) {}
+        func addRoutes(to router: Router<ServiceContext>) {
+            if let service { router.on(.post, "internal/users/sign-out", TakeSignOut(service: service)) }
+        }
     }
 }

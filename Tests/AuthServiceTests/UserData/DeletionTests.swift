@@ -144,6 +144,18 @@ import Testing
         }
     }
 
+    @Test func `Devices go first, whatever other service is away`() async throws {
+        let (storage, notifications) = (try await OtherService.start("storage"), try await OtherService.start("notifications"))
+        try await UserClient.run(services: { _ in [storage.address, notifications.address] }) { client in
+            let anna = try await client.signUp()
+            notifications.give(3, to: anna.userID, of: client.app.id)
+            storage.fail(1_000_000)
+            #expect(try await client.master("DELETE", "users/\(anna.userID)").status == 202)
+            while storage.calls.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+            #expect(notifications.count(of: anna.userID, of: client.app.id) == 0)
+        }
+    }
+
     @Test func `A receipt opens for its token only, in its app and environment, and goes in time`() async throws {
         try await UserClient.run { client in
             let deletion = try await client.send("DELETE", "me", as: try Tokens(try await client.send("POST", "anonymous")))

@@ -11,6 +11,7 @@ import Testing
 
 @Suite struct ManagedInstallationTests {
     private static let user = "0193a000-0000-7000-8000-0000000000aa"
+    private static let other = "0193a000-0000-7000-8000-0000000000bb"
 
     /// Four devices, in the order of their ids.
     private func makeDevices(_ app: NotificationsApp) async throws -> [TestDevice] {
@@ -85,6 +86,47 @@ import Testing
             #expect(try await app.countInstallations() == 2)
             #expect(try await app.master("GET", "/notifications/installations?user=\(Self.user)")["count"] == "0")
             await #expect(throws: HTTPProblem.self) { _ = try await holder.erase(UserDataRequest(app: "app1", environment: .live, user: "x")) }
+        }
+    }
+
+    @Test func `what was sent to the devices of somebody who leaves counts, and tells of no device any more`() async throws {
+        try await NotificationsApp.run { app in
+            let (theirs, others) = (TestInstallation(1, user: Self.user), TestInstallation(2, user: Self.other))
+            try await app.install([theirs, others])
+            let space = try await app.space
+            // More than two slices of messages that were opened, and one that waits.
+            try await app.postgres.execute(
+                """
+                WITH made AS (
+                    INSERT INTO notifications.messages (id, space, author, content, audience, state, expires, is_planned, planned, is_settled, finished)
+                    SELECT gen_random_uuid(), \(space.id), 'key:1', '{"body":"b"}', '{"everyone":true}', 'sent', now(), TRUE, 2, TRUE, now()
+                    FROM generate_series(1, \(InstallationUserData.deliveriesPerSlice * 2 + 3)) RETURNING id)
+                INSERT INTO notifications.deliveries (message, installation, space, state, receipt, opened)
+                SELECT made.id, i.id, \(space.id), 'accepted', 'r', now() FROM made, unnest(\([theirs.id, others.id])) AS i (id)
+                """, timeout: .seconds(60))
+            let waiting = try await app.order(#"{"content":{"body":"b"},"audience":{"installations":["\#(theirs.id)","\#(others.id)"]},\#(NotificationsApp.quiet)}"#)
+            var places: [String] = []
+            var erased: [String: Int] = [:]
+            repeat {
+                let request = UserDataRequest(app: "app1", environment: .live, user: Self.user, after: places.last)
+                let erasure = try await app.service.devices.userData.erase(request)
+                erased.merge(erasure.erased, uniquingKeysWith: +)
+                #expect(erasure.erased.values.reduce(0, +) <= InstallationUserData.deliveriesPerSlice)
+                if let next = erasure.next { places.append(next) } else { break }
+            } while true
+            #expect(erased == ["installations": 1, "deliveries": InstallationUserData.deliveriesPerSlice * 2 + 4])
+            #expect(places.count == 2 && Set(places).count == 2, "the same place twice would be a standstill")
+            let rows = try await app.postgres.query(
+                """
+                SELECT count(*) FILTER (WHERE installation = \(theirs.id)), count(*) FILTER (WHERE installation = \(others.id) AND (receipt = 'r' OR state = 'queued')),
+                    count(*) FILTER (WHERE opened IS NOT NULL AND receipt IS NULL) FROM notifications.deliveries
+                """)[0]
+            let all = InstallationUserData.deliveriesPerSlice * 2 + 3
+            #expect(try [rows.decode(0, as: Int.self), rows.decode(1, as: Int.self), rows.decode(2, as: Int.self)] == [0, all + 1, all])
+            try await app.postgres.execute("UPDATE notifications.deliveries SET due = now() WHERE message = \(waiting)")
+            while try await app.message(waiting).state != .sent { try await Task.sleep(for: .milliseconds(10)) }
+            let reasons = try await app.postgres.query("SELECT reason FROM notifications.deliveries WHERE message = \(waiting) AND installation <> \(others.id)")
+            #expect(try reasons.map { try $0.decode(0, as: String.self) } == ["no-token"])
         }
     }
 

@@ -85,6 +85,36 @@ struct MessageEndpointTests {
         }
     }
 
+    @Test func `a repeated request gets the first answer, whatever has become of its template, its segment and its time`() async throws {
+        try await NotificationsApp.run { app in
+            try await app.install([TestInstallation(1, user: "u1")])
+            func put(_ path: String, _ body: String) async throws { #expect(try await app.master("PUT", "/notifications/" + path, body).status < 300) }
+            try await put("templates/hello", #"{"content":{"body":"Hello {{name}}"}}"#)
+            try await put("segments/one", #"{"audience":{"users":["u1"]}}"#)
+            let times = #""due":"\#(Date().addingTimeInterval(1).rfc3339)","expires":"\#(Date().addingTimeInterval(3_600).rfc3339)""#
+            let body = #"{"template":"hello","variables":{"name":"Ada"},"audience":{"segment":"one"},\#(times)}"#
+            func post(_ body: String) async throws -> Answer {
+                try await app.master("POST", "/notifications/messages", body, headers: ["Idempotency-Key": "order-1"])
+            }
+            let first = try await post(body)
+            #expect(first.status == 201, "\(first)")
+            for change in [#"{"content":{"body":"Bye {{nobody}}"}}"#, nil] {
+                if let change {
+                    try await put("templates/hello", change)
+                } else {
+                    for path in ["templates/hello", "segments/one"] { #expect(try await app.master("DELETE", "/notifications/" + path).status < 300) }
+                }
+                let again = try await post(body)
+                #expect(again.status == 200 && again["id"] == first["id"] && again["content.body"] == #""Hello Ada""#, "\(again)")
+                #expect(try await post(body.replacing("Ada", with: "Bob")).isProblem(.idempotencyKeyReused))
+            }
+            // Under another key it is another request, for which there is no template.
+            let other = try await app.master("POST", "/notifications/messages", body, headers: ["Idempotency-Key": "order-2"])
+            #expect(other.isProblem(.templateNotFound), "\(other)")
+            #expect(try await app.count("messages") == 1)
+        }
+    }
+
     @Test func `a template is stored, filled and removed`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: "u1", locale: "de")])

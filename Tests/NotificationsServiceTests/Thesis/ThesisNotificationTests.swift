@@ -48,6 +48,29 @@ struct ThesisNotificationTests {
         }
     }
 
+    @Test func `The same _id is answered when the device has gone and the app's rules are others, too`() async throws {
+        try await NotificationsApp.run { app in
+            try await app.install([TestInstallation(1, user: Self.bob)])
+            let device = #"{"_id":"n1","device":"token-1","message":"hello"}"#
+            #expect(try await app.master("POST", "/thesis/notification", device).status == 201)
+            _ = try await app.master("PUT", "/notifications/templates/TBNotification", #"{"content":{"body":"{{message}}"}}"#)
+            _ = try await app.master("PUT", "/notifications/client-rules", #"{"templates":{"TBNotification":{"limit":{"count":1,"seconds":3600}}}}"#)
+            let body = #"{"_id":"n2","user":"\#(Self.bob)","message":"hello"}"#
+            let first = try await app.client("POST", "/thesis/notification", body, user: Self.ada)
+            #expect(first.status == 201, "\(first)")
+
+            #expect(try await app.master("DELETE", "/notifications/installations/\(TestInstallation.id(1))").status == 204)
+            #expect(try await app.master("PUT", "/notifications/client-rules", #"{"templates":{}}"#).status == 200)
+            #expect(try await app.master("DELETE", "/notifications/templates/TBNotification").status < 300)
+            #expect(try await app.master("POST", "/thesis/notification", device).status == 201)
+            let again = try await app.client("POST", "/thesis/notification", body, user: Self.ada)
+            #expect(again.status == 201 && again["created"] == first["created"], "\(again)")
+            #expect(try await app.count("messages") == 2)
+            // It is another one's who has not sent it.
+            #expect(try await app.client("POST", "/thesis/notification", body, user: Self.bob).isProblem(.forbidden))
+        }
+    }
+
     @Test func `A user sends as the app's rules say, with the template's text, and not otherwise`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: Self.bob)])

@@ -24,7 +24,8 @@ struct UserDataJobs: Sendable {
         let others = services.map { UserDataPart(name: $0.name, holder: RemoteUserData(service: $0, calls: calls)) }
         // What has to be done before the account is gone, in this order; a further step goes here, with a name for the receipt. Each is
         // repeated until it succeeds. The account itself goes last, with the end of the job.
-        let steps: [UserDataPart] = others
+        // Notifications is first, so that nobody gets push for the account while another service is away.
+        let steps = others.filter { $0.name == "notifications" } + others.filter { $0.name != "notifications" }
         handlers = [
             EraseUser(steps: steps, deletions: deletions), EraseUserAgain(steps: others, deletions: deletions),
             ExportUser(

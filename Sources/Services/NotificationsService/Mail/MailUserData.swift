@@ -20,7 +20,7 @@ struct MailUserData: UserDataHolder {
             DELETE FROM notifications.mails WHERE id IN (
                 SELECT id FROM notifications.mails WHERE space = \(space.id) AND user_id = \(user) LIMIT \(Self.rowsPerSlice))
             """)
-        if mails == Self.rowsPerSlice { return UserErasure(erased: ["mails": mails], next: "mails") }
+        if mails == Self.rowsPerSlice { return UserErasure(erased: ["mails": mails], next: UserErasure.further) }
         let unsubscribed = try await postgres.execute("DELETE FROM notifications.unsubscribed WHERE space = \(space.id) AND user_id = \(user)")
         return UserErasure(erased: ["mails": mails, "unsubscribed": unsubscribed].filter { $0.value > 0 })
     }

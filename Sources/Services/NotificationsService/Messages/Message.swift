@@ -52,7 +52,7 @@ struct Message: Sendable {
 
     /// Of `notifications.messages AS m`.
     static let columns: PostgresQuery = """
-        m.id, m.space, m.author, m.template, m.content, m.audience, m.segment, m.timing, m.state, m.is_paused, m.due, m.expires, m.planned_to,
+        m.id, m.space, m.author, m.template, m.content, m.audience, m.segment, m.timing, m.state, m.is_paused AND NOT m.is_resuming, m.due, m.expires, m.planned_to,
         m.is_planned, m.planned, m.problem, m.created, m.finished
         """
     static let columnCount = 18

@@ -7,7 +7,7 @@ import NIOCore
 
 /// What messages have of a user: those that were for them alone or that they sent, and their name among others'.
 ///
-/// Which device got what goes with the installations: deliveries know no user.
+/// Deliveries know no user; which device got what is forgotten with the user's installations (`InstallationUserData`).
 struct MessageUserData: UserDataHolder {
     static let rowsPerSlice = 200
 
@@ -27,9 +27,9 @@ struct MessageUserData: UserDataHolder {
                 WHERE space = \(space.id) AND (author = \(author) OR users = \([user]) AND audience ->> 'users' = \(alone))
                 LIMIT \(Self.rowsPerSlice))
             """, timeout: .seconds(60))
-        if gone == Self.rowsPerSlice { return UserErasure(erased: ["messages": gone], next: "messages") }
+        if gone == Self.rowsPerSlice { return UserErasure(erased: ["messages": gone], next: UserErasure.further) }
         let changed = try await forget(user, in: space)
-        if changed == Self.rowsPerSlice { return UserErasure(erased: ["mentions": changed], next: "messages") }
+        if changed == Self.rowsPerSlice { return UserErasure(erased: ["mentions": changed], next: UserErasure.further) }
         let segments = try await forgetInSegments(user, in: space)
         return UserErasure(erased: ["messages": gone, "mentions": changed, "segments": segments].filter { $0.value > 0 })
     }
@@ -42,16 +42,25 @@ struct MessageUserData: UserDataHolder {
                 LIMIT \(Self.rowsPerSlice) FOR NO KEY UPDATE
                 """)
             for row in rows {
-                let audience = try Audience(try row.json(1)).without(user)
-                let segment = try row.decode(2, as: PostgresJSON?.self).map { try Audience(try JSONValue(parsing: $0.bytes)).without(user) }
+                let id = try row.decode(0, as: UUID.self)
+                guard let (audience, segment) = try? Self.audiences(row, without: user) else {
+                    // The name cannot be taken out of what cannot be read.
+                    try await transaction.execute("DELETE FROM notifications.messages WHERE id = \(id)", timeout: .seconds(60))
+                    continue
+                }
                 try await transaction.execute(
                     """
                     UPDATE notifications.messages SET audience = \(audience.json.text)::json, segment = \(segment?.json.text)::json,
-                        users = array_remove(users, \(user)) WHERE id = \(try row.decode(0, as: UUID.self))
+                        users = array_remove(users, \(user)) WHERE id = \(id)
                     """)
             }
             return rows.count
         }
+    }
+
+    private static func audiences(_ row: PostgresRow, without user: String) throws -> (audience: Audience, segment: Audience?) {
+        let segment = try row.decode(2, as: PostgresJSON?.self).map { try Audience(try JSONValue(parsing: $0.bytes)).without(user) }
+        return (try Audience(try row.json(1)).without(user), segment)
     }
 
     private func forgetInSegments(_ user: String, in space: Space) async throws -> Int {
@@ -84,9 +93,10 @@ struct MessageUserData: UserDataHolder {
         var lines = ByteBuffer()
         var last: UUID?
         for row in rows where lines.readableBytes < 4 << 20 {
-            let message = try Message(row)
+            last = try row.decode(0, as: UUID.self)
+            // Of what this version cannot read it cannot be told what of it is the user's.
+            guard let message = try? Message(row) else { continue }
             lines.writeUserData("message", Self.exported(message, to: user).text)
-            last = message.id
         }
         let end = try rows.last?.decode(0, as: UUID.self)
         let isAll = rows.count < Self.rowsPerSlice && last == end

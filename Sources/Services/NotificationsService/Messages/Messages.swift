@@ -29,5 +29,5 @@ struct Messages: Sendable {
     }
 
     var background: [any Service] { [housekeeping] }
-    var handlers: [any JobHandler] { [PlanMessage(postgres: store.postgres)] }
+    var handlers: [any JobHandler] { [PlanMessage(messages: store), ResumeMessage(messages: store)] }
 }

@@ -28,10 +28,11 @@ struct SendThesisNotification: Endpoint {
     }
 
     private func order(_ notification: ThesisNotification, by principal: Principal, in space: Space) async throws -> Message {
+        let origin = notification.id.map { "thesis:" + $0 }
+        if let origin, let known = try await messages.store.known(origin, in: space)?.message { return known }
         let audience = notification.users.isEmpty ? Audience.installations(try await installations(notification.devices, in: space)) : .users(notification.users)
         let order = MessageOrder(
-            content: notification.content, audience: audience, origin: notification.id.map { "thesis:" + $0 },
-            author: Author(text: "key:" + principal.credentialID))
+            content: notification.content, audience: audience, origin: origin, author: Author(text: "key:" + principal.credentialID))
         return try await messages.store.postgres.withTransaction { try await messages.store.create(order, in: space, $0) }
     }
 
@@ -89,6 +90,6 @@ struct ListThesisNotifications: Endpoint {
         let limit = try request.number("limit", default: 50, in: 1...100)
         let list = try await messages.store.list(in: space, state: nil, before: before, limit: limit + 1)
         let page = list.prefix(limit)
-        return .page(page.map(\.thesis.text), next: list.count > limit ? page.last.map { $0.id.uuidString.lowercased() } : nil)
+        return .page(page.compactMap(\.message?.thesis.text), next: list.count > limit ? page.last.map { $0.id.uuidString.lowercased() } : nil)
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 import MartletAPI
 import MartletCore
@@ -6,7 +7,8 @@ import MartletPostgres
 
 /// `PUT /installations/{id}` with `InstallationFields`: 200, or 201 for a new one, whose secret is the one that came with it.
 ///
-/// The user is who is signed in: without an access token, nobody. Once done, the secret opens it and no other does.
+/// The user is who is signed in: without an access token, nobody, and nobody any more when the token's session ends (`SignOut`). Once done, the secret
+/// opens it and no other does.
 struct PutInstallation: Endpoint {
     let access: InstallationAccess
     let store: InstallationStore
@@ -15,11 +17,12 @@ struct PutInstallation: Endpoint {
         try request.allowParameters()
         let claim = try await access.claim(request, context)
         let fields = try await InstallationFields(request)
-        let user = try context.principal.userID
+        let principal = try context.principal
         do {
             let (installation, isNew) = try await store.change(claim, bringsToken: fields.bringsToken, making: fields.platform) { installation in
                 try fields.replace(&installation)
-                installation.userID = user
+                installation.userID = principal.userID
+                installation.sessionID = principal.sessionID.flatMap { UUID(uuidString: $0) }
             }
             return .json(.init(string: installation.json.text), status: isNew ? .created : .ok)
         } catch let problem as HTTPProblem where problem.code == .installationNotFound {

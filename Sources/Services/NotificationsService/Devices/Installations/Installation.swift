@@ -10,6 +10,8 @@ struct Installation: Sendable {
     var push: PushAddress?
     var tokenRegistered: Date?
     var userID: String?
+    /// In which the user signed in here; nil where that is not known.
+    var sessionID: UUID?
     var appVersion, osVersion, deviceModel, locale, timeZone: String?
     var badge = 0
     var channels: [String] = []
@@ -25,10 +27,11 @@ struct Installation: Sendable {
         self.platform = platform
     }
 
+    static let columnCount = 22
     /// The columns that `init(_:)` reads, of `notifications.installations AS i`.
     static let columns: PostgresQuery = """
         i.id, i.platform, i.service, i.is_sandbox, i.token, i.public_key, i.auth_secret, i.bundle_id, i.token_registered, i.user_id, i.app_version,
-        i.os_version, i.device_model, i.locale, i.time_zone, i.badge, i.channels, i.attributes, i.created, i.updated, i.seen
+        i.os_version, i.device_model, i.locale, i.time_zone, i.badge, i.channels, i.attributes, i.created, i.updated, i.seen, i.session_id
         """
 
     init(_ row: PostgresRow) throws {
@@ -52,6 +55,7 @@ struct Installation: Sendable {
         created = try row.decode(18)
         updated = try row.decode(19)
         seen = try row.decode(20)
+        sessionID = try row.decode(21)
     }
 
     /// As it is shown; of the token a hint only.

@@ -73,7 +73,7 @@ struct InstallationStore: Sendable {
             WHERE i.space = \(claim.space.id) AND i.id = \(claim.id) FOR UPDATE
             """)
         guard let row = rows.first else { return nil }
-        try InstallationAccess.compare(claim.digest, try row.decode(21))
+        try InstallationAccess.compare(claim.digest, try row.decode(Installation.columnCount))
         return try Installation(row)
     }
 
@@ -97,13 +97,13 @@ struct InstallationStore: Sendable {
         let rows = try await transaction.query(
             """
             INSERT INTO notifications.installations AS i (space, id, secret_digest, platform, service, is_sandbox, token, public_key, auth_secret, bundle_id,
-                token_registered, user_id, app_version, os_version, device_model, locale, time_zone, badge, channels, attributes)
+                token_registered, user_id, session_id, app_version, os_version, device_model, locale, time_zone, badge, channels, attributes)
             VALUES (\(claim.space.id), \(claim.id), \(Data(claim.digest)), \(it.platform.rawValue), \(service.rawValue), \(it.push?.isSandbox ?? false),
-                \(it.push?.token), \(it.push?.publicKey), \(it.push?.authSecret), \(it.push?.bundleID), \(registered), \(it.userID), \(it.appVersion),
+                \(it.push?.token), \(it.push?.publicKey), \(it.push?.authSecret), \(it.push?.bundleID), \(registered), \(it.userID), \(it.sessionID), \(it.appVersion),
                 \(it.osVersion), \(it.deviceModel), \(it.locale), \(it.timeZone), \(Int32(it.badge)), \(it.channels), \(PostgresJSON(it.attributes.text)))
             ON CONFLICT (space, id) DO UPDATE SET platform = excluded.platform, service = excluded.service, is_sandbox = excluded.is_sandbox,
                 token = excluded.token, public_key = excluded.public_key, auth_secret = excluded.auth_secret, bundle_id = excluded.bundle_id,
-                token_registered = excluded.token_registered, user_id = excluded.user_id, app_version = excluded.app_version,
+                token_registered = excluded.token_registered, user_id = excluded.user_id, session_id = excluded.session_id, app_version = excluded.app_version,
                 os_version = excluded.os_version, device_model = excluded.device_model, locale = excluded.locale, time_zone = excluded.time_zone,
                 badge = excluded.badge, channels = excluded.channels, attributes = excluded.attributes, updated = now(), seen = now()
             WHERE i.secret_digest = excluded.secret_digest
@@ -116,7 +116,7 @@ struct InstallationStore: Sendable {
     private static func signOutOldest(of user: String, but id: UUID, in space: Space, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             """
-            UPDATE notifications.installations SET user_id = NULL, updated = now() WHERE space = \(space.id) AND id IN (
+            UPDATE notifications.installations SET user_id = NULL, session_id = NULL, updated = now() WHERE space = \(space.id) AND id IN (
                 SELECT id FROM notifications.installations WHERE space = \(space.id) AND user_id = \(user) AND id <> \(id)
                 ORDER BY seen DESC, id OFFSET \(maximumPerUser - 1))
             """)

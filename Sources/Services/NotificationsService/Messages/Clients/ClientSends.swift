@@ -24,14 +24,17 @@ struct ClientSends: Sendable {
     let templates: TemplateStore
     let rules: ClientRuleStore
 
+    /// Of what was sent with the same key before nothing is sent or checked again.
+    ///
     /// - Throws: `forbidden` for what the rules do not allow, `too-many-requests`, `template-not-found`, `invalid-body`; nothing is sent then.
     func send(_ send: ClientSend, in space: Space) async throws -> Message {
+        let author = Author(text: "user:" + send.sender)
+        let origin = send.idempotencyKey.map { "\(author.text):\($0)" }
+        if let origin, let known = try await messages.known(origin, in: space)?.message { return known }
         let rule = try await rule(for: send, in: space)
         let content = try await templates.content(of: send.template, variables: send.variables, in: space)
-        let author = Author(text: "user:" + send.sender)
         let order = MessageOrder(
-            content: content, audience: .users(Array(Set(send.users)).sorted()), origin: send.idempotencyKey.map { "\(author.text):\($0)" },
-            template: send.template, author: author)
+            content: content, audience: .users(Array(Set(send.users)).sorted()), origin: origin, template: send.template, author: author)
         return try await postgres.withTransaction { transaction in
             // The messages of one user wait for each other, so that each is counted.
             _ = try await transaction.query("SELECT pg_advisory_xact_lock(hashtext(\(author.text)), \(space.id))")

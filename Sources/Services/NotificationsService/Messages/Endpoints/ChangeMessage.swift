@@ -22,8 +22,8 @@ struct ChangeMessage: Endpoint {
         let id = try context.messageID
         let message =
             switch act {
-            case .pause: try await messages.store.setPaused(true, id, in: space)
-            case .resume: try await messages.store.setPaused(false, id, in: space)
+            case .pause: try await messages.store.pause(id, in: space)
+            case .resume: try await messages.store.resume(id, in: space)
             case .cancel: try await messages.store.cancel(id, in: space)
             }
         return .json(JSONValue.object(message.json).text)

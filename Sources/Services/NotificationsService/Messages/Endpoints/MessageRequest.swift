@@ -19,13 +19,9 @@ struct MessageRequest: Sendable {
     let expires: Date?
     /// Whether the preview is to count everybody.
     let isExact: Bool
-    /// Of all that was asked.
-    let digest: [UInt8]
 
-    /// - Parameter more: fields beside those of a message.
-    /// - Throws: `invalid-json`, `invalid-body`, `invalid-filter`, `template-not-found`, `payload-too-large`.
-    init(_ request: Request, _ templates: TemplateStore, in space: Space, more: Set<String> = []) async throws {
-        let fields = try await BodyFields(request, Self.names.union(more), upTo: Self.maximumBodySize)
+    /// - Throws: `invalid-body`, `invalid-filter`, `template-not-found`.
+    init(_ fields: BodyFields, _ templates: TemplateStore, in space: Space) async throws {
         template = try fields.text("template", upTo: 64)
         content = try await Self.content(fields, template, templates, in: space)
         audience = try fields.object("audience").map { try Audience($0) }
@@ -33,7 +29,6 @@ struct MessageRequest: Sendable {
         due = try fields.time("due")
         expires = try fields.time("expires")
         isExact = try fields.flag("exact") ?? false
-        digest = fields.digest(of: Self.names)
     }
 
     private static func content(
@@ -49,10 +44,11 @@ struct MessageRequest: Sendable {
         }
     }
 
-    func order(by author: Author, key: String?) throws -> MessageOrder {
+    /// - Parameter origin: by which the same request is known when it comes again.
+    func order(by author: Author, origin: String?, digest: [UInt8]?) throws -> MessageOrder {
         guard let audience else { throw HTTPProblem(.invalidBody, "This field is required.", field: "audience") }
         return MessageOrder(
-            content: content, audience: audience, timing: timing, due: due, expires: expires, origin: key.map { "key:" + $0 },
-            originDigest: key.map { _ in digest }, template: template, author: author)
+            content: content, audience: audience, timing: timing, due: due, expires: expires, origin: origin,
+            originDigest: digest, template: template, author: author)
     }
 }

@@ -12,7 +12,8 @@ struct PreviewMessage: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
-        let preview = try await MessageRequest(request, messages.templates, in: space, more: ["exact"])
+        let fields = try await BodyFields(request, MessageRequest.names.union(["exact"]), upTo: MessageRequest.maximumBodySize)
+        let preview = try await MessageRequest(fields, messages.templates, in: space)
         var members: [JSONValue.Member] = [.init("texts", .array(preview.content.combinations.map { text(preview, $0.variant, $0.language) }))]
         if let audience = preview.audience {
             var audiences = [audience]

@@ -36,13 +36,13 @@ struct ReadMessage: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
-        guard let message = try await messages.store.find(try context.messageID, in: space.id) else { throw HTTPProblem(.messageNotFound) }
+        guard let message = try await messages.store.shown(try context.messageID, in: space.id) else { throw HTTPProblem(.messageNotFound) }
         let counts = try await records.counts(of: message.id)
         let sum = counts.reduce(DeliveryCounts(variant: 0)) { $0.adding($1) }
         let waiting = JSONValue.Member("waiting", .number("\(max(0, message.planned - sum.ended))"))
         var members = message.json + [.init("counts", .object([waiting] + sum.members))]
-        if !message.content.variants.isEmpty {
-            members.append(.init("variants", .array(message.content.variants.enumerated().map { index, variant in
+        if let variants = message.message?.content.variants, !variants.isEmpty {
+            members.append(.init("variants", .array(variants.enumerated().map { index, variant in
                 let own = counts.first { $0.variant == index } ?? DeliveryCounts(variant: index)
                 return .object([.init("name", .string(variant.name))] + own.members)
             })))

@@ -43,14 +43,14 @@ struct MessagePlanner: Sendable {
 
     /// Without those that have had as many pushes as the message's cap allows. Messages with a cap wait for each other, so that each counts
     /// what the others have planned.
-    private func capped(_ candidates: [Candidate], _ message: Message, _ transaction: PostgresTransaction) async throws -> [Candidate] {
+    func capped(_ candidates: [Candidate], _ message: Message, _ transaction: PostgresTransaction) async throws -> [Candidate] {
         guard let cap = message.timing.cap, !candidates.isEmpty else { return candidates }
         _ = try await transaction.query("SELECT pg_advisory_xact_lock(hashtext('notifications.cap'), \(message.space))")
         let rows = try await transaction.query(
             """
             SELECT d.installation FROM notifications.deliveries AS d
             JOIN unnest(\(candidates.map(\.installation))) AS c (installation) ON c.installation = d.installation
-            WHERE d.space = \(message.space) AND d.state IN ('queued', 'sending', 'accepted', 'unknown')
+            WHERE d.space = \(message.space) AND d.message <> \(message.id) AND d.state IN ('queued', 'sending', 'accepted', 'unknown')
                 AND d.updated > now() - make_interval(secs => \(Double(cap.seconds)))
             GROUP BY d.installation HAVING count(*) >= \(cap.count)
             """, timeout: .seconds(60))

@@ -21,8 +21,7 @@ struct PlanMessage: JobHandler {
     /// Pages before other jobs get their turn.
     static let pagesInARow = 20
 
-    let postgres: PostgresClient
-    let planner = MessagePlanner()
+    let messages: MessageStore
 
     func run(_ parameters: Parameters, _ job: RunningJob) async throws -> JobNoResult {
         for _ in 0..<Self.pagesInARow {
@@ -30,7 +29,10 @@ struct PlanMessage: JobHandler {
             do {
                 guard case .more = try await step(parameters.message) else { return JobNoResult() }
             } catch let problem as HTTPProblem {
-                try await fail(parameters.message, problem)
+                try await messages.fail(parameters.message, problem.detail ?? problem.code.title)
+                return JobNoResult()
+            } catch let failure as UnreadableMessage {
+                try await messages.fail(parameters.message, failure.sentence)
                 return JobNoResult()
             }
         }
@@ -38,21 +40,11 @@ struct PlanMessage: JobHandler {
     }
 
     private func step(_ id: UUID) async throws -> Step {
-        try await postgres.withTransaction { transaction in
-            let rows = try await transaction.query(
-                "SELECT \(Message.columns) FROM notifications.messages AS m WHERE m.id = \(id) FOR NO KEY UPDATE")
-            guard let message = try rows.first.map({ try Message($0) }), !message.state.isFinished, !message.isPlanned, !message.isPaused else {
+        try await messages.postgres.withTransaction { transaction in
+            guard let message = try await MessageStore.locked(id, transaction), !message.state.isFinished, !message.isPlanned, !message.isPaused else {
                 return .nothing
             }
-            return try await planner.planPage(of: message, transaction) ? .last : .more
+            return try await messages.planner.planPage(of: message, transaction) ? .last : .more
         }
-    }
-
-    private func fail(_ id: UUID, _ problem: HTTPProblem) async throws {
-        try await postgres.execute(
-            """
-            UPDATE notifications.messages SET state = 'failed', finished = now(), problem = \(problem.detail ?? problem.code.title)
-            WHERE id = \(id) AND finished IS NULL
-            """)
     }
 }

@@ -6,45 +6,84 @@ import MartletJobs
 import MartletPostgres
 
 extension MessageStore {
-    /// Holds a message up, or lets it go on: neither planned nor sent further in the meantime. What has left has left.
+    /// Holds a message up: neither planned nor sent further. What has left has left.
     ///
     /// - Throws: `message-not-found`; `conflict` for one that is finished.
-    func setPaused(_ isPaused: Bool, _ id: UUID, in space: Space) async throws -> Message {
+    func pause(_ id: UUID, in space: Space) async throws -> ShownMessage {
         try await postgres.withTransaction { transaction in
             let rows = try await transaction.query(
                 """
-                UPDATE notifications.messages AS m SET is_paused = \(isPaused)
+                UPDATE notifications.messages AS m SET is_paused = TRUE, is_resuming = FALSE, resumed_to = NULL
                 WHERE m.id = \(id) AND m.space = \(space.id) AND m.finished IS NULL RETURNING \(Message.columns)
                 """)
-            guard let message = try rows.first.map({ try Message($0) }) else { throw try await refusal(id, in: space, transaction) }
+            guard let message = try rows.first.map({ try ShownMessage($0) }) else { throw try await refusal(id, in: space, transaction) }
             _ = try await transaction.query("SELECT pg_notify(\(Self.channel), '')")
-            if !isPaused, !message.isPlanned {
+            return message
+        }
+    }
+
+    /// Lets a message go on. Where its timing says so, what waits gets its times anew before anything leaves: a few thousand deliveries at once,
+    /// more by a job.
+    ///
+    /// - Throws: as `pause`.
+    func resume(_ id: UUID, in space: Space) async throws -> ShownMessage {
+        try await postgres.withTransaction { transaction in
+            guard let message = try await readable(id, transaction), message.space == space.id, !message.state.isFinished else {
+                throw try await refusal(id, in: space, transaction)
+            }
+            if message.isPaused { try await goOn(message, transaction) }
+            if !message.isPlanned {
                 let delay = max(0, message.due.timeIntervalSinceNow)
                 _ = try await queue.enqueue(
                     PlanMessage.self, .init(message: id), JobOptions(scope: "\(space.id)", delay: .seconds(delay)), in: transaction)
             }
-            return message
+            return try await shown(id, in: space.id, transaction)
         }
+    }
+
+    /// - Throws: `conflict` for one that this version cannot read.
+    private func readable(_ id: UUID, _ transaction: PostgresTransaction) async throws -> Message? {
+        do {
+            return try await Self.locked(id, transaction)
+        } catch let failure as UnreadableMessage {
+            throw HTTPProblem(.conflict, failure.sentence)
+        }
+    }
+
+    private func goOn(_ message: Message, _ transaction: PostgresTransaction) async throws {
+        guard message.timing.dependsOnNow else {
+            try await transaction.execute("UPDATE notifications.messages SET is_paused = FALSE WHERE id = \(message.id)")
+            _ = try await transaction.query("SELECT pg_notify(\(Self.channel), '')")
+            return
+        }
+        guard try await resume(message, after: nil, transaction) else { return }
+        _ = try await queue.enqueue(ResumeMessage.self, .init(message: message.id), JobOptions(scope: "\(message.space)"), in: transaction)
     }
 
     /// Cancels a message: what is still queued does not leave, which delivery writes down.
     ///
-    /// - Throws: as `setPaused`.
-    func cancel(_ id: UUID, in space: Space) async throws -> Message {
+    /// - Throws: as `pause`.
+    func cancel(_ id: UUID, in space: Space) async throws -> ShownMessage {
         try await postgres.withTransaction { transaction in
             let rows = try await transaction.query(
                 """
-                UPDATE notifications.messages AS m SET state = 'cancelled', finished = now(), is_paused = FALSE
+                UPDATE notifications.messages AS m SET state = 'cancelled', finished = now(), is_paused = FALSE, is_resuming = FALSE
                 WHERE m.id = \(id) AND m.space = \(space.id) AND m.finished IS NULL RETURNING \(Message.columns)
                 """)
-            guard let message = try rows.first.map({ try Message($0) }) else { throw try await refusal(id, in: space, transaction) }
+            guard let message = try rows.first.map({ try ShownMessage($0) }) else { throw try await refusal(id, in: space, transaction) }
             _ = try await transaction.query("SELECT pg_notify(\(Self.channel), '')")
             return message
         }
     }
 
+    private func shown(_ id: UUID, in space: Int32, _ transaction: PostgresTransaction) async throws -> ShownMessage {
+        guard let row = try await transaction.query(Self.selection(id, in: space)).first else { throw HTTPProblem(.messageNotFound) }
+        return try ShownMessage(row)
+    }
+
     private func refusal(_ id: UUID, in space: Space, _ transaction: PostgresTransaction) async throws -> HTTPProblem {
-        guard let message = try await find(id, in: space.id, transaction) else { return HTTPProblem(.messageNotFound) }
-        return HTTPProblem(.conflict, "The message is \(message.state.rawValue) already.")
+        let rows = try await transaction.query("SELECT state FROM notifications.messages WHERE id = \(id) AND space = \(space.id)")
+        guard let state: String = try rows.first?.decode(0) else { return HTTPProblem(.messageNotFound) }
+        return HTTPProblem(.conflict, "The message is \(state) already.")
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import MartletAPI
 import MartletCore
 import MartletHTTP
 import MartletPostgres
@@ -8,18 +9,34 @@ extension MessageStore {
         try await postgres.query(Self.selection(id, in: space)).first.map { try Message($0) }
     }
 
+    func shown(_ id: UUID, in space: Int32) async throws -> ShownMessage? {
+        try await postgres.query(Self.selection(id, in: space)).first.map { try ShownMessage($0) }
+    }
+
+    /// What was ordered with an origin before; nil: nothing.
+    ///
+    /// - Parameter digest: of the request behind an `Idempotency-Key`.
+    /// - Throws: `idempotency-key-reused` for another one.
+    func known(_ origin: String, digest: [UInt8]? = nil, in space: Space) async throws -> ShownMessage? {
+        let rows = try await postgres.query(
+            "SELECT \(Message.columns), m.origin_digest FROM notifications.messages AS m WHERE m.space = \(space.id) AND m.origin = \(origin)")
+        guard let row = rows.first else { return nil }
+        if let digest, try row.decode(Message.columnCount, as: [UInt8]?.self) != digest { throw HTTPProblem(.idempotencyKeyReused, field: "Idempotency-Key") }
+        return try ShownMessage(row)
+    }
+
     func find(_ id: UUID, in space: Int32, _ transaction: PostgresTransaction) async throws -> Message? {
         try await transaction.query(Self.selection(id, in: space)).first.map { try Message($0) }
     }
 
-    private static func selection(_ id: UUID, in space: Int32) -> PostgresQuery {
+    static func selection(_ id: UUID, in space: Int32) -> PostgresQuery {
         "SELECT \(Message.columns) FROM notifications.messages AS m WHERE m.id = \(id) AND m.space = \(space)"
     }
 
     /// The newest first.
     ///
     /// - Parameter before: continues behind this one.
-    func list(in space: Space, state: Message.State?, before: UUID?, limit: Int) async throws -> [Message] {
+    func list(in space: Space, state: Message.State?, before: UUID?, limit: Int) async throws -> [ShownMessage] {
         let state: PostgresQuery = state.map { "AND m.state = \($0.rawValue)" } ?? ""
         let place: PostgresQuery = before.map {
             "AND (m.created, m.id) < (SELECT b.created, b.id FROM notifications.messages AS b WHERE b.id = \($0) AND b.space = \(space.id))"
@@ -29,6 +46,6 @@ extension MessageStore {
             SELECT \(Message.columns) FROM notifications.messages AS m WHERE m.space = \(space.id) \(state) \(place)
             ORDER BY m.created DESC, m.id DESC LIMIT \(limit)
             """
-        ).map { try Message($0) }
+        ).map { try ShownMessage($0) }
     }
 }

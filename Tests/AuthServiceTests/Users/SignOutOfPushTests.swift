@@ -1,0 +1,130 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import AuthService
+
+/// What notifications hears of sessions that end.
+@Suite struct SignOutOfPushTests {
+    private struct Two: Sendable {
+        let client: UserClient
+        let notifications: OtherService
+        /// Both of one user.
+        let first, second: Tokens
+
+        static func run(_ body: @Sendable (Two) async throws -> Void) async throws {
+            let notifications = try await OtherService.start("notifications")
+            try await UserClient.run(services: { _ in [notifications.address] }) { client in
+                _ = try await client.signUp("berta")
+                let first = try await client.signUp(more: #","email":"anna@example.org""#)
+                try await body(Two(client: client, notifications: notifications, first: first, second: try Tokens(try await client.logIn())))
+            }
+            notifications.stop()
+        }
+
+        /// Waits for what is told first.
+        func told(after count: Int = 0) async throws -> OtherService.SignOut {
+            while notifications.signOuts.count <= count { try await Task.sleep(for: .milliseconds(10)) }
+            return notifications.signOuts[count]
+        }
+
+        func ended(_ sessions: Tokens...) -> OtherService.SignOut {
+            OtherService.SignOut(app: client.app.id, environment: .live, user: first.userID, sessions: Set(sessions.map(\.sessionID)))
+        }
+
+        func unfinished() async throws -> Int {
+            try await client.count("SELECT count(*) FROM auth.jobs WHERE kind = \(SignOutOfPush.kind) AND finished IS NULL")
+        }
+    }
+
+    enum Act: CaseIterable {
+        case logOut, endOne, endOthers, endAll, changePassword, theft
+        case password, disabling, deletion, handOver
+
+        var endsBoth: Bool { [.endAll, .password, .disabling, .deletion, .handOver].contains(self) }
+    }
+
+    @Test(arguments: Act.allCases) func `Whatever ends a session, notifications is told which`(_ act: Act) async throws {
+        try await Two.run { two in
+            let (client, first, second) = (two.client, two.first, two.second)
+            let status: Int
+            switch act {
+            case .logOut: status = try await client.send("POST", "logout", as: second).status
+            case .endOne: status = try await client.send("DELETE", "sessions/\(second.sessionID)", as: first).status
+            case .endOthers: status = try await client.send("DELETE", "sessions?keep=current", as: first).status
+            case .endAll: status = try await client.send("DELETE", "sessions", as: first).status
+            case .changePassword:
+                status = try await client.send("PUT", "me/password", #"{"password":"correct horse","newPassword":"battery staple"}"#, as: first).status
+            case .theft:
+                let next = try Tokens(try await client.refresh(second.refresh))
+                _ = try await client.refresh(next.refresh)
+                status = try await client.refresh(second.refresh).isProblem(.invalidToken) ? 200 : 0
+            case .password: status = try await client.master("PATCH", "users/\(first.userID)", #"{"password":"battery staple"}"#).status
+            case .disabling: status = try await client.master("PATCH", "users/\(first.userID)", #"{"disabled":true}"#).status
+            case .deletion: status = try await client.master("DELETE", "users/\(first.userID)").status
+            case .handOver:
+                let (id, space) = (try #require(UUID(uuidString: first.userID)), UserSpace(appID: client.app.id, environment: .live))
+                let isDone = try await client.auth.postgres.withTransaction {
+                    try await UserStore.handOver(id, toOwnerOf: "anna@example.org", in: space, $0)
+                }
+                status = isDone ? 200 : 0
+            }
+            #expect((200...204).contains(status))
+            if act == .deletion {
+                // Its devices go as a whole, which takes them to be the user's still.
+                while try await two.unfinished() > 0 || two.notifications.calls.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+                #expect(two.notifications.signOuts.isEmpty && two.notifications.calls[0].user == first.userID)
+                return
+            }
+            #expect(try await two.told() == (act.endsBoth ? two.ended(first, second) : two.ended(second)))
+            #expect(two.notifications.signOuts.count == 1)
+        }
+    }
+
+    @Test func `A service that is away holds up no sign-out, and is told when it is back`() async throws {
+        try await Two.run { two in
+            two.notifications.fail(2)
+            #expect(try await two.client.send("DELETE", "sessions?keep=current", as: two.first).status == 200)
+            #expect(try await two.client.send("GET", "sessions", as: two.first)["count"] == "1")
+            #expect(try await two.told() == two.ended(two.second))
+            #expect(try await two.told(after: 2) == two.ended(two.second))
+            #expect(two.notifications.failuresLeft < 0)
+        }
+    }
+
+    @Test func `It is said once more when no access token is good any longer, and of one that was not, not`() async throws {
+        try await Two.run { two in
+            try await two.client.auth.postgres.execute(
+                "UPDATE auth.sessions SET rotated = now() - interval '17 minutes' WHERE id = \(UUID(uuidString: two.first.sessionID))")
+            #expect(try await two.client.send("DELETE", "sessions/\(two.first.sessionID)", as: two.second).status == 204)
+            #expect(try await two.told() == two.ended(two.first))
+            while try await two.unfinished() > 0 { try await Task.sleep(for: .milliseconds(10)) }
+
+            #expect(try await two.client.send("POST", "logout", as: two.second).status == 204)
+            #expect(try await two.told(after: 1) == two.ended(two.second))
+            let waiting: PostgresQuery = """
+                SELECT coalesce(sum(extract(epoch FROM due - now())), 0)::bigint FROM auth.jobs WHERE kind = \(SignOutOfPush.kind) AND state = 'waiting'
+                """
+            while try await two.client.count(waiting) == 0 { try await Task.sleep(for: .milliseconds(10)) }
+            #expect((1_100...1_200).contains(try await two.client.count(waiting)))
+            try await two.client.auth.postgres.execute("UPDATE auth.jobs SET due = now() WHERE kind = \(SignOutOfPush.kind) AND state = 'waiting'")
+            #expect(try await two.told(after: 2) == two.ended(two.second))
+            while try await two.unfinished() > 0 { try await Task.sleep(for: .milliseconds(10)) }
+            #expect(two.notifications.signOuts.count == 3)
+        }
+    }
+
+    @Test func `A session whose time is over is told when it goes, a refreshed one never`() async throws {
+        try await Two.run { two in
+            _ = try await two.client.refresh(two.second.refresh)
+            try await two.client.auth.postgres.execute(
+                "UPDATE auth.sessions SET expires = now() - interval '8 days', rotated = now() - interval '68 days' WHERE id = \(UUID(uuidString: two.first.sessionID))")
+            try await SessionStore(postgres: two.client.auth.postgres).clean()
+            #expect(try await two.told() == two.ended(two.first))
+            #expect(two.notifications.signOuts.count == 1)
+        }
+    }
+}

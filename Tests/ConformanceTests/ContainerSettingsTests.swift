@@ -1,0 +1,66 @@
+import Foundation
+import Testing
+import Yams
+
+/// Every setting that docs/OPERATIONS.md names reaches the processes that know it in containers, too.
+@Suite struct ContainerSettingsTests {
+    private static let services = ["auth", "storage", "config", "analytics", "notifications"]
+    /// Not for containers, which have no other files and folders than what is mounted.
+    private static let exceptions: Set<String> = ["MARTLET_HTTP_SOCKET", "MARTLET_ROUTES_FILE", "MARTLET_STATE_DIRECTORY"]
+
+    private static func text(_ path: String) throws -> String {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        return try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    /// Process → what its container's environment names.
+    private static func passed() throws -> [String: Set<String>] {
+        let file = try #require(try Yams.load(yaml: try text("deploy/compose.yaml")) as? [String: Any])
+        let services = try #require(file["services"] as? [String: [String: Any]])
+        return services.mapValues { Set(($0["environment"] as? [String: Any] ?? [:]).keys) }
+    }
+
+    private struct Setting {
+        var variable: String
+        var processes: [String]
+    }
+
+    /// The rows of the tables under headings that name processes.
+    private static func documented() throws -> [Setting] {
+        var settings: [Setting] = []
+        var processes: [String] = []
+        for line in try text("docs/OPERATIONS.md").split(separator: "\n") {
+            if line.hasPrefix("##") {
+                let names = line.prefix { $0 != ":" }.split { !$0.isLetter }.map(String.init)
+                processes = line.hasPrefix("### ") ? (services + ["gateway"]).filter(names.contains) : []
+            } else if !processes.isEmpty, line.hasPrefix("| `") {
+                let cells = line.split(separator: " | ").map(String.init)
+                let named = cells[2].prefix { $0 != ":" }.split { !$0.isLetter }.map(String.init)
+                let own = cells[2].contains(":") ? processes.filter(named.contains) : []
+                settings += variables(cells[0]).map { Setting(variable: $0, processes: own.isEmpty ? processes : own) }
+            }
+        }
+        return settings
+    }
+
+    /// Of "`mail.user`, `.password`": what begins with a dot takes the place of the last word before.
+    private static func variables(_ cell: String) -> [String] {
+        var first: [Substring] = []
+        return cell.matches(of: /`([a-z0-9.]+)`/).map { match in
+            let words = match.1.split(separator: ".")
+            if !match.1.hasPrefix(".") { first = words }
+            let all = match.1.hasPrefix(".") ? first.dropLast(words.count) + words : words
+            return "MARTLET_" + all.joined(separator: "_").uppercased()
+        }
+    }
+
+    @Test func `compose.yaml hands on every setting that is documented`() throws {
+        let (settings, passed) = (try Self.documented(), try Self.passed())
+        #expect(settings.count > 100)
+        for setting in settings where !Self.exceptions.contains(setting.variable) {
+            for process in setting.processes {
+                #expect(passed[process]?.contains(setting.variable) == true, "\(setting.variable) of \(process)")
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import NotificationsService
+
+/// What a pause makes wrong of a plan, and what a version cannot read. There is no credential: what leaves has failed.
+struct PausingTests {
+    private static func change(_ app: NotificationsApp, _ id: UUID, _ act: String) async throws {
+        let answer = try await app.master("POST", "/notifications/messages/\(id)/\(act)")
+        try #require(answer.status == 200 && answer["isPaused"] == (act == "pause" ? "true" : "false"), "\(answer)")
+    }
+
+    /// As if the pause had lasted until all was overdue.
+    private static func makeOverdue(_ app: NotificationsApp, _ id: UUID) async throws {
+        try await app.postgres.execute(
+            "UPDATE notifications.deliveries SET due = now() - interval '1 hour', updated = now() - interval '1 day' WHERE message = \(id)", timeout: .seconds(60))
+    }
+
+    private static func isPaused(_ app: NotificationsApp, _ id: UUID) async throws -> Bool {
+        try await app.postgres.query("SELECT is_paused FROM notifications.messages WHERE id = \(id)")[0].decode(0)
+    }
+
+    @Test func `quiet hours hold for what a pause has made overdue, each device by its own clock`() async throws {
+        try await NotificationsApp.run { app in
+            // Where it is noon when it is midnight in UTC, or the other way round: never quiet at the same time.
+            try await app.install([TestInstallation(1, user: "u"), TestInstallation(2, user: "u", timeZone: "Etc/GMT-12")])
+            let id = try await app.order(#"{"content":{"body":"b"},"audience":{"users":["u"]},"due":"\#(Date().addingTimeInterval(1).rfc3339)",\#(NotificationsApp.quiet)}"#)
+            try await Self.change(app, id, "pause")
+            try await Self.change(app, id, "resume")
+            try await Self.change(app, id, "pause")
+            // It is planned by hand: a message that is paused is not.
+            try await app.postgres.withTransaction { _ = try await MessagePlanner().planPage(of: try await app.message(id), $0) }
+            try await Self.makeOverdue(app, id)
+            try await Self.change(app, id, "resume")
+            #expect(try await Self.isPaused(app, id) == false)
+            while try await app.deliveries(id)[1].state != "failed" { try await Task.sleep(for: .milliseconds(10)) }
+            let quiet = try await app.deliveries(id)[0]
+            #expect(quiet.state == "queued" && quiet.due > Date().addingTimeInterval(1_800) && quiet.due < Date().addingTimeInterval(3_700), "\(quiet)")
+        }
+    }
+
+    @Test func `what was not overdue keeps its time, and a message without such a timing goes on at once`() async throws {
+        try await NotificationsApp.run { app in
+            try await app.install([TestInstallation(1, user: "u")])
+            let later = try await app.order(#"{"content":{"body":"b"},"audience":{"users":["u"]},\#(NotificationsApp.quiet)}"#)
+            let due = try await app.deliveries(later)[0].due
+            let day = Date().addingTimeInterval(100 * 86_400).rfc3339.prefix(16)
+            let plain = try await app.order(#"{"content":{"body":"b"},"audience":{"users":["u"]},"timing":{"localTime":"\#(day)"},"due":"\#(Date().rfc3339)"}"#)
+            for id in [later, plain] {
+                try await Self.change(app, id, "pause")
+                try await Self.change(app, id, "resume")
+            }
+            #expect(try await app.deliveries(later)[0].due == due)
+            #expect(try await !Self.isPaused(app, plain))
+        }
+    }
+
+    @Test func `a device that has had its share during the pause gets nothing of it any more`() async throws {
+        try await NotificationsApp.run { app in
+            try await app.install([TestInstallation(1, user: "u"), TestInstallation(2, user: "v")])
+            let timing = NotificationsApp.quiet.dropLast() + #","cap":{"count":1,"seconds":3600}}"#
+            let id = try await app.order(#"{"content":{"body":"b"},"audience":{"users":["u","v"]},\#(timing)}"#)
+            #expect(try await app.deliveries(id).count == 2)
+            try await Self.change(app, id, "pause")
+            try await Self.makeOverdue(app, id)
+            let other = try await app.order(#"{"content":{"body":"b"},"audience":{"users":["u"]},\#(NotificationsApp.quiet)}"#)
+            try await app.postgres.execute("UPDATE notifications.deliveries SET state = 'accepted' WHERE message = \(other)")
+            try await Self.change(app, id, "resume")
+            #expect(try await app.deliveries(id).map(\.state) == ["cancelled", "queued"])
+            let reason: String? = try await app.postgres.query("SELECT reason FROM notifications.deliveries WHERE message = \(id) AND state = 'cancelled'")[0].decode(0)
+            #expect(reason == "capped")
+            let answer = try await app.master("GET", "/notifications/messages/\(id)")
+            #expect(answer["counts.cancelled"] == "1" && answer["counts.waiting"] == "1", "\(answer)")
+        }
+    }
+
+    @Test func `many are looked at page by page, and nothing leaves before all have been`() async throws {
+        try await NotificationsApp.run { app in
+            let count = MessagePlanner.pageSize * 2 + 3
+            try await app.install(count)
+            let id = try await app.order(#"{"content":{"body":"b"},"audience":{"everyone":true},\#(NotificationsApp.quiet)}"#)
+            try await app.planned(id)
+            try await Self.change(app, id, "pause")
+            try await Self.makeOverdue(app, id)
+            try await Self.change(app, id, "resume")
+            // Paused again in between, it stays so.
+            try await Self.change(app, id, "pause")
+            try await Self.makeOverdue(app, id)
+            try await Self.change(app, id, "resume")
+            while try await Self.isPaused(app, id) { try await Task.sleep(for: .milliseconds(10)) }
+            let rows = try await app.postgres.query("SELECT count(*) FILTER (WHERE state = 'queued' AND due > now()) FROM notifications.deliveries WHERE message = \(id)")
+            #expect(try rows[0].decode(0, as: Int.self) == count)
+        }
+    }
+
+    @Test(arguments: [("content", #"{"hologram":1}"#), ("content", #"{"body":"b","priority":"urgent"}"#), ("audience", #"{"planet":"Mars"}"#), ("timing", #"{"moon":"full"}"#)])
+    func `a message that this version cannot read fails with a reason, and others go on`(_ column: String, _ json: String) async throws {
+        try await NotificationsApp.run { app in
+            try await app.install([TestInstallation(1, user: "u")])
+            func order() async throws -> UUID {
+                try await app.order(#"{"content":{"body":"b"},"audience":{"users":["u"]},"due":"\#(Date().addingTimeInterval(2).rfc3339)"}"#)
+            }
+            let (bad, good) = (try await order(), try await order())
+            let name = PostgresIdentifier(column)!
+            try await app.postgres.execute("UPDATE notifications.messages SET \(name) = \(json)::json WHERE id = \(bad)")
+            try await app.planned(good)
+            var answer = try await app.master("GET", "/notifications/messages/\(bad)")
+            while answer["state"] != #""failed""# {
+                try #require(answer.status == 200, "\(answer)")
+                try await Task.sleep(for: .milliseconds(20))
+                answer = try await app.master("GET", "/notifications/messages/\(bad)")
+            }
+            #expect(answer["problem"]?.contains("This version of the service cannot read the message.") == true && answer[column] == json, "\(answer)")
+            #expect(try await app.deliveries(good).count == 1 && app.deliveries(bad).isEmpty)
+            #expect(try await app.master("GET", "/notifications/messages")["count"] == "2")
+            for act in ["pause", "resume", "cancel"] { #expect(try await app.master("POST", "/notifications/messages/\(bad)/\(act)").isProblem(.conflict), "\(act)") }
+            let attempts = try await app.postgres.query("SELECT max(attempt), bool_and(state = 'done') FROM notifications.jobs WHERE kind = \(PlanMessage.kind)")[0]
+            #expect(try attempts.decode(0, as: Int.self) == 1)
+        }
+    }
+}
