@@ -347,7 +347,7 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "MartletAPI", "MartletCore", "MartletPostgres", "MartletPushSimulator", "MartletTesting", asyncHTTPClient, logging, nioCore, nioHTTP1,
+                "MartletAPI", "MartletCore", "MartletMail", "MartletPostgres", "MartletPushSimulator", "MartletTesting", asyncHTTPClient, logging, nioCore, nioHTTP1,
             ],
             exclude: ["Support/tus_upload.py", "Support/hook_server.py", "Support/oidc_client.py", "Support/ofrep_client.py", "Support/segment_clients.py", "Support/sentry_client.py"],
             swiftSettings: settings),

@@ -46,7 +46,7 @@ public struct NotificationsService: ServiceDefinition {
         rules = Rules(postgres: postgres, spaces: spaces, messages: messages, options: options, logger: logger)
         let queue = JobQueue(postgres: postgres, schema: Self.name)
         worker = JobWorker(queue: queue, handlers: messages.handlers, logger: logger)
-        mailWorker = JobWorker(queue: queue, handlers: mail.handlers, logger: logger)
+        mailWorker = JobWorker(queue: queue, handlers: mail.handlers, configuration: Mail.workers, logger: logger)
         webhookWorker = JobWorker(queue: queue, handlers: rules.handlers, logger: logger)
     }
 

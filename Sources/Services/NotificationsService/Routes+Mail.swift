@@ -5,6 +5,7 @@ extension NotificationsService {
     func addMailRoutes(to router: Router<ServiceContext>) {
         router.on(.post, "notifications/mail", OrderMail(mail: mail))
         router.on(.get, "notifications/mail", ListMails(mail: mail))
+        router.on(.delete, "notifications/mail", EraseMailAddress(mail: mail))
         router.on(.post, "notifications/mail/preview", PreviewMail(mail: mail))
         router.on(.post, "notifications/mail/test", TestMail(mail: mail))
         router.on(.get, "notifications/mail/templates", ListMailTemplates(mail: mail))
@@ -13,6 +14,9 @@ extension NotificationsService {
         router.on(.delete, "notifications/mail/templates/:name", DeleteMailTemplate(mail: mail))
         router.on(.get, "notifications/mail/unsubscribed", ListUnsubscribed(mail: mail))
         router.on(.delete, "notifications/mail/unsubscribed", DeleteUnsubscribed(mail: mail))
+        router.on(.post, "notifications/mail/bounces", NoteBounce(mail: mail))
+        router.on(.get, "notifications/mail/suppressed", ListSuppressed(mail: mail))
+        router.on(.delete, "notifications/mail/suppressed", DeleteSuppressed(mail: mail))
         router.on(.get, "notifications/mail/:id", ReadMail(mail: mail))
 
         // By whoever has the link of a mail

@@ -30,6 +30,10 @@ static inline CURLcode martlet_curl_set_read(CURL *handle, curl_read_callback fu
     return curl_easy_setopt(handle, CURLOPT_READFUNCTION, function);
 }
 
+static inline CURLcode martlet_curl_set_header(CURL *handle, curl_write_callback function) {
+    return curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, function);
+}
+
 static inline CURLcode martlet_curl_set_progress(CURL *handle, curl_xferinfo_callback function) {
     return curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, function);
 }

@@ -9,6 +9,8 @@ public struct MailSettings: Sendable {
     public var from: MailAddress?
     /// Where mail that cannot be delivered goes back to; nil: whom it is from.
     public var bounces: MailAddress?
+    /// Domains that apps' mail may be from when it goes by `server`, beside that of `from`; `*`: any. In small letters.
+    public var senderDomains: Set<String> = []
     /// Whether apps' own mail servers may be at private, loopback and link-local addresses.
     public var arePrivateServersAllowed = false
 
@@ -18,8 +20,8 @@ public struct MailSettings: Sendable {
         self.arePrivateServersAllowed = arePrivateServersAllowed
     }
 
-    /// Reads `mail.host`, `mail.port`, `mail.tls`, `mail.user`, `mail.password`, `mail.certificates`, `mail.from`, `mail.bounces` and
-    /// `mail.private.allowed`.
+    /// Reads `mail.host`, `mail.port`, `mail.tls`, `mail.user`, `mail.password`, `mail.certificates`, `mail.from`,
+    /// `mail.from.domains`, `mail.bounces` and `mail.private.allowed`.
     ///
     /// - Throws: `SettingsError`.
     public init(_ settings: Settings) throws {
@@ -36,6 +38,7 @@ public struct MailSettings: Sendable {
             guard let address = try? MailAddress(parsing: text) else { throw SettingsError(key: "mail.bounces", problem: "must be an address") }
             bounces = address
         }
+        senderDomains = Set(settings.list("mail.from.domains").map { $0.lowercased() })
         let user = settings.optionalString("mail.user")
         self.from = from
         server = SMTPServer(
@@ -44,16 +47,41 @@ public struct MailSettings: Sendable {
             certificatesFile: settings.optionalString("mail.certificates"), isPrivateAddressAllowed: true)
     }
 
-    /// By which server, and from whom, an app's mail goes, and where what cannot be delivered goes back to.
-    public func way(of sender: MailSender?, app: String) -> (server: SMTPServer, from: MailAddress, bounces: MailAddress)? {
-        guard let address = sender?.address ?? from else { return nil }
-        // The operator's address says the app's name, unless it has one of its own.
-        let from = address.name.isEmpty ? (try? MailAddress(name: app, address: address.address)) ?? address : address
-        guard let own = sender?.server else { return server.map { ($0, from, sender?.bounces ?? bounces ?? from) } }
-        let server = SMTPServer(
-            host: own.host, port: own.port, security: own.tls, user: own.user, password: own.password.map { .init($0) },
-            isPrivateAddressAllowed: arePrivateServersAllowed)
-        return (server, from, sender?.bounces ?? from)
+    /// How an app's mail goes.
+    public struct Way: Sendable {
+        public var server: SMTPServer
+        public var from: MailAddress
+        /// Where what cannot be delivered goes back to.
+        public var bounces: MailAddress
+        /// Where answers go, if not to `from`.
+        public var replyTo: MailAddress?
+    }
+
+    /// By the operator's server an app sends from domains that the operator names, else from the operator's address, with its own for answers: nobody
+    /// writes in another's name, or has what comes back sent to a stranger, with the operator's good reputation.
+    public func way(of sender: MailSender?, app: String) -> Way? {
+        func named(_ address: MailAddress, _ name: String) -> MailAddress { (try? MailAddress(name: name, address: address.address)) ?? address }
+        if let sender, let own = sender.server {
+            let from = sender.address.name.isEmpty ? named(sender.address, app) : sender.address
+            let server = SMTPServer(
+                host: own.host, port: own.port, security: own.tls, user: own.user, password: own.password.map { .init($0) },
+                isPrivateAddressAllowed: arePrivateServersAllowed)
+            return Way(server: server, from: from, bounces: sender.bounces ?? from)
+        }
+        guard let server, let ours = from else { return nil }
+        let name = sender.map(\.address.name).flatMap { $0.isEmpty ? nil : $0 }
+        guard let address = sender?.address, maySend(from: address) else {
+            // The operator's address says the app's name, unless it has one of its own.
+            let from = ours.name.isEmpty ? named(ours, name ?? app) : name.map { named(ours, $0) } ?? ours
+            return Way(server: server, from: from, bounces: bounces ?? from, replyTo: sender?.address)
+        }
+        let from = named(address, name ?? app)
+        return Way(server: server, from: from, bounces: sender?.bounces.flatMap { maySend(from: $0) ? $0 : nil } ?? bounces ?? from)
+    }
+
+    private func maySend(from address: MailAddress) -> Bool {
+        let domain = address.domain.lowercased()
+        return domain == from?.domain.lowercased() || senderDomains.contains(domain) || senderDomains.contains("*")
     }
 }
 

@@ -39,7 +39,11 @@ public final class SMTPClient: Service {
 private final class SMTPTransfer: Sendable {
     private struct Reading {
         var rest: ArraySlice<UInt8>
+        /// The latest line in which the server refused something.
+        var refusal: [UInt8] = []
     }
+
+    private static let maximumLineLength = 512
 
     private static let isInitialized = martlet_curl_initialize() == CURLE_OK
 
@@ -86,6 +90,12 @@ private final class SMTPTransfer: Sendable {
         let pointer = Unmanaged.passUnretained(self).toOpaque()
         options.add(martlet_curl_set_pointer(handle, CURLOPT_READDATA, pointer))
         options.add(martlet_curl_set_read(handle) { SMTPTransfer.at($3)?.read(into: $0, $1 * $2) ?? Int(CURL_READFUNC_ABORT) })
+        options.add(martlet_curl_set_pointer(handle, CURLOPT_HEADERDATA, pointer))
+        options.add(
+            martlet_curl_set_header(handle) {
+                SMTPTransfer.at($3)?.note(line: $0, $1 * $2)
+                return $1 * $2
+            })
         options.set(CURLOPT_NOPROGRESS, 0)
         options.add(martlet_curl_set_pointer(handle, CURLOPT_XFERINFODATA, pointer))
         options.add(
@@ -111,13 +121,22 @@ private final class SMTPTransfer: Sendable {
         case CURLE_ABORTED_BY_CALLBACK: .cancelled
         case CURLE_LOGIN_DENIED: .notAuthenticated
         case CURLE_USE_SSL_FAILED, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM: .notSecure
-        case _ where isAnswer && (400...599).contains(status): .refused(status: status)
+        case _ where isAnswer && (400...599).contains(status):
+            reading.withLock { EnhancedStatus($0.refusal)?.meansNoMailbox == true } ? .noMailbox(status: status) : .refused(status: status)
         default: .unreachable(cause: String(cString: curl_easy_strerror(result)))
         }
     }
 
     private static func at(_ pointer: UnsafeMutableRawPointer?) -> SMTPTransfer? {
         pointer.map { Unmanaged<SMTPTransfer>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// A line of the server's.
+    private func note(line: UnsafeMutablePointer<CChar>?, _ count: Int) {
+        guard let line else { return }
+        let bytes = UnsafeRawBufferPointer(start: line, count: min(count, Self.maximumLineLength))
+        guard bytes.first == UInt8(ascii: "4") || bytes.first == UInt8(ascii: "5") else { return }
+        reading.withLock { $0.refusal = Array(bytes) }
     }
 
     private func read(into buffer: UnsafeMutablePointer<CChar>?, _ space: Int) -> Int {

@@ -54,6 +54,8 @@ public struct SMTPServer: Sendable {
 public enum SMTPError: Error, Sendable, Equatable {
     /// The server refused the message, for good (5yz) or for now (4yz): RFC 5321 §4.2.1.
     case refused(status: Int)
+    /// The server refused for good because there is no such mailbox, or none any more, and said so in a way that means nothing else.
+    case noMailbox(status: Int)
     /// The server did not take user and password.
     case notAuthenticated
     /// The server does not offer TLS, or its certificate is not trusted.
@@ -64,16 +66,26 @@ public enum SMTPError: Error, Sendable, Equatable {
 
     /// Whether the same message would be refused again.
     public var isFinal: Bool {
-        if case .refused(let status) = self { (500...599).contains(status) } else { false }
+        switch self {
+        case .refused(let status): (500...599).contains(status)
+        case .noMailbox: true
+        default: false
+        }
     }
 
     /// For programs, such as the app's server that asks what became of a mail.
     public var code: String {
-        if case .refused = self { "mail-refused" } else { "mail-failed" }
+        switch self {
+        case .refused, .noMailbox: "mail-refused"
+        default: "mail-failed"
+        }
     }
 
     /// For whoever sent the message.
     public var sentence: String {
-        if case .refused(let status) = self { "The mail server answered \(status)." } else { "The mail server could not be used." }
+        switch self {
+        case .refused(let status), .noMailbox(let status): "The mail server answered \(status)."
+        default: "The mail server could not be used."
+        }
     }
 }

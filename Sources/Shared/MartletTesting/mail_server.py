@@ -1,8 +1,8 @@
 # A mail server on three free ports of 127.0.0.1: in clear, with STARTTLS required, and with TLS from the start; the latter two want the user
 # "shop" with the password "a secret of mail". Arguments: a folder. The certificate is written there as certificate.pem, then the ports as ports.json.
 # Each message becomes a line of JSON in a file named after its recipient. What becomes of a message, its recipient's name says:
-# refuse…: 550 for the recipient, content…: 554 after the message, later…: 451 for the first, then taken. Ends, and removes the folder,
-# when its standard input ends.
+# refuse…: 550 for the recipient, blocked…: the same for other reasons, content…: 554 after the message, later…: 451 for the first, then taken.
+# Ends, and removes the folder, when its standard input ends.
 import asyncio
 import datetime
 import ipaddress
@@ -30,6 +30,8 @@ class Handler:
     async def handle_RCPT(self, server, session, envelope, address, options):
         if address.startswith("refuse"):
             return "550 5.1.1 nobody of this name"
+        if address.startswith("blocked"):
+            return "550 5.7.1 not from you"
         envelope.rcpt_tos.append(address)
         return "250 fine"
 

@@ -44,13 +44,14 @@ import Testing
 
     @Test func `What the server refuses says whether to try again`() async throws {
         let server = try await MailServer.shared.server()
-        await #expect(throws: SMTPError.refused(status: 550)) { try await send(address("refuse"), server) }
+        await #expect(throws: SMTPError.noMailbox(status: 550)) { try await send(address("refuse"), server) }
+        await #expect(throws: SMTPError.refused(status: 550)) { try await send(address("blocked"), server) }
         await #expect(throws: SMTPError.refused(status: 554)) { try await send(address("content"), server) }
         let late = address("later")
         await #expect(throws: SMTPError.refused(status: 451)) { try await send(late, server) }
         try await send(late, server)
         #expect(try await MailServer.shared.mails(to: late).count == 1)
-        #expect(SMTPError.refused(status: 550).isFinal && !SMTPError.refused(status: 451).isFinal && !SMTPError.notAuthenticated.isFinal)
+        #expect(SMTPError.refused(status: 550).isFinal && SMTPError.noMailbox(status: 550).isFinal && !SMTPError.refused(status: 451).isFinal && !SMTPError.notAuthenticated.isFinal)
     }
 
     /// Drill: somebody on the way who takes STARTTLS away, or answers with a certificate of their own.

@@ -64,7 +64,7 @@ import Testing
                 waiting = try await app.master("GET", "/notifications/mail/\(id)")
             }
             #expect(waiting["state"] == "\"queued\"" && waiting["reason"] == "\"refused 451\"", "\(waiting)")
-            try await app.postgres.execute("UPDATE notifications.jobs SET due = now() WHERE finished IS NULL")
+            try await app.postgres.execute("UPDATE notifications.mails SET due = now() WHERE state = 'queued'")
             #expect(try await app.ended(id)["state"] == "\"sent\"")
             #expect(try await MailServer.shared.mails(to: later).count == 1)
         }

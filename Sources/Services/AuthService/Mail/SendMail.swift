@@ -46,6 +46,7 @@ struct SendMail: JobHandler {
         var message = MailMessage(
             from: way.from, to: try MailAddress(address: order.email), subject: filled.subject, text: filled.text, html: filled.html)
         message.bounces = way.bounces
+        message.replyTo = way.replyTo
         do {
             try await client.send(message, by: way.server)
         } catch SMTPError.cancelled {

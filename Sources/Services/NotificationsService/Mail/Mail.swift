@@ -12,13 +12,20 @@ struct Mail: Sendable {
     let mails: MailStore
     let templates: AppMailTemplateStore
     let unsubscribed: UnsubscribedStore
+    let suppressed: SuppressedStore
+    let permission: MailPermission
+    let eraser: AddressEraser
     let unsubscribing: Unsubscribing
     let orders: MailOrders
     let senders: MailSenders
     let contacts: MailContactBook
-    let client = SMTPClient()
+    let client = SMTPClient(concurrency: MailServerLoad.places)
+    /// Tests wait for nobody's mail, and nobody's mail for tests.
+    let testClient = SMTPClient()
     let tests = MailTestLimit()
     let writer: MailWriter
+    private let jobs: JobQueue
+    private let places = MailServerPlaces()
     private let postgres: PostgresClient
     private let options: AppMailOptions
     private let logger: Logger
@@ -30,27 +37,41 @@ struct Mail: Sendable {
         self.logger = logger
         mails = MailStore(postgres: postgres, sealing: SealingKey(internalSecret: options.internalSecret, for: "martlet-notifications-mails"))
         templates = AppMailTemplateStore(postgres: postgres)
-        unsubscribed = UnsubscribedStore(postgres: postgres)
+        let digest = AddressDigest(internalSecret: options.internalSecret)
+        unsubscribed = UnsubscribedStore(postgres: postgres, digest: digest)
+        suppressed = SuppressedStore(postgres: postgres, digest: digest)
+        permission = MailPermission(postgres: postgres, digest: digest)
+        eraser = AddressEraser(postgres: postgres, digest: digest)
         unsubscribing = Unsubscribing(
             sealing: SealingKey(internalSecret: options.internalSecret, for: "martlet-notifications-unsubscribe"), publicURL: options.mail.publicURL)
-        let jobs = JobQueue(postgres: postgres, schema: NotificationsService.name)
+        jobs = JobQueue(postgres: postgres, schema: NotificationsService.name)
         orders = MailOrders(postgres: postgres, mails: mails, templates: templates, jobs: jobs, options: options.mail)
         senders = MailSenders(credentials: credentials, settings: options.mail.server)
         contacts = options.mail.contacts ?? MailContactBook(of: options.auth, calls: ServiceCalls(caller: NotificationsService.name, internalSecret: options.internalSecret))
         writer = MailWriter(templates: templates, unsubscribing: unsubscribing)
     }
 
+    /// One job is one mail under way.
+    static var workers: JobWorker.Configuration {
+        var configuration = JobWorker.Configuration()
+        configuration.concurrency = MailServerLoad.places
+        return configuration
+    }
+
     var background: [any Service] {
-        [client, MailHousekeeping(postgres: postgres, retentionInDays: options.retentionInDays, logger: logger)]
+        [
+            client, testClient, MailWaking(mails: mails, jobs: jobs, logger: logger),
+            MailHousekeeping(postgres: postgres, retentionInDays: options.retentionInDays, logger: logger),
+        ]
     }
 
     var handlers: [any JobHandler] {
         [
             SendAppMail(
-                spaces: spaces, mails: mails, unsubscribed: unsubscribed, writer: writer, senders: senders, contacts: contacts, client: client,
-                options: options)
+                spaces: spaces, mails: mails, permission: permission, suppressed: suppressed, writer: writer, senders: senders, contacts: contacts,
+                client: client, places: places, options: options, logger: logger)
         ]
     }
 
-    var userData: any UserDataHolder { MailUserData(postgres: postgres, spaces: spaces) }
+    var userData: any UserDataHolder { MailUserData(postgres: postgres, spaces: spaces, eraser: eraser) }
 }

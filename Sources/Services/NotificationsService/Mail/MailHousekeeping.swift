@@ -7,7 +7,7 @@ import MartletPostgres
 struct MailHousekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
     private static let pageLength = 1_000
-    /// Longer than all attempts of a job take.
+    /// Longer than all attempts take. More than what a slow server takes in a day is not kept waiting.
     private static let longestWaitInSeconds: Int64 = 86_400
 
     let postgres: PostgresClient
@@ -17,11 +17,13 @@ struct MailHousekeeping: PeriodicWork {
     func work() async throws { try await cleanUp(at: Date()) }
 
     func cleanUp(at now: Date) async throws {
-        try await postgres.execute(
+        let tooOld = now.addingTimeInterval(-Double(Self.longestWaitInSeconds))
+        while try await postgres.execute(
             """
             UPDATE notifications.mails SET state = 'failed', reason = coalesce(reason, 'given up'), content = NULL, finished = now()
-            WHERE state = 'queued' AND created < \(now.addingTimeInterval(-Double(Self.longestWaitInSeconds)))
-            """)
+            WHERE id IN (SELECT id FROM notifications.mails WHERE state = 'queued' AND created < \(tooOld) LIMIT \(Self.pageLength))
+            """) == Self.pageLength
+        {}
         let border = now.addingTimeInterval(-Double(retentionInDays) * 86_400)
         for space: Int32 in try await postgres.query("SELECT id FROM notifications.spaces ORDER BY id").map({ try $0.decode(0) }) {
             while try await postgres.execute(

@@ -1,28 +1,39 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// What mail has of a user: records of what was sent to them, and what they have unsubscribed from by it. What was sent to an address that somebody
-/// named is not known to be theirs.
+/// What mail has of a user: records of what was sent to them, what they have unsubscribed from, and addresses of theirs where mail came back.
+///
+/// What was sent to an address that somebody named is not known to be theirs: others may have it now. It goes with `retentionInDays`, or by
+/// `EraseMailAddress`.
 struct MailUserData: UserDataHolder {
-    static let rowsPerSlice = 500
+    static let rowsPerSlice = AddressEraser.rowsPerSlice
 
     let postgres: PostgresClient
     let spaces: Spaces
+    let eraser: AddressEraser
 
-    /// Mail that waits goes, too.
+    /// Mail that waits goes, too. Of addresses that are not to be written to a digest stays.
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
         let (user, space) = try await spaces.owner(of: request)
-        let mails = try await postgres.execute(
+        // First: the addresses are known by the mails.
+        let lists = try await eraser.erase(.user(user), in: space.id)
+        let areListsDone = max(lists.unsubscribed, lists.suppressed) < Self.rowsPerSlice
+        let mails = areListsDone ? try await eraseMails(of: user, in: space) : 0
+        let erased = ["unsubscribed": lists.unsubscribed, "suppressed": lists.suppressed, "mails": mails].filter { $0.value > 0 }
+        guard (erased.values.max() ?? 0) >= Self.rowsPerSlice else { return UserErasure(erased: erased) }
+        return UserErasure(erased: erased, next: UserErasure.further)
+    }
+
+    private func eraseMails(of user: String, in space: Space) async throws -> Int {
+        try await postgres.execute(
             """
             DELETE FROM notifications.mails WHERE id IN (
                 SELECT id FROM notifications.mails WHERE space = \(space.id) AND user_id = \(user) LIMIT \(Self.rowsPerSlice))
             """)
-        if mails == Self.rowsPerSlice { return UserErasure(erased: ["mails": mails], next: UserErasure.further) }
-        let unsubscribed = try await postgres.execute("DELETE FROM notifications.unsubscribed WHERE space = \(space.id) AND user_id = \(user)")
-        return UserErasure(erased: ["mails": mails, "unsubscribed": unsubscribed].filter { $0.value > 0 })
     }
 
     func export(_ request: UserDataRequest) async throws -> UserDataPortion {
@@ -42,6 +53,9 @@ struct MailUserData: UserDataHolder {
             FROM notifications.unsubscribed AS u WHERE u.space = \(space.id) AND u.user_id = \(user) ORDER BY u.address, u.topic LIMIT 1000
             """)
         for row in topics { lines.writeUserData("unsubscribed", try row.decode(0)) }
+        let suppressed = try await postgres.query(
+            "SELECT \(SuppressedStore.json) FROM notifications.mail_suppressed AS s WHERE s.space = \(space.id) AND s.user_id = \(user) ORDER BY s.address LIMIT 1000")
+        for row in suppressed { lines.writeUserData("suppressed", try row.decode(0)) }
         return UserDataPortion(lines: lines)
     }
 }

@@ -3,10 +3,11 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 import MartletMail
+import MartletPostgres
 
 /// `GET /notifications/mail?state=&to=&user=&limit=&cursor=`: the app's mails and what became of them, the newest first.
 struct ListMails: Endpoint {
-    private static let states: Set<String> = ["queued", "sent", "failed", "skipped"]
+    private static let states: Set<String> = ["queued", "sent", "failed", "skipped", "suppressed"]
 
     let mail: Mail
 
@@ -26,6 +27,36 @@ struct ListMails: Endpoint {
         let list = try await mail.mails.list(filter, limit: limit + 1, in: space)
         let page = list.prefix(limit)
         return .page(page.map(\.json), next: list.count > limit ? page.last.map { $0.id.uuidString.lowercased() } : nil)
+    }
+}
+
+/// `DELETE /notifications/mail?to=`: erases what there is of an address that was named in orders, as its owner may ask for: records, mail that waits, and
+/// the address on the lists of whom not to write to, where a digest stays. 200 with `{"erased":{"mails",…},"isDone"}`: as long as that is false there is
+/// more. What was sent to users goes with their accounts.
+struct EraseMailAddress: Endpoint {
+    /// Rows of a kind, by one call.
+    private static let maximumSlices = 20
+
+    let mail: Mail
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters(["to"])
+        let (space, _) = try await context.notifications(may: .delete, mail.spaces)
+        guard let to = request.uri.queryParameters["to"], let address = try? EmailAddress(String(to)).text else {
+            throw HTTPProblem(.invalidParameter, "An e-mail address is required.", field: "to")
+        }
+        var (erased, isDone) = (["mails": 0, "unsubscribed": 0, "suppressed": 0], false)
+        for _ in 0..<Self.maximumSlices where !isDone {
+            let mails = try await mail.mails.erase(address, limit: AddressEraser.rowsPerSlice, in: space)
+            let lists = try await mail.eraser.erase(.address(address), in: space.id)
+            for (kind, count) in [("mails", mails), ("unsubscribed", lists.unsubscribed), ("suppressed", lists.suppressed)] { erased[kind, default: 0] += count }
+            isDone = max(mails, lists.unsubscribed, lists.suppressed) < AddressEraser.rowsPerSlice
+        }
+        struct Answer: Encodable {
+            var erased: [String: Int]
+            var isDone: Bool
+        }
+        return try .encoding(Answer(erased: erased, isDone: isDone))
     }
 }
 

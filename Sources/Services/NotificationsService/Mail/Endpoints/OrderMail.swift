@@ -17,7 +17,7 @@ struct OrderMail: Endpoint {
         let key = try request.idempotencyKey
         let fields = try await BodyFields(request, MailOrder.fields, upTo: MailOrder.maximumBodySizeInBytes)
         let order = try MailOrder(fields, author: author, origin: key.map { "key:" + $0 })
-        guard try await mail.senders.way(of: space, app: "") != nil else { throw HTTPProblem.noMailServer }
+        guard try await mail.senders.way(of: space) != nil else { throw HTTPProblem.noMailServer }
         let ids = try await mail.orders.place(order, in: space)
         var response = try Response.list(ids.map { $0.uuidString.lowercased() })
         response.status = .accepted
@@ -58,6 +58,11 @@ struct PreviewMail: Endpoint {
 /// `POST /notifications/mail/test` with `{"to":"<address>"}`: mails a few words at once, by the server and from the sender that the app's mail has. 200
 /// with `{"isSent":true}`, or `{"isSent":false,"reason":…}` as the mail server has it.
 struct TestMail: Endpoint {
+    private struct Answer: Encodable {
+        var isSent: Bool
+        var reason: String?
+    }
+
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -65,19 +70,19 @@ struct TestMail: Endpoint {
         let (space, _) = try await context.notifications(may: .create, mail.spaces)
         let address = try EmailAddress(try await BodyFields(request, ["to"]).requiredString("to"), field: "to")
         let app = try await mail.contacts.contacts([], in: space).app ?? space.appID
-        guard var way = try await mail.senders.way(of: space, app: app) else { throw HTTPProblem.noMailServer }
+        guard var way = try await mail.senders.way(of: space) else { throw HTTPProblem.noMailServer }
         try mail.tests.take(in: space)
+        if let refusal = try await mail.permission.refusal(of: address.text, user: nil, topic: nil, in: space.id) {
+            return try .encoding(Answer(isSent: false, reason: refusal.reason))
+        }
         // Somebody waits for the answer.
         way.server.timeoutInSeconds = 20
         let words = "This is a test of the mail of \(app). Nobody needs to do anything."
-        var message = MailMessage(from: way.from, to: try MailAddress(address: address.text), subject: "\(app): test", text: words)
+        var message = MailMessage(from: way.from(app), to: try MailAddress(address: address.text), subject: "\(app): test", text: words)
         message.bounces = way.bounces
-        struct Answer: Encodable {
-            var isSent: Bool
-            var reason: String?
-        }
+        message.replyTo = way.replyTo
         do {
-            try await mail.client.send(message, by: way.server)
+            try await mail.testClient.send(message, by: way.server)
             try? await mail.senders.note(nil, way, in: space)
             return try .encoding(Answer(isSent: true))
         } catch let error as SMTPError {

@@ -28,40 +28,47 @@ struct Unsubscribe: Endpoint {
     }
 }
 
-/// `GET /notifications/mail/unsubscribed?address=&limit=&cursor=`: who wants no more mail, and about what (`*`: anything).
+/// `GET /notifications/mail/unsubscribed?address=&user=&limit=&cursor=`: who wants no more mail, and about what (`*`: anything).
 struct ListUnsubscribed: Endpoint {
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["address", "limit", "cursor"])
+        try request.allowParameters(["address", "user", "limit", "cursor"])
         let (space, _) = try await context.notifications(may: .read, mail.spaces)
         let limit = try request.number("limit", default: 100, in: 1...1_000)
         let place = try request.uri.queryParameters["cursor"].map { cursor in
-            // An address has no blank.
-            let parts = cursor.split(separator: " ")
-            guard parts.count == 2 else { throw HTTPProblem(.invalidParameter, "This is no answer's next.", field: "cursor") }
-            return UnsubscribedStore.Place(address: String(parts[0]), topic: String(parts[1]))
+            // None of them has a blank.
+            let parts = cursor.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 3 else { throw HTTPProblem(.invalidParameter, "This is no answer's next.", field: "cursor") }
+            return UnsubscribedStore.Place(address: parts[0], topic: parts[1], user: parts[2])
         }
-        let address = request.uri.queryParameters["address"].map { $0.lowercased() }
-        let list = try await mail.unsubscribed.list(address: address, behind: place, limit: limit + 1, in: space)
+        let list = try await mail.unsubscribed.list(request.unsubscribedFilter, behind: place, limit: limit + 1, in: space)
         let page = list.prefix(limit)
-        return .page(page.map(\.json), next: list.count > limit ? page.last.map { "\($0.place.address) \($0.place.topic)" } : nil)
+        return .page(page.map(\.json), next: list.count > limit ? page.last.map { "\($0.place.address) \($0.place.topic) \($0.place.user)" } : nil)
     }
 }
 
-/// `DELETE /notifications/mail/unsubscribed?address=&topic=`: mail is sent again, as somebody has asked for; 204. Without a topic about all there are.
+/// `DELETE /notifications/mail/unsubscribed?address=&user=&topic=`: mail is sent again, as somebody has asked for; 204. Without a topic about all there are.
 struct DeleteUnsubscribed: Endpoint {
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try request.allowParameters(["address", "topic"])
+        try request.allowParameters(["address", "user", "topic"])
         let (space, _) = try await context.notifications(may: .delete, mail.spaces)
-        guard let address = request.uri.queryParameters["address"].map({ $0.lowercased() }) else {
-            throw HTTPProblem(.invalidParameter, "An address is required.", field: "address")
+        let filter = request.unsubscribedFilter
+        guard filter.address != nil || filter.user != nil else {
+            throw HTTPProblem(.invalidParameter, "An address or a user is required.", field: "address")
         }
-        guard try await mail.unsubscribed.remove(address, request.uri.queryParameters["topic"].map(String.init), in: space) else {
-            throw HTTPProblem(.notFound)
-        }
+        guard try await mail.unsubscribed.remove(filter, in: space) else { throw HTTPProblem(.notFound) }
         return Response(status: .noContent)
+    }
+}
+
+extension Request {
+    fileprivate var unsubscribedFilter: UnsubscribedStore.Filter {
+        let parameters = uri.queryParameters
+        return UnsubscribedStore.Filter(
+            address: parameters["address"].map { $0.lowercased() }, user: parameters["user"].map { $0.lowercased() },
+            topic: parameters["topic"].map(String.init))
     }
 }

@@ -56,18 +56,17 @@ struct MailOrders: Sendable {
             guard known.allSatisfy({ $0.digest == order.originDigest }) else { throw HTTPProblem(.idempotencyKeyReused, field: "Idempotency-Key") }
             guard known.isEmpty else { return known.map(\.id) }
         }
-        guard try await mails.countOfLastHour(in: space, transaction) + order.recipients.count <= options.mailsPerHour else {
+        let (hour, day) = try await mails.counts(in: space, transaction)
+        for (count, limit, period) in [(hour, options.mailsPerHour, "an hour"), (day, options.mailsPerDay, "a day")]
+        where count + order.recipients.count > limit {
             throw HTTPProblem(
-                .tooManyRequests, "The app has sent all the mail that it may in an hour: \(options.mailsPerHour).", headers: [.retryAfter: "600"])
+                .tooManyRequests, "The app has sent all the mail that it may in \(period): \(limit).", headers: [.retryAfter: "600"])
         }
         var ids: [UUID] = []
         for (number, recipient) in order.recipients.enumerated() {
-            let id = try await mails.insert(order, to: recipient, number: number, in: space, transaction)
-            // A server of the app's own that does not answer keeps one worker waiting, not all.
-            let lane = "mail \(space.id)"
-            try await jobs.enqueue(SendAppMail.self, .init(mail: id), JobOptions(scope: lane, lane: lane), in: transaction)
-            ids.append(id)
+            ids.append(try await mails.insert(order, to: recipient, number: number, in: space, transaction))
         }
+        try await jobs.enqueue(SendAppMail.self, .init(space: space.id), SendAppMail.options(of: space.id), in: transaction)
         return ids
     }
 }

@@ -8,6 +8,7 @@ struct MailWriter: Sendable {
     /// Why a mail cannot be written, as its record says.
     struct Refusal: Error, Equatable {
         var reason: String
+        var end = MailStore.End.failed
     }
 
     struct Written: Sendable {
@@ -54,10 +55,10 @@ struct MailWriter: Sendable {
         let link = try topic.map { try unsubscribing.link(UnsubscribeToken(space: space.id, address: address, topic: $0, user: user, app: String(app.prefix(40)))) }
         values["unsubscribe"] = link?.absoluteString
         let words = try await write(content, for: language, values, in: space).words
-        var message = MailMessage(from: way.from, to: try MailAddress(address: address), subject: words.subject, text: words.text, html: words.html)
+        var message = MailMessage(from: way.from(app), to: try MailAddress(address: address), subject: words.subject, text: words.text, html: words.html)
         message.id = id.uuidString.lowercased()
         message.bounces = way.bounces
-        message.replyTo = try content.replyTo.map { try MailAddress(address: $0) }
+        message.replyTo = try content.replyTo.map { try MailAddress(address: $0) } ?? way.replyTo
         message.unsubscribeURL = link
         // RFC 8058 §3.1: an https address.
         message.isOneClick = link?.scheme == "https"

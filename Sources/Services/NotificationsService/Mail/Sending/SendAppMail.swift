@@ -1,92 +1,144 @@
 import Foundation
+import Logging
 import MartletHTTP
 import MartletJobs
 import MartletMail
 import MartletPostgres
 
-/// Writes a mail and hands it to the mail server, then notes what that said.
+/// Sends what is due of a space's mail, one after the other, for some seconds; then it is the other spaces' turn.
 ///
-/// Who is sent to is found out here, as late as can be. A process that dies between the server's answer and the note hands the mail in again, with the
-/// same Message-ID.
+/// A space has one job at a time, however much mail: an app with a lot of it holds up nobody. Who is sent to is found out here, as late as can be. A
+/// process that dies between the server's answer and the note hands the mail in again, with the same Message-ID.
 struct SendAppMail: JobHandler {
     struct Parameters: Codable, Sendable {
-        var mail: UUID
+        var space: Int32
     }
 
-    static let kind = "notifications.mail.send"
-    /// About two hours.
-    static let retries = JobRetries(maximumAttempts: 10, firstDelay: .seconds(15), maximumDelay: .seconds(3_600))
-    static let timeLimit: Duration = .seconds(120)
+    static let kind = "notifications.mail.space"
+    static let timeLimit: Duration = .seconds(300)
+    private static let turn: Duration = .seconds(10)
+    private static let patienceWithAuth: Duration = .seconds(15)
+    private static let attemptsToNote = 8
+
+    static func options(of space: Int32) -> JobOptions { JobOptions(scope: "mail \(space)", uniqueKey: String(space)) }
 
     let spaces: Spaces
     let mails: MailStore
-    let unsubscribed: UnsubscribedStore
+    let permission: MailPermission
+    let suppressed: SuppressedStore
     let writer: MailWriter
     let senders: MailSenders
     let contacts: MailContactBook
     let client: SMTPClient
+    let places: MailServerPlaces
     let options: AppMailOptions
+    let logger: Logger
 
     func run(_ parameters: Parameters, _ job: RunningJob) async throws -> JobNoResult {
-        guard let mail = try await mails.queued(parameters.mail), let space = try await spaces.space(mail.space) else { return JobNoResult() }
+        guard let space = try await spaces.space(parameters.space) else { return JobNoResult() }
+        let start = ContinuousClock.now
+        repeat {
+            try job.check()
+            guard try await mails.isAnyDue(in: space) else { return JobNoResult() }
+            let way = try await senders.way(of: space)
+            if let way, let wait = places.enter(way.server.name) { throw JobPostponement(by: wait) }
+            let begun = ContinuousClock.now
+            var didAnswer: Bool?
+            defer { if let way { places.leave(way.server.name, didAnswer: didAnswer, since: begun) } }
+            guard let mail = try await mails.take(in: space) else { return JobNoResult() }
+            didAnswer = try await send(mail, way, in: space)
+        } while ContinuousClock.now - start < Self.turn
+        throw JobPostponement(by: .zero)
+    }
+
+    /// - Returns: false: the mail server was not to be reached; nil: it was not asked.
+    private func send(_ mail: QueuedMail, _ way: MailSenders.Way?, in space: Space) async throws -> Bool? {
         do {
-            try await send(mail, in: space)
-            try await mails.finish(mail.id, .sent)
+            guard try await write(mail, way, in: space) else { return nil }
+            try await noteSent(mail)
+            return true
         } catch let refusal as MailWriter.Refusal {
-            try await mails.finish(mail.id, refusal == .unsubscribed ? .skipped : .failed, reason: refusal.reason)
+            try await mails.finish(mail.id, refusal.end, reason: refusal.reason)
+            return nil
         } catch SMTPError.cancelled {
             throw CancellationError()
         } catch let error as SMTPError {
-            try await note(error.reason, mail, isFinal: error.isFinal || job.isLastAttempt)
-            throw JobFailure(code: error.code, detail: error.sentence, isFinal: error.isFinal, cause: "\(error)")
+            try await note(error.reason, mail, isFinal: error.isFinal)
+            // What a server says of one mail stands in the mail's record.
+            let level: Logger.Level = if case .refused = error { .debug } else if case .noMailbox = error { .debug } else { .notice }
+            logger.log(level: level, "A mail server did not take a mail.", metadata: ["space.id": "\(space.id)", "error.cause": "\(error)"])
+            return error.isAnswer
         } catch let error where error is OutgoingFailure || error is ServiceCalls.Failure {
-            try await note("users not reached", mail, isFinal: job.isLastAttempt)
-            throw JobFailure(code: "mail-failed", detail: "The users' addresses are not known right now.", isFinal: false, cause: "\(error)")
-        }
-        return JobNoResult()
-    }
-
-    private func note(_ reason: String, _ mail: QueuedMail, isFinal: Bool) async throws {
-        if isFinal { try await mails.finish(mail.id, .failed, reason: reason) } else { try await mails.note(mail.id, reason: reason) }
-    }
-
-    /// - Throws: `MailWriter.Refusal`, `SMTPError`, and as `ServiceCalls.post`.
-    private func send(_ mail: QueuedMail, in space: Space) async throws {
-        guard let content = mail.content else { throw MailWriter.Refusal(reason: "sealed under another internal secret") }
-        let (app, contact) = try await contact(of: mail.recipient, in: space)
-        guard let address = contact.email else { throw MailWriter.Refusal(reason: "no verified address") }
-        if let topic = mail.topic, try await unsubscribed.contains(address, topic, in: space) { throw MailWriter.Refusal.unsubscribed }
-        guard let count = try await mails.begin(mail, to: address) else { return }
-        guard count < options.mailsPerAddressAndHour else { throw MailWriter.Refusal(reason: "address had \(count) in an hour") }
-        guard let way = try await senders.way(of: space, app: app) else { throw MailWriter.Refusal(reason: "no mail server") }
-        // It is wrong until somebody stores another one or tries it: asking again and again would lock the mailbox.
-        if way.own?.isBroken == true { throw SMTPError.notAuthenticated }
-        let user: String? = if case .user(let id) = mail.recipient { id } else { nil }
-        let message = try await writer.message(
-            content, id: mail.id, topic: mail.topic, to: address, user: user, language: contact.language, app: app, way, in: space)
-        do {
-            try await client.send(message, by: way.server)
-            // The mail has left: what is not noted now is noted with the next one.
-            try? await senders.note(nil, way, in: space)
-        } catch let error as SMTPError {
-            try await senders.note(error, way, in: space)
+            try await mails.giveBack(mail, reason: "users not reached", for: Self.patienceWithAuth)
+            throw JobPostponement(by: Self.patienceWithAuth)
+        } catch let error where !(error is CancellationError || error is PostgresError) {
+            // It is in nobody's way when it is tried again.
+            try await note("internal error", mail, isFinal: false)
             throw error
         }
     }
 
-    private func contact(of recipient: MailRecipient, in space: Space) async throws -> (app: String, MailContacts.Contact) {
-        let users: [String] = if case .user(let id) = recipient { [id] } else { [] }
-        let found = try await contacts.contacts(users, in: space)
-        guard let app = found.app else { throw MailWriter.Refusal(reason: "no such app any more") }
-        switch recipient {
-        case .address(let address): return (app, MailContacts.Contact(id: "", email: address.text, language: nil))
-        case .user(let id):
-            guard let contact = found.users.first(where: { $0.id == id }) else { throw MailWriter.Refusal(reason: "no such user") }
-            return (app, contact)
+    /// What has left must not be sent again because the database is away for a moment.
+    private func noteSent(_ mail: QueuedMail) async throws {
+        for _ in 0..<Self.attemptsToNote {
+            do {
+                return try await mails.finish(mail.id, .sent)
+            } catch is PostgresError where !Task.isCancelled {
+                try await Task.sleep(for: .seconds(1))
+            }
         }
+        try await mails.finish(mail.id, .sent)
+    }
+
+    private func note(_ reason: String, _ mail: QueuedMail, isFinal: Bool) async throws {
+        if isFinal || mail.isLastAttempt { try await mails.finish(mail.id, .failed, reason: reason) } else { try await mails.note(mail.id, reason: reason) }
+    }
+
+    /// - Returns: false: the mail is gone meanwhile.
+    /// - Throws: `MailWriter.Refusal`, `SMTPError`, and as `ServiceCalls.post`.
+    private func write(_ mail: QueuedMail, _ way: MailSenders.Way?, in space: Space) async throws -> Bool {
+        // It took the process with it each time.
+        guard mail.attempts <= QueuedMail.maximumAttempts else { throw MailWriter.Refusal(reason: "given up") }
+        guard let content = mail.content else { throw MailWriter.Refusal(reason: "sealed under another internal secret") }
+        let (app, address, language) = try await reader(of: mail, in: space)
+        if let refusal = try await permission.refusal(of: address, user: mail.user, topic: mail.topic, in: space.id) { throw refusal }
+        guard let count = try await mails.begin(mail, to: address, in: space) else { return false }
+        guard count < options.mailsPerAddressAndHour else { throw MailWriter.Refusal(reason: "address had \(count) in an hour") }
+        guard let way else { throw MailWriter.Refusal(reason: "no mail server") }
+        // It is wrong until somebody stores another one or tries it: asking again and again would lock the mailbox.
+        if way.own?.isBroken == true { throw SMTPError.notAuthenticated }
+        let message = try await writer.message(
+            content, id: mail.id, topic: mail.topic, to: address, user: mail.user, language: language, app: app, way, in: space)
+        do {
+            try await client.send(message, by: way.server)
+            // The mail has left: what is not noted now is noted with the next one.
+            try? await senders.note(nil, way, in: space)
+            return true
+        } catch let error as SMTPError {
+            try await senders.note(error, way, in: space)
+            if case .noMailbox(let status) = error { try await suppress(address, mail, "refused \(status)", in: space) }
+            throw error
+        }
+    }
+
+    /// What a server says of the mailbox itself is a bounce that did not have to come back.
+    private func suppress(_ address: String, _ mail: QueuedMail, _ reason: String, in space: Space) async throws {
+        _ = try await mails.note(.hard, reason: reason, of: mail.id, in: space)
+        _ = try await suppressed.add(address, .hard, reason: reason, user: mail.user, mail: mail.id, in: space.id)
+    }
+
+    private func reader(of mail: QueuedMail, in space: Space) async throws -> (app: String, address: String, language: String?) {
+        let found = try await contacts.contacts(mail.user.map { [$0] } ?? [], in: space)
+        guard let app = found.app else { throw MailWriter.Refusal(reason: "no such app any more") }
+        guard let user = mail.user else { return (app, mail.address ?? "", nil) }
+        guard let contact = found.users.first(where: { $0.id == user }) else { throw MailWriter.Refusal(reason: "no such user") }
+        guard let address = contact.email else { throw MailWriter.Refusal(reason: "no verified address") }
+        return (app, address, contact.language)
     }
 }
 
 extension MailWriter.Refusal {
-    static let unsubscribed = MailWriter.Refusal(reason: "unsubscribed")
+    static let unsubscribed = MailWriter.Refusal(reason: "unsubscribed", end: .skipped)
+
+    static func suppressed(_ reason: String) -> MailWriter.Refusal { MailWriter.Refusal(reason: reason, end: .suppressed) }
 }

@@ -4,20 +4,10 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// A mail that waits to be written.
-struct QueuedMail: Sendable {
-    var id: UUID
-    var space: Int32
-    var recipient: MailRecipient
-    var topic: String?
-    /// Nil: it was sealed under another internal secret.
-    var content: MailContent?
-}
-
 /// The mails of apps and what became of them.
 struct MailStore: Sendable {
     enum End: String, Sendable {
-        case sent, failed, skipped
+        case sent, failed, skipped, suppressed
     }
 
     let postgres: PostgresClient
@@ -32,9 +22,14 @@ struct MailStore: Sendable {
         ).map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    func countOfLastHour(in space: Space, _ transaction: PostgresTransaction) async throws -> Int {
-        try await transaction.query(
-            "SELECT count(*) FROM notifications.mails WHERE space = \(space.id) AND created > now() - interval '1 hour'")[0].decode(0)
+    /// How many have been ordered in the last hour, and in the last day.
+    func counts(in space: Space, _ transaction: PostgresTransaction) async throws -> (hour: Int, day: Int) {
+        let row = try await transaction.query(
+            """
+            SELECT count(*) FILTER (WHERE created > now() - interval '1 hour'), count(*)
+            FROM notifications.mails WHERE space = \(space.id) AND created > now() - interval '1 day'
+            """)[0]
+        return (try row.decode(0), try row.decode(1))
     }
 
     /// - Parameter number: which of the order's recipients, from 0.
@@ -52,50 +47,6 @@ struct MailStore: Sendable {
                 \(try sealing.seal(value: order.content, for: Self.label(id))))
             """)
         return id
-    }
-
-    // MARK: Sending
-
-    /// Nil: it has been sent, or given up, or is gone with the user.
-    func queued(_ id: UUID) async throws -> QueuedMail? {
-        try await postgres.query(
-            "SELECT space, user_id, address, topic, content FROM notifications.mails WHERE id = \(id) AND state = 'queued'"
-        ).first.flatMap { row in
-            let (user, address): (String?, String?) = (try row.decode(1), try row.decode(2))
-            let recipient: MailRecipient? = try user.map { .user($0) } ?? address.map { .address(try EmailAddress($0)) }
-            return try recipient.map {
-                QueuedMail(
-                    id: id, space: try row.decode(0), recipient: $0, topic: try row.decode(3),
-                    content: sealing.value(in: try row.decode(4), for: Self.label(id)))
-            }
-        }
-    }
-
-    /// Notes the address that a mail goes to.
-    ///
-    /// - Returns: how many the address has had of the app in the last hour; nil: the mail is queued no more.
-    func begin(_ mail: QueuedMail, to address: String) async throws -> Int? {
-        try await postgres.query(
-            """
-            UPDATE notifications.mails AS m SET address = \(address), attempts = attempts + 1 WHERE id = \(mail.id) AND state = 'queued'
-            RETURNING (SELECT count(*) FROM notifications.mails AS o
-                WHERE o.space = m.space AND o.address = \(address) AND o.state = 'sent' AND o.finished > now() - interval '1 hour')
-            """
-        ).first?.decode(0)
-    }
-
-    /// With the end the content is gone. Does nothing to a mail that has one.
-    func finish(_ id: UUID, _ end: End, reason: String? = nil) async throws {
-        try await postgres.execute(
-            """
-            UPDATE notifications.mails SET state = \(end.rawValue), reason = \(reason), content = NULL, finished = now()
-            WHERE id = \(id) AND state = 'queued'
-            """)
-    }
-
-    /// What hinders a mail that is tried again.
-    func note(_ id: UUID, reason: String) async throws {
-        try await postgres.execute("UPDATE notifications.mails SET reason = \(reason) WHERE id = \(id) AND state = 'queued'")
     }
 
     // MARK: Reading
@@ -125,8 +76,9 @@ struct MailStore: Sendable {
 
     static let json: PostgresQuery = """
         jsonb_build_object('id', m.id, 'to', m.address, 'user', m.user_id, 'topic', m.topic, 'template', m.template, 'state', m.state, 'reason', m.reason,
+            'bounce', m.bounce, 'bounceReason', m.bounce_reason, 'bounced', \(PostgresQuery.rfc3339("m.bounced")),
             'attempts', m.attempts, 'author', m.author, 'created', \(PostgresQuery.rfc3339("m.created")), 'finished', \(PostgresQuery.rfc3339("m.finished")))::text
         """
 
-    private static func label(_ id: UUID) -> String { "mail \(id.uuidString)" }
+    static func label(_ id: UUID) -> String { "mail \(id.uuidString)" }
 }

@@ -3,50 +3,64 @@ import MartletPostgres
 /// Who wants no more mail of an app about a topic, or about any.
 struct UnsubscribedStore: Sendable {
     let postgres: PostgresClient
+    let digest: AddressDigest
 
-    /// Once is enough: again changes nothing.
+    /// For the address, and for the user to whom the mail went. Once is enough: again changes nothing.
     func add(_ address: String, _ topic: String, user: String?, in space: Int32) async throws {
         try await postgres.execute(
             """
             INSERT INTO notifications.unsubscribed (space, address, topic, user_id) VALUES (\(space), \(address), \(topic), \(user))
-            ON CONFLICT (space, address, topic) DO UPDATE SET user_id = coalesce(unsubscribed.user_id, excluded.user_id)
+            ON CONFLICT (space, address, topic, coalesce(user_id, '')) DO NOTHING
             """)
     }
 
-    func contains(_ address: String, _ topic: String, in space: Space) async throws -> Bool {
-        try await !postgres.query(
-            """
-            SELECT FROM notifications.unsubscribed
-            WHERE space = \(space.id) AND address = \(address) AND topic IN (\(topic), \(MailTopic.all)) LIMIT 1
-            """
-        ).isEmpty
+    /// Who is meant: all that is said is so.
+    struct Filter: Sendable {
+        var address: String?
+        var user: String?
+        var topic: String?
+
+        fileprivate var condition: PostgresQuery {
+            var condition: PostgresQuery = "TRUE"
+            if let address { condition.append(" AND u.address = \(address)" as PostgresQuery) }
+            if let user { condition.append(" AND u.user_id = \(user)" as PostgresQuery) }
+            if let topic { condition.append(" AND u.topic = \(topic)" as PostgresQuery) }
+            return condition
+        }
     }
 
     /// The last of a page.
     struct Place: Sendable {
         var address: String
         var topic: String
+        /// Nobody's: empty.
+        var user: String
     }
 
-    /// By address and topic, from behind `place`.
-    func list(address: String?, behind place: Place?, limit: Int, in space: Space) async throws -> [(place: Place, json: String)] {
-        let only: PostgresQuery = address.map { "AND u.address = \($0)" } ?? ""
-        let position: PostgresQuery = place.map { "AND (u.address, u.topic) > (\($0.address), \($0.topic))" } ?? ""
+    /// By address, topic and user, from behind `place`.
+    func list(_ filter: Filter, behind place: Place?, limit: Int, in space: Space) async throws -> [(place: Place, json: String)] {
+        let position: PostgresQuery = place.map { "AND (u.address, u.topic, coalesce(u.user_id, '')) > (\($0.address), \($0.topic), \($0.user))" } ?? ""
         return try await postgres.query(
             """
-            SELECT u.address, u.topic, jsonb_build_object('address', u.address, 'topic', u.topic, 'since', \(PostgresQuery.rfc3339("u.since")))::text
-            FROM notifications.unsubscribed AS u WHERE u.space = \(space.id) \(only) \(position) ORDER BY u.address, u.topic LIMIT \(limit)
+            SELECT u.address, u.topic, coalesce(u.user_id, ''), jsonb_build_object('address', u.address, 'topic', u.topic, 'user', u.user_id,
+                'since', \(PostgresQuery.rfc3339("u.since")))::text
+            FROM notifications.unsubscribed AS u WHERE u.space = \(space.id) AND \(filter.condition) \(position)
+            ORDER BY u.address, u.topic, coalesce(u.user_id, '') LIMIT \(limit)
             """
-        ).map { (Place(address: try $0.decode(0), topic: try $0.decode(1)), try $0.decode(2)) }
+        ).map { (Place(address: try $0.decode(0), topic: try $0.decode(1), user: try $0.decode(2)), try $0.decode(3)) }
     }
 
-    /// - Parameter topic: nil: from whatever it is.
+    /// With an address also what holds on for it after an erasure.
+    ///
     /// - Returns: false: there was nothing.
-    func remove(_ address: String, _ topic: String?, in space: Space) async throws -> Bool {
-        try await postgres.execute(
+    func remove(_ filter: Filter, in space: Space) async throws -> Bool {
+        let removed = try await postgres.execute("DELETE FROM notifications.unsubscribed AS u WHERE u.space = \(space.id) AND \(filter.condition)")
+        guard let address = filter.address, filter.user == nil else { return removed > 0 }
+        let forgotten = try await postgres.execute(
             """
-            DELETE FROM notifications.unsubscribed
-            WHERE space = \(space.id) AND address = \(address) AND (\(topic)::text IS NULL OR topic = \(topic))
-            """) > 0
+            DELETE FROM notifications.mail_forgotten WHERE space = \(space.id) AND digest = \(digest.text(of: address, in: space.id))
+                AND kind = 'unsubscribed' AND (\(filter.topic)::text IS NULL OR topic = \(filter.topic))
+            """)
+        return removed + forgotten > 0
     }
 }

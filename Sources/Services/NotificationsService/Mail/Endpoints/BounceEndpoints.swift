@@ -1,0 +1,82 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletHTTP
+import MartletMail
+import MartletPostgres
+
+/// `POST /notifications/mail/bounces` with `mail` (an id, or the `Message-ID` of a mail) or `address`, `kind` (`hard`, `soft`, `complaint`) and if wanted
+/// `reason`: what a relay's webhook, or whoever reads the bounce address, has to say. 200 with `{"isSuppressed"}`: hard bounces and complaints put the
+/// address on the app's list of those that are written to no more. Harmless to repeat.
+struct NoteBounce: Endpoint {
+    let mail: Mail
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        let (space, _) = try await context.notifications(may: .update, mail.spaces)
+        let fields = try await BodyFields(request, ["mail", "address", "kind", "reason"])
+        guard let kind = BounceKind(rawValue: try fields.requiredString("kind")) else {
+            throw HTTPProblem(.invalidBody, "This is one of hard, soft, complaint.", field: "kind")
+        }
+        let reason = try fields.string("reason").map { String(String.UnicodeScalarView($0.unicodeScalars.prefix(SuppressedStore.maximumReasonLength))) }
+        let id = try fields.string("mail").map { try Self.mail($0) }
+        let address = try fields.string("address").map { try EmailAddress($0, field: "address").text }
+        var bounced: (address: String, user: String?)?
+        switch (id, address) {
+        case (let id?, nil):
+            bounced = try await mail.mails.note(kind, reason: reason, of: id, in: space)
+            guard bounced != nil else { throw HTTPProblem(.messageNotFound) }
+        case (nil, let address?): bounced = (address, nil)
+        default: throw HTTPProblem(.invalidBody, "Either a mail or an address.", field: "mail")
+        }
+        if let bounced, kind.isFinal {
+            let isKept = try await mail.suppressed.add(bounced.address, kind, reason: reason, user: bounced.user, mail: id, in: space.id)
+            guard isKept else {
+                throw HTTPProblem(
+                    .tooManyRequests, "There may be \(SuppressedStore.maximumPerHour) new addresses in an hour.", headers: [.retryAfter: "600"])
+            }
+        }
+        struct Answer: Encodable {
+            var isSuppressed: Bool
+        }
+        return try .encoding(Answer(isSuppressed: kind.isFinal))
+    }
+
+    /// `0193a1…`, or `<0193a1…@shop.example>`.
+    private static func mail(_ text: String) throws -> UUID {
+        let id = text.drop { $0 == "<" }.prefix { $0 != "@" }
+        guard let id = UUID(uuidString: String(id)) else { throw HTTPProblem(.invalidBody, "This is no id of a mail.", field: "mail") }
+        return id
+    }
+}
+
+/// `GET /notifications/mail/suppressed?address=&limit=&cursor=`: addresses that are written to no more, and why.
+struct ListSuppressed: Endpoint {
+    let mail: Mail
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters(["address", "limit", "cursor"])
+        let (space, _) = try await context.notifications(may: .read, mail.spaces)
+        let limit = try request.number("limit", default: 100, in: 1...1_000)
+        let parameters = request.uri.queryParameters
+        let list = try await mail.suppressed.list(
+            address: parameters["address"].map { $0.lowercased() }, after: parameters["cursor"].map(String.init), limit: limit + 1, in: space)
+        let page = list.prefix(limit)
+        return .page(page.map(\.json), next: list.count > limit ? page.last?.address : nil)
+    }
+}
+
+/// `DELETE /notifications/mail/suppressed?address=`: it is written to again; 204.
+struct DeleteSuppressed: Endpoint {
+    let mail: Mail
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters(["address"])
+        let (space, _) = try await context.notifications(may: .delete, mail.spaces)
+        guard let address = request.uri.queryParameters["address"].map({ $0.lowercased() }) else {
+            throw HTTPProblem(.invalidParameter, "An address is required.", field: "address")
+        }
+        guard try await mail.suppressed.remove(address, in: space) else { throw HTTPProblem(.notFound) }
+        return Response(status: .noContent)
+    }
+}

@@ -1,0 +1,61 @@
+import MartletPostgres
+
+/// Erases addresses from the lists of whom not to write to, and keeps a digest of each in their place: who has unsubscribed stays unsubscribed, and what
+/// came back is not sent again, without the address being there.
+struct AddressEraser: Sendable {
+    /// Rows of a list in a transaction.
+    static let rowsPerSlice = 500
+
+    let postgres: PostgresClient
+    let digest: AddressDigest
+
+    /// Whose addresses.
+    enum Owner: Sendable {
+        /// Those that the user had when they were written to.
+        case user(String)
+        /// But for what users said of it: that is theirs.
+        case address(String)
+    }
+
+    /// - Returns: how many rows each list had of them; `rowsPerSlice` of one: there may be more.
+    func erase(_ owner: Owner, in space: Int32) async throws -> (unsubscribed: Int, suppressed: Int) {
+        let (unsubscribed, suppressed): (PostgresQuery, PostgresQuery) =
+            switch owner {
+            case .address(let address): ("address = \(address) AND user_id IS NULL", "address = \(address)")
+            case .user(let user):
+                (
+                    "user_id = \(user)",
+                    """
+                    (user_id = \(user) OR (user_id IS NULL AND address IN (
+                        SELECT address FROM notifications.mails WHERE space = \(space) AND user_id = \(user) AND address IS NOT NULL)))
+                    """
+                )
+            }
+        return try await postgres.withTransaction { transaction in
+            let topics = try await transaction.query(
+                """
+                DELETE FROM notifications.unsubscribed WHERE ctid = ANY (ARRAY(
+                    SELECT ctid FROM notifications.unsubscribed WHERE space = \(space) AND \(unsubscribed) LIMIT \(Self.rowsPerSlice) FOR UPDATE))
+                RETURNING address, topic
+                """
+            ).map { (address: try $0.decode(0, as: String.self), topic: try $0.decode(1, as: String.self)) }
+            let addresses = try await transaction.query(
+                """
+                DELETE FROM notifications.mail_suppressed WHERE ctid = ANY (ARRAY(
+                    SELECT ctid FROM notifications.mail_suppressed WHERE space = \(space) AND \(suppressed) LIMIT \(Self.rowsPerSlice) FOR UPDATE))
+                RETURNING address
+                """
+            ).map { try $0.decode(0, as: String.self) }
+            let kept = topics.map { (digest.text(of: $0.address, in: space), "unsubscribed", $0.topic) }
+                + addresses.map { (digest.text(of: $0, in: space), "suppressed", "") }
+            if !kept.isEmpty {
+                try await transaction.execute(
+                    """
+                    INSERT INTO notifications.mail_forgotten (space, digest, kind, topic)
+                    SELECT \(space), k.* FROM unnest(\(kept.map(\.0)), \(kept.map(\.1)), \(kept.map(\.2))) AS k ON CONFLICT DO NOTHING
+                    """)
+            }
+            return (topics.count, addresses.count)
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import MartletPostgres
+
+/// Whether an address may be written to: nobody has unsubscribed it, and nothing came back from there for good.
+struct MailPermission: Sendable {
+    let postgres: PostgresClient
+    let digest: AddressDigest
+
+    /// Nil: it may. A user's word about a topic goes with them to whatever address they have, and stays with the address, too.
+    ///
+    /// - Parameters:
+    ///   - user: whose address it is, as far as is known.
+    ///   - topic: nil: of what nobody unsubscribes from.
+    func refusal(of address: String, user: String?, topic: String?, in space: Int32) async throws -> MailWriter.Refusal? {
+        let digest = digest.text(of: address, in: space)
+        let row = try await postgres.query(
+            """
+            SELECT
+                (SELECT kind FROM notifications.mail_suppressed WHERE space = \(space) AND address = \(address)),
+                EXISTS (SELECT FROM notifications.mail_forgotten WHERE space = \(space) AND digest = \(digest) AND kind = 'suppressed'),
+                \(topic)::text IS NOT NULL AND (
+                    EXISTS (SELECT FROM notifications.unsubscribed
+                        WHERE space = \(space) AND address = \(address) AND topic IN (\(topic), \(MailTopic.all)))
+                    OR EXISTS (SELECT FROM notifications.unsubscribed
+                        WHERE space = \(space) AND user_id = \(user) AND topic IN (\(topic), \(MailTopic.all)))
+                    OR EXISTS (SELECT FROM notifications.mail_forgotten
+                        WHERE space = \(space) AND digest = \(digest) AND kind = 'unsubscribed' AND topic IN (\(topic), \(MailTopic.all))))
+            """)[0]
+        if let kind: String = try row.decode(0) { return .suppressed(kind == "complaint" ? "complaint" : "hard bounce") }
+        if try row.decode(1) { return .suppressed("address erased") }
+        return try row.decode(2) ? .unsubscribed : nil
+    }
+}

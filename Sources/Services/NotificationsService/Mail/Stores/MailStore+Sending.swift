@@ -1,0 +1,128 @@
+import Foundation
+import MartletCore
+import MartletMail
+import MartletPostgres
+
+/// A mail that is to be written now.
+struct QueuedMail: Sendable {
+    static let maximumAttempts = 10
+
+    var id: UUID
+    /// Nil: it is for the address.
+    var user: String?
+    var address: String?
+    var topic: String?
+    /// Nil: it was sealed under another internal secret.
+    var content: MailContent?
+    /// With this one.
+    var attempts: Int
+
+    var isLastAttempt: Bool { attempts >= Self.maximumAttempts }
+}
+
+/// What sending takes, and what it has to say.
+extension MailStore {
+    /// Spaces with mail that is due and no job at it.
+    func waitingSpaces(limit: Int, job kind: String) async throws -> [Int32] {
+        try await postgres.query(
+            """
+            SELECT s.id FROM notifications.spaces AS s
+            WHERE EXISTS (SELECT FROM notifications.mails AS m WHERE m.space = s.id AND m.state = 'queued' AND m.due <= now())
+                AND NOT EXISTS (SELECT FROM notifications.jobs AS j WHERE j.kind = \(kind) AND j.unique_key = s.id::text AND j.finished IS NULL)
+            LIMIT \(limit)
+            """
+        ).map { try $0.decode(0) }
+    }
+
+    func isAnyDue(in space: Space) async throws -> Bool {
+        try await !postgres.query(
+            "SELECT FROM notifications.mails WHERE space = \(space.id) AND state = 'queued' AND due <= now() LIMIT 1"
+        ).isEmpty
+    }
+
+    /// Takes the mail that has been due for longest, and counts the attempt. It is due again after a while whatever becomes of it, twice as long each
+    /// time from 15 seconds to an hour: nobody else takes it meanwhile, and it does not get lost with a process.
+    ///
+    /// - Returns: nil: nothing is due.
+    func take(in space: Space) async throws -> QueuedMail? {
+        try await postgres.query(
+            """
+            UPDATE notifications.mails AS m SET attempts = m.attempts + 1,
+                due = now() + make_interval(secs => least(3600, 15 * power(2::float8, least(m.attempts, 10))) * (0.9 + 0.2 * random()))
+            WHERE m.id = (
+                SELECT id FROM notifications.mails WHERE space = \(space.id) AND state = 'queued' AND due <= now()
+                ORDER BY due, id LIMIT 1 FOR UPDATE SKIP LOCKED)
+            RETURNING m.id, m.user_id, m.address, m.topic, m.content, m.attempts
+            """
+        ).first.map { row in
+            let id: UUID = try row.decode(0)
+            return QueuedMail(
+                id: id, user: try row.decode(1), address: try row.decode(2), topic: try row.decode(3),
+                content: sealing.value(in: try row.decode(4), for: Self.label(id)), attempts: try row.decode(5))
+        }
+    }
+
+    /// The attempt does not count; it is due again soon.
+    func giveBack(_ mail: QueuedMail, reason: String, for delay: Duration) async throws {
+        try await postgres.execute(
+            """
+            UPDATE notifications.mails SET attempts = attempts - 1, reason = \(reason), due = now() + make_interval(secs => \(Double(delay.components.seconds)))
+            WHERE id = \(mail.id) AND state = 'queued' AND attempts = \(Int32(mail.attempts))
+            """)
+    }
+
+    /// Notes the address that a mail goes to.
+    ///
+    /// - Returns: how many the address has had of the app in the last hour; nil: the mail is queued no more.
+    func begin(_ mail: QueuedMail, to address: String, in space: Space) async throws -> Int? {
+        try await postgres.query(
+            """
+            UPDATE notifications.mails SET address = \(address) WHERE id = \(mail.id) AND state = 'queued'
+            RETURNING (SELECT count(*) FROM notifications.mails AS o
+                WHERE o.space = \(space.id) AND o.address = \(address) AND o.state = 'sent' AND o.finished > now() - interval '1 hour')
+            """
+        ).first?.decode(0)
+    }
+
+    /// With the end the content is gone. Does nothing to a mail that has one.
+    func finish(_ id: UUID, _ end: End, reason: String? = nil) async throws {
+        try await postgres.execute(
+            """
+            UPDATE notifications.mails SET state = \(end.rawValue), reason = \(reason), content = NULL, finished = now()
+            WHERE id = \(id) AND state = 'queued'
+            """)
+    }
+
+    /// What hinders a mail that is tried again.
+    func note(_ id: UUID, reason: String) async throws {
+        try await postgres.execute("UPDATE notifications.mails SET reason = \(reason) WHERE id = \(id) AND state = 'queued'")
+    }
+
+    // MARK: Afterwards
+
+    /// Notes what came back of a mail: what is final stays.
+    ///
+    /// - Returns: whom it was to; nil: there is no such mail, or nobody has been written to yet.
+    func note(_ kind: BounceKind, reason: String?, of id: UUID, in space: Space) async throws -> (address: String, user: String?)? {
+        try await postgres.query(
+            """
+            UPDATE notifications.mails AS m SET bounced = now(),
+                bounce = CASE WHEN \(kind.isFinal) OR m.bounce IS NULL THEN \(kind.rawValue) ELSE m.bounce END,
+                bounce_reason = CASE WHEN \(kind.isFinal) OR m.bounce IS NULL THEN \(reason) ELSE m.bounce_reason END
+            WHERE m.space = \(space.id) AND m.id = \(id) AND m.address IS NOT NULL AND m.attempts > 0
+            RETURNING m.address, m.user_id
+            """
+        ).first.map { (try $0.decode(0), try $0.decode(1)) }
+    }
+
+    /// Deletes what was sent, or is to be sent, to an address that is named in the order.
+    ///
+    /// - Returns: how many; `limit`: there may be more.
+    func erase(_ address: String, limit: Int, in space: Space) async throws -> Int {
+        try await postgres.execute(
+            """
+            DELETE FROM notifications.mails WHERE id IN (
+                SELECT id FROM notifications.mails WHERE space = \(space.id) AND address = \(address) AND user_id IS NULL LIMIT \(limit))
+            """)
+    }
+}

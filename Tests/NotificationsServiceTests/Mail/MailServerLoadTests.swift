@@ -1,0 +1,66 @@
+import Testing
+
+@testable import NotificationsService
+
+struct MailServerLoadTests {
+    private let start = ContinuousClock.now
+
+    @Test func `One server has half of the places at most`() {
+        var load = MailServerLoad()
+        for _ in 0..<MailServerLoad.placesOfOne { #expect(load.enter("a", at: start) == nil) }
+        #expect(load.enter("a", at: start) != nil)
+        #expect(load.enter("b", at: start) == nil)
+        load.leave("a", didAnswer: true, took: .zero, at: start)
+        #expect(load.enter("a", at: start) == nil)
+    }
+
+    @Test func `A server that does not answer rests, twice as long each time, until it does`() {
+        var (load, now, rests) = (MailServerLoad(), start, [Duration]())
+        for _ in 0..<6 {
+            #expect(load.enter("dead", at: now) == nil)
+            load.leave("dead", didAnswer: false, took: .seconds(1), at: now)
+            let rest = load.enter("dead", at: now) ?? .zero
+            rests.append(rest)
+            now += rest
+        }
+        #expect(rests == [.seconds(15), .seconds(30), .seconds(60), .seconds(120), .seconds(120), .seconds(120)])
+        #expect(load.enter("dead", at: now) == nil)
+        // One at a time as long as nobody knows.
+        #expect(load.enter("dead", at: now) != nil)
+        load.leave("dead", didAnswer: nil, took: .zero, at: now)
+        #expect(load.enter("dead", at: now) == nil)
+        #expect(load.enter("dead", at: now) != nil)
+        load.leave("dead", didAnswer: true, took: .zero, at: now)
+        for _ in 0..<MailServerLoad.placesOfOne { #expect(load.enter("dead", at: now) == nil) }
+    }
+
+    @Test func `Several mails that fail at once are one failure`() {
+        var load = MailServerLoad()
+        for _ in 0..<4 { #expect(load.enter("a", at: start) == nil) }
+        for _ in 0..<4 { load.leave("a", didAnswer: false, took: .zero, at: start) }
+        #expect(load.enter("a", at: start) == MailServerLoad.firstRest)
+    }
+
+    @Test(arguments: [true, false])
+    func `Servers in trouble have a quarter of the places together, and others the rest`(isSlow: Bool) {
+        var load = MailServerLoad()
+        let now = start + .seconds(3_600)
+        for number in 0..<20 {
+            #expect(load.enter("t\(number)", at: start) == nil)
+            load.leave("t\(number)", didAnswer: isSlow, took: isSlow ? .seconds(50) : .seconds(1), at: start)
+        }
+        let entered = (0..<20).filter { load.enter("t\($0)", at: now) == nil }
+        #expect(entered.count == MailServerLoad.placesOfTroubled)
+        for number in 0..<MailServerLoad.places - MailServerLoad.placesOfTroubled { #expect(load.enter("good\(number)", at: now) == nil) }
+    }
+
+    @Test func `Of servers in trouble so many are known and no more`() {
+        var load = MailServerLoad()
+        for number in 0...MailServerLoad.maximumTroubled {
+            #expect(load.enter("t\(number)", at: start + .seconds(number)) == nil)
+            load.leave("t\(number)", didAnswer: false, took: .zero, at: start + .seconds(number))
+        }
+        #expect(load.enter("t0", at: start) == nil)
+        #expect(load.enter("t\(MailServerLoad.maximumTroubled)", at: start) != nil)
+    }
+}
