@@ -16,11 +16,11 @@ extension MessagePlanner {
         let place: PostgresQuery = installation.map { "AND d.installation > \($0)" } ?? ""
         let page = try await transaction.query(
             """
-            SELECT d.installation, i.time_zone FROM notifications.deliveries AS d
+            SELECT d.installation, coalesce(d.service, i.service, ''), i.time_zone FROM notifications.deliveries AS d
             LEFT JOIN notifications.installations AS i ON i.space = d.space AND i.id = d.installation
             WHERE d.message = \(message.id) AND d.state = 'queued' \(place) ORDER BY d.installation LIMIT \(Self.pageSize) FOR NO KEY UPDATE OF d
             """, timeout: .seconds(60)
-        ).map { Candidate(installation: try $0.decode(0), timeZone: try $0.decode(1)) }
+        ).map { Candidate(installation: try $0.decode(0), timeZone: try $0.decode(2), service: try $0.decode(1)) }
         let kept = try await capped(page, message, transaction)
         try await setTimes(of: kept, message, transaction)
         try await drop(Set(page.map(\.installation)).subtracting(kept.map(\.installation)), of: message, transaction)
