@@ -12,5 +12,6 @@ extension NotificationsService {
         Migration(number: 4, name: "rules", sql: PackageResources._04_rules_sql),
         Migration(number: 5, name: "mail", sql: PackageResources._05_mail_sql),
         Migration(number: 6, name: "delivery", sql: PackageResources._06_delivery_sql),
+        Migration(number: 9, name: "rule_states", sql: PackageResources._09_rule_states_sql),
     ]
 }
