@@ -97,15 +97,45 @@ import Testing
         #expect(list(try await waiting, "id") == ["n1"])
     }
 
-    @Test func `a log that lost what came after the cursor says so and goes on at its end`() async throws {
+    @Test func `dropping one collection takes nothing from the others, and is told until the cursor is past it`() async throws {
         _ = try await app.client.post("/storage/Notes", #"{"_id":"n1"}"#)
         let start = try cursor(try await log())
+        for number in 1...3 { _ = try await app.client.post("/storage/Bikes", #"{"_id":"b\#(number)"}"#) }
         _ = try await app.client.post("/storage/Notes", #"{"_id":"n2"}"#)
         _ = try await app.master.delete("/collections/Notes")
-        let page = try await log(["Bikes", "Notes"], after: start)
-        #expect(page["expired"] == "true" && list(page, "id").isEmpty)
-        _ = try await app.client.post("/storage/Bikes", #"{"_id":"b1"}"#)
-        #expect(list(try await log(["Bikes", "Notes"], after: try cursor(page)), "id") == ["b1"])
+        _ = try await app.client.post("/storage/Notes", #"{"_id":"n3"}"#)
+        let page = try await log(["Bikes", "Notes"], after: start, #","limit":2"#)
+        #expect(page["expired"] == "false" && list(page, "id") == ["b1", "b2"], "\(page)")
+        #expect(page["lost.0.collection"] == "\"Notes\"" && page["lost.0.transaction"] != nil && page["lost.1"] == nil)
+        let next = try await log(["Bikes", "Notes"], after: try cursor(page), #","limit":2"#)
+        #expect(list(next, "id") == ["b3", "n3"] && next["lost.0.transaction"] == page["lost.0.transaction"], "\(next)")
+        let end = try await log(["Bikes", "Notes"], after: try cursor(next))
+        #expect(list(end, "id").isEmpty && end["lost"] == "[]", "\(end)")
+        #expect(try await log(["Bikes"], after: start)["lost"] == "[]")
+    }
+
+    @Test func `the cursor of another log is no place in this one, which goes on at its end`() async throws {
+        let other = try await service.post("/internal/changes", #"{"app":"another1","environment":"live","collections":["Notes"]}"#)
+        _ = try await app.client.post("/storage/Notes", #"{"_id":"n1"}"#)
+        let page = try await log(after: try cursor(other))
+        #expect(page["expired"] == "true" && list(page, "id").isEmpty, "\(page)")
+        _ = try await app.client.post("/storage/Notes", #"{"_id":"n2"}"#)
+        #expect(list(try await log(after: try cursor(page)), "id") == ["n2"])
+    }
+
+    @Test func `a backlog of several collections comes in the order of the log, also when one is named twice and more is written meanwhile`() async throws {
+        let start = try cursor(try await log())
+        let wanted = (0..<60).map { "o\($0)" }
+        for (number, id) in wanted.prefix(50).enumerated() { _ = try await app.client.post("/storage/\(["Notes", "Bikes", "Other"][number % 3])", #"{"_id":"\#(id)"}"#) }
+        var (ids, place, pages) = ([String](), start, 0)
+        while ids.count < 60, pages < 40 {
+            let page = try await log(["Notes", "Bikes", "Other", "Notes"], after: place, #","limit":7"#)
+            ids += list(page, "id")
+            place = try cursor(page)
+            if pages == 2 { for id in wanted.suffix(10) { _ = try await app.client.post("/storage/Bikes", #"{"_id":"\#(id)"}"#) } }
+            pages += 1
+        }
+        #expect(ids == wanted)
     }
 
     @Test func `objects and members of relations are looked up, null for what is not there`() async throws {

@@ -14,6 +14,7 @@ extension NotificationsService {
         Migration(number: 6, name: "delivery", sql: PackageResources._06_delivery_sql),
         Migration(number: 7, name: "queue", sql: PackageResources._07_queue_sql),
         Migration(number: 8, name: "sessions_and_pauses", sql: PackageResources._08_sessions_and_pauses_sql),
+        Migration(number: 9, name: "rule_states", sql: PackageResources._09_rule_states_sql),
         Migration(number: 10, name: "mail", sql: PackageResources._10_mail_sql),
     ]
 }

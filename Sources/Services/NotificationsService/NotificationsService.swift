@@ -43,7 +43,7 @@ public struct NotificationsService: ServiceDefinition {
         messages = Messages(postgres: postgres, spaces: spaces, settings: options.messages, logger: logger)
         delivery = Delivery(postgres: postgres, spaces: spaces, devices: devices, settings: options.delivery, logger: logger)
         mail = Mail(postgres: postgres, spaces: spaces, credentials: devices.credentials, options: options, logger: logger)
-        rules = Rules(postgres: postgres, spaces: spaces, messages: messages, options: options, logger: logger)
+        rules = Rules(postgres: postgres, spaces: spaces, messages: messages, mail: mail, options: options, logger: logger)
         let queue = JobQueue(postgres: postgres, schema: Self.name)
         worker = JobWorker(queue: queue, handlers: messages.handlers, logger: logger)
         mailWorker = JobWorker(queue: queue, handlers: mail.handlers, configuration: Mail.workers, logger: logger)

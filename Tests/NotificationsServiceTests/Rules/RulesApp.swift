@@ -13,10 +13,13 @@ struct RulesApp: Sendable {
     let app: NotificationsApp
     let storage: StorageInProcess
 
-    static func run(copies: Int = 1, _ body: @escaping @Sendable (RulesApp) async throws -> Void) async throws {
+    static func run(
+        copies: Int = 1, _ given: NotificationsOptions = NotificationsOptions(internalSecret: NotificationsApp.internalSecret),
+        _ body: @escaping @Sendable (RulesApp) async throws -> Void
+    ) async throws {
         let database = try await MigratedDatabase.make()
         try await StorageInProcess.with(database, NotificationsApp.internalSecret) { storage in
-            var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
+            var options = given
             options.rules = RuleSettings(storage: storage.address)
             options.rules.arePrivateAddressesAllowed = true
             try await run(copies, options, database, storage, body)
@@ -38,6 +41,20 @@ struct RulesApp: Sendable {
         let answer = try await app.master("PUT", "/notifications/rules/\(name)", body)
         #expect([200, 201].contains(answer.status), "\(answer)", sourceLocation: sourceLocation)
         return answer
+    }
+
+    /// What happens while no copy of the service follows the app's changes.
+    func whileNobodyFollows(_ body: () async throws -> Void) async throws {
+        let space = try await app.space
+        let other = UUID()
+        // With another generation nobody can go on from where they were.
+        try await app.postgres.execute("INSERT INTO notifications.rule_copies (copy, until) VALUES (\(other), now() + interval '1 hour')")
+        try await app.postgres.execute(
+            "UPDATE notifications.rule_feeds SET leased_by = \(other), generation = generation + 1 WHERE space = \(space.id)")
+        try await app.postgres.execute("SELECT pg_notify(\(RuleStore.channel), \(String(space.id)))")
+        try await body()
+        try await app.postgres.execute("DELETE FROM notifications.rule_copies WHERE copy = \(other)")
+        try await app.postgres.execute("SELECT pg_notify(\(RuleStore.channel), \(String(space.id)))")
     }
 
     /// A device of a user's.

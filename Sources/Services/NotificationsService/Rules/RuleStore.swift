@@ -56,7 +56,7 @@ struct RuleStore: Sendable {
             """
             SELECT u.id, jsonb_strip_nulls(jsonb_build_object(
                 'id', u.id, 'at', \(PostgresQuery.rfc3339("u.at")), 'cause', u.cause, 'object', u.object, 'outcome', u.outcome, 'detail', u.detail,
-                'users', u.users, 'message', u.message, 'delivery', CASE WHEN d.id IS NOT NULL THEN jsonb_build_object(
+                'users', u.users, 'message', u.message, 'mail', u.mail, 'mails', u.mails, 'delivery', CASE WHEN d.id IS NOT NULL THEN jsonb_build_object(
                     'id', d.id, 'state', d.state, 'attempts', d.attempts, 'status', d.status, 'error', d.error) END))::text
             FROM notifications.rule_runs AS u LEFT JOIN notifications.rule_deliveries AS d ON d.id = u.delivery
             WHERE u.space = \(space.id) AND u.rule = \(name) AND u.id < \(before ?? .max) ORDER BY u.id DESC LIMIT \(limit)
@@ -96,7 +96,8 @@ struct RuleStore: Sendable {
                     coalesce(\(end?.now)::timestamptz, now()), \(due), \(salt))
                 ON CONFLICT (space, name) DO UPDATE SET rule = excluded.rule, is_enabled = excluded.is_enabled, author = excluded.author,
                     version = r.version + 1, updated = now(), since = CASE WHEN \(goesOn) THEN r.since ELSE excluded.since END,
-                    due = CASE WHEN \(goesOn) THEN coalesce(r.due, excluded.due) ELSE excluded.due END, salt = excluded.salt
+                    due = CASE WHEN \(goesOn) THEN coalesce(r.due, excluded.due) ELSE excluded.due END, salt = excluded.salt,
+                    stuck_since = NULL, stuck_reason = NULL, retry = NULL
                 RETURNING \(Self.json), version
                 """)
             try await Self.updateFeed(of: space, from: rule.trigger.isOnChanges ? end?.cursor : nil, transaction)
@@ -176,7 +177,8 @@ struct RuleStore: Sendable {
         secrets.secret(salt: salt, purpose: "martlet notification rule \(space) \(name)")
     }
 
-    /// Of the row `r`. Never its secret. What went wrong last stands there until it is more than a week old.
+    /// Of the row `r`. Never its secret. What went wrong last stands there until it is more than a week old. `state` is
+    /// `active`, `disabled`, or `stuck` with `since` and `reason`: nothing that it waits for can be acted on, and that is tried again and again.
     private static let json: PostgresQuery = """
         (r.rule || jsonb_strip_nulls(jsonb_build_object(
             'name', r.name, 'enabled', r.is_enabled, 'version', r.version, 'author', r.author, 'created', \(PostgresQuery.rfc3339("r.created")),
@@ -185,6 +187,13 @@ struct RuleStore: Sendable {
                 SELECT jsonb_build_object('at', \(PostgresQuery.rfc3339("p.at")), 'outcome', p.outcome, 'detail', p.detail)
                 FROM notifications.rule_runs AS p WHERE p.space = r.space AND p.rule = r.name AND p.outcome NOT IN ('acted', 'nobody')
                     AND p.at > now() - interval '7 days'
-                ORDER BY p.id DESC LIMIT 1))))::text
+                ORDER BY p.id DESC LIMIT 1)))
+        || (SELECT jsonb_strip_nulls(jsonb_build_object(
+                'state', CASE WHEN NOT r.is_enabled THEN 'disabled' WHEN s.since IS NOT NULL THEN 'stuck' ELSE 'active' END,
+                'since', \(PostgresQuery.rfc3339("s.since")), 'reason', s.reason))
+            FROM (
+                SELECT CASE WHEN r.is_enabled THEN coalesce(r.stuck_since, f.stuck_since) END AS since,
+                    CASE WHEN r.is_enabled THEN coalesce(r.stuck_reason, f.stuck_reason) END AS reason
+                FROM (SELECT) AS one LEFT JOIN notifications.rule_feeds AS f ON f.space = r.space AND r.rule -> 'when' ? 'collection') AS s))::text
         """
 }

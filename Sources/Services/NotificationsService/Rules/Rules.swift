@@ -19,7 +19,7 @@ struct Rules: Sendable {
     private let following: RuleFollowing
     private let logger: Logger
 
-    init(postgres: PostgresClient, spaces: Spaces, messages: Messages, options: NotificationsOptions, logger: Logger) {
+    init(postgres: PostgresClient, spaces: Spaces, messages: Messages, mail: Mail, options: NotificationsOptions, logger: Logger) {
         self.postgres = postgres
         self.spaces = spaces
         self.logger = logger
@@ -27,32 +27,36 @@ struct Rules: Sendable {
         let storage = options.rules.storage
         let store = RuleStore(postgres: postgres, secrets: WebhookSecrets(internalSecret: secret))
         let stored = StoredChanges(storage: storage, calls: ServiceCalls(caller: NotificationsService.name, internalSecret: secret))
-        let acts = RuleActs(templates: messages.templates)
-        let work = RuleWork(messages: messages.store, queue: JobQueue(postgres: postgres, schema: NotificationsService.name))
+        let acts = RuleActs(templates: messages.templates, mail: mail)
+        let work = RuleWork(messages: messages.store, orders: mail.orders, queue: JobQueue(postgres: postgres, schema: NotificationsService.name))
         self.store = store
         self.stored = stored
         self.acts = acts
         self.work = work
         webhooks = RuleWebhooks(postgres: postgres, store: store, arePrivateAddressesAllowed: options.rules.arePrivateAddressesAllowed)
-        clock = RuleClock(postgres: postgres, spaces: spaces, stored: stored, acts: acts, work: work, logger: logger)
-        let (feeds, news) = (RuleFeeds(postgres: postgres, spaces: spaces, copy: UUID()), RuleNews())
+        let (feeds, news, stuck) = (RuleFeeds(postgres: postgres, spaces: spaces, copy: UUID()), RuleNews(), StuckRules())
+        clock = RuleClock(postgres: postgres, spaces: spaces, stored: stored, acts: acts, work: work, news: news, logger: logger)
         following = RuleFollowing(feeds: feeds, postgres: postgres, news: news, logger: logger) { space in
             // What waits for changes holds a connection: each has its own.
             let own = StoredChanges(storage: storage, calls: ServiceCalls(caller: NotificationsService.name, internalSecret: secret))
-            return RuleFollower(space: space, store: store, feeds: feeds, stored: own, acts: acts, work: work, news: news, logger: logger)
+            return RuleFollower(space: space, store: store, feeds: feeds, stored: own, acts: acts, work: work, news: news, stuck: stuck, logger: logger)
         }
     }
 
-    var background: [any Service] { [following, clock, RuleHousekeeping(webhooks: webhooks, logger: logger)] }
+    var background: [any Service] { [following, clock, RuleHousekeeping(webhooks: webhooks, limits: work.limits, logger: logger)] }
 
     var handlers: [any JobHandler] { [TellWebhook(webhooks: webhooks)] }
 }
 
-/// Forgets what rules told long ago.
+/// Forgets what rules told long ago, and how often they acted on what.
 struct RuleHousekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
     let webhooks: RuleWebhooks
+    let limits: RuleLimits
     let logger: Logger
 
-    func work() async throws { try await webhooks.prune() }
+    func work() async throws {
+        try await webhooks.prune()
+        try await limits.prune(webhooks.postgres)
+    }
 }

@@ -37,6 +37,7 @@ struct DoctorCommand: AsyncParsableCommand {
                 for service in ServiceRole.all {
                     findings.append(try await Self.migrationFinding(service, client))
                 }
+                findings.append(try await Self.ruleFinding(client))
                 let skew: Double = try await client.query("SELECT extract(epoch FROM clock_timestamp())::double precision")[0].decode(0)
                 let difference = abs(skew - Date().timeIntervalSince1970)
                 findings.append(Finding(name: "clocks of here and the database agree within 5 s", isGood: difference < 5))
@@ -55,6 +56,25 @@ struct DoctorCommand: AsyncParsableCommand {
             return Finding(name: name, isGood: count == service.migrations.count)
         } catch let error as PostgresError where error.sqlState == "42P01" || error.sqlState == "3F000" {
             return Finding(name: name + ": run martlet migrate", isGood: false)
+        }
+    }
+
+    /// Rules of notifications that cannot act on what happens: `GET /notifications/rules` of their apps says why.
+    private static func ruleFinding(_ client: PostgresClient) async throws -> Finding {
+        let name = "notification rules go on"
+        do {
+            let rows = try await client.query(
+                """
+                SELECT s.app_id || ' ' || s.environment, min(stuck.since)::text FROM (
+                    SELECT space, stuck_since AS since FROM notifications.rule_feeds WHERE is_active
+                    UNION ALL SELECT space, stuck_since FROM notifications.rules WHERE is_enabled) AS stuck
+                JOIN notifications.spaces AS s ON s.id = stuck.space WHERE stuck.since IS NOT NULL GROUP BY 1 ORDER BY 2 LIMIT 5
+                """)
+            let apps = try rows.map { "\(try $0.decode(0, as: String.self)) since \(try $0.decode(1, as: String.self))" }
+            return Finding(name: apps.isEmpty ? name : name + ": stuck are those of " + apps.joined(separator: ", "), isGood: apps.isEmpty)
+        } catch let error as PostgresError where ["42P01", "42703", "3F000"].contains(error.sqlState) {
+            // The finding on its schema says that it is not there yet.
+            return Finding(name: name, isGood: true)
         }
     }
 

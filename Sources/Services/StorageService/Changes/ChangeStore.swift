@@ -19,24 +19,57 @@ struct ChangeStore: Sendable {
     ///
     /// - Throws: `cursor-expired` when the log no longer has, or never had, all that came after it.
     func end(of collection: CollectionName, after cursor: ChangeCursor? = nil, in space: AppSpace) async throws -> End {
-        try await end(of: [collection.text], after: cursor, in: space)
+        let view = try await view(of: [collection.text], after: cursor, in: space)
+        guard !view.isForeign, view.lost.isEmpty else { throw HTTPProblem(.cursorExpired) }
+        return view.end
     }
 
-    /// The same for one that follows several collections at once.
-    func end(of collections: [String], after cursor: ChangeCursor? = nil, in space: AppSpace) async throws -> End {
+    /// The log as one moment sees it, for a follower of several collections who comes from a cursor.
+    struct View: Sendable {
+        var end: End
+        /// The database's time, by which writes are stamped, from before it looked.
+        var now: String
+        /// The cursor is another log's, or of a time that this one has not come to: what came after it cannot be told.
+        var isForeign: Bool
+        /// The collections of which the log no longer has all that came after the cursor.
+        var lost: [Lost]
+        /// The log's number of the first change that the cursor has not; nil: there is none, or nobody asked.
+        var first: Int64?
+    }
+
+    struct Lost: Sendable, Hashable {
+        var collection: String
+        /// The last transaction that something is missing of.
+        var transaction: String
+    }
+
+    /// - Parameter findsFirst: whether `first` is wanted.
+    func view(of collections: [String], after cursor: ChangeCursor?, findsFirst: Bool = false, in space: AppSpace) async throws -> View {
         let start = cursor?.start.text
+        // The log is read by the index on (collection, txid, seq), from the cursor on.
+        let first: PostgresQuery = !findsFirst ? "NULL::bigint" : """
+            (SELECT min(seq) FROM \(try space.own("_changes"))
+            WHERE collection = ANY (\(collections)) AND txid >= pg_snapshot_xmin(\(start)::pg_snapshot) AND NOT pg_visible_in_snapshot(txid, \(start)::pg_snapshot)
+                AND pg_visible_in_snapshot(txid, pg_current_snapshot()))
+            """
         let rows = try await run(
             """
-            SELECT pg_current_snapshot()::text, \(try Self.epoch(of: space)),
-                coalesce(pg_snapshot_xmax(\(start)::pg_snapshot) > pg_snapshot_xmax(pg_current_snapshot()), FALSE)
-                OR coalesce((
-                    SELECT bool_or(NOT pg_visible_in_snapshot(txid, \(start)::pg_snapshot))
-                    FROM \(try space.own("_changes_floor")) WHERE collection = ANY (\(collections))), FALSE)
+            SELECT pg_current_snapshot()::text, \(try Self.epoch(of: space)), \(.rfc3339("now()")),
+                coalesce(pg_snapshot_xmax(\(start)::pg_snapshot) > pg_snapshot_xmax(pg_current_snapshot()), FALSE),
+                ARRAY(
+                    SELECT collection || '/' || txid FROM \(try space.own("_changes_floor"))
+                    WHERE collection = ANY (\(collections)) AND NOT pg_visible_in_snapshot(txid, \(start)::pg_snapshot) ORDER BY collection),
+                \(first)
             """, in: space)
-        let end = try Self.end(rows[0])
-        guard let cursor else { return end }
-        guard try cursor.epoch == end.epoch && !rows[0].decode(2, as: Bool.self) else { throw HTTPProblem(.cursorExpired) }
-        return end
+        let row = rows[0]
+        let end = try Self.end(row)
+        let isAhead = try row.decode(3, as: Bool.self)
+        let lost = try row.decode(4, as: [String].self).map { text in
+            let parts = text.split(separator: "/", maxSplits: 1)
+            return Lost(collection: String(parts[0]), transaction: String(parts[1]))
+        }
+        return View(
+            end: end, now: try row.decode(2), isForeign: cursor.map { $0.epoch != end.epoch || isAhead } ?? false, lost: lost, first: try row.decode(5))
     }
 
     /// The end of the log, and which of `collections` have anything that `snapshot` does not see.
@@ -109,11 +142,6 @@ struct ChangeStore: Sendable {
         "collection = \(collection) AND \(between(from, to))"
     }
 
-    /// The same of several collections.
-    static func between(_ from: Snapshot, _ to: Snapshot, _ collections: [String]) -> PostgresQuery {
-        "collection = ANY (\(collections)) AND \(between(from, to))"
-    }
-
     private static func between(_ from: Snapshot, _ to: Snapshot) -> PostgresQuery {
         """
         txid >= pg_snapshot_xmin(\(from.text)::pg_snapshot) AND txid < pg_snapshot_xmax(\(to.text)::pg_snapshot)
@@ -149,11 +177,6 @@ struct ChangeStore: Sendable {
     static func end(_ row: PostgresRow) throws -> End {
         guard let snapshot = Snapshot(try row.decode(0, as: String.self)) else { throw HTTPProblem(.internalError) }
         return End(snapshot: snapshot, epoch: try row.decode(1))
-    }
-
-    /// The database's time, by which writes are stamped.
-    func now() async throws -> String {
-        try await postgres.query("SELECT \(PostgresQuery.rfc3339("now()"))")[0].decode(0)
     }
 
     func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {

@@ -162,7 +162,9 @@ struct SyncFeed: Sendable {
     // MARK: Waiting
 
     /// Whether a sign came, or it is time to look anyway; false at the deadline.
-    static func sign(_ signs: AsyncStream<Void>, until deadline: ContinuousClock.Instant) async -> Bool {
+    static func sign(
+        _ signs: AsyncStream<Void>, until deadline: ContinuousClock.Instant, every interval: Duration = ChangeSignal.pollInterval
+    ) async -> Bool {
         let now = ContinuousClock.now
         guard now < deadline, !Task.isCancelled else { return false }
         return await withTaskGroup(of: Bool.self) { tasks in
@@ -171,7 +173,7 @@ struct SyncFeed: Sendable {
                 return false
             }
             tasks.addTask {
-                let wait = min(deadline, now + ChangeSignal.pollInterval)
+                let wait = min(deadline, now + interval)
                 return (try? await Task.sleep(until: wait)) != nil
             }
             defer { tasks.cancelAll() }

@@ -93,7 +93,7 @@ struct TestMail: Endpoint {
 }
 
 extension HTTPProblem {
-    fileprivate static var noMailServer: HTTPProblem {
+    static var noMailServer: HTTPProblem {
         HTTPProblem(.notImplemented, "This server sends no mail: the operator sets MARTLET_MAIL_HOST, or the app has a credential smtp with a host.")
     }
 }

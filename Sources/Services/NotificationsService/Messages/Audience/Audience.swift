@@ -11,6 +11,8 @@ struct Audience: Sendable, Equatable {
     static let maximumInstallations = 1_000
     static let maximumUsers = 1_000
     static let maximumChannels = 100
+    /// Who is left out: of a rule, 10,000 who do not get it and as many who got it by their names.
+    static let maximumExceptUsers = 20_000
     /// Bytes of an installation's channel or a user's id.
     static let maximumNameLength = 200
 
@@ -62,7 +64,7 @@ extension Audience {
         segment = try fields.text("segment", upTo: 64)
         condition = fields.object("where")
         if let except = fields.object("except") {
-            exceptUsers = try BodyFields(except, ["users"]).names("users", upTo: Self.maximumUsers) ?? []
+            exceptUsers = try BodyFields(except, ["users"]).names("users", upTo: Self.maximumExceptUsers) ?? []
         }
         try check()
     }

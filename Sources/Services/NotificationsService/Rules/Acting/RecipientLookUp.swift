@@ -45,6 +45,8 @@ final class RecipientLookUp {
         var except: [String] = []
         for path in recipients.except { except += try await ids(at: path, facts) }
         let isLeftOut = Set(except)
+        // To leave out fewer than are meant would be worse than to tell nobody.
+        guard isLeftOut.count <= Recipients.maximumUsers else { throw RuleFailure("There are more than \(Recipients.maximumUsers) users to leave out.") }
         var isKnown: Set<String> = []
         found.users = users.filter { !isLeftOut.contains($0) && isKnown.insert($0).inserted }
         found.exceptUsers = isLeftOut.sorted()

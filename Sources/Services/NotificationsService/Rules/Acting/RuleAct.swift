@@ -10,12 +10,15 @@ struct RuleAct: Sendable {
     /// What made the rule act, the same whenever it is looked at again: `change:<number>/<time>`, `tick:<time>`, `alert:<id>`.
     let cause: String
     let rule: Rule
+    /// When that was: how often a rule acts is counted by it, so that what waited while nobody looked is no flood.
+    let at: Date
     /// `Collection/id`; nil: it is about none.
     var object: String?
     var recipients = ActRecipients()
     var content: MessageContent?
     /// What the webhook is told.
     var webhookBody: String?
+    var mail: MailAct?
     /// Why it does not.
     var failure: String?
 }
@@ -23,12 +26,15 @@ struct RuleAct: Sendable {
 /// Makes acts of rules and facts.
 struct RuleActs: Sendable {
     let templates: TemplateStore
+    let mail: Mail
 
     /// Nil: the rule does not act on this.
     ///
     /// - Throws: `CancellationError`, as `ServiceCalls.post`, `PostgresError`: what is worth another attempt. What is wrong with the rule is in the act.
-    func act(_ rule: Rule, on facts: Facts, cause: String, object: String? = nil, _ lookUp: RecipientLookUp, in space: Space) async throws -> RuleAct? {
-        var act = RuleAct(cause: cause, rule: rule, object: object)
+    func act(
+        _ rule: Rule, on facts: Facts, cause: String, at time: Date, object: String? = nil, _ lookUp: RecipientLookUp, in space: Space
+    ) async throws -> RuleAct? {
+        var act = RuleAct(cause: cause, rule: rule, at: time, object: object)
         do {
             guard try rule.condition.failure(facts) == nil else { return nil }
             try await complete(&act, facts, lookUp, in: space)
@@ -44,6 +50,7 @@ struct RuleActs: Sendable {
         act.recipients = try await lookUp.recipients(act.rule.recipients, facts)
         if act.rule.content != nil { act.content = try await content(of: act.rule, facts, in: space) }
         if act.rule.webhookURL != nil { act.webhookBody = Self.webhookBody(act.rule, facts, space) }
+        act.mail = try await mail(of: act, facts, lookUp, in: space)
     }
 
     /// Nil for what may go better another time.

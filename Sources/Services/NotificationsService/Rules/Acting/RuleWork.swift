@@ -5,10 +5,8 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// Does what rules are about to do: messages, deliveries to webhooks, and the notes of it, all in the caller's transaction.
+/// Does what rules are about to do: messages, mail, deliveries to webhooks, and the notes of it, all in the caller's transaction.
 struct RuleWork: Sendable {
-    /// Of one rule, of one object, within a minute: what goes round in a circle ends here.
-    static let maximumActsOnObject = 30
     /// Bodies of one rule that wait for its webhook, and their bytes: as many as of one of storage's hooks.
     static let maximumWaiting = 1_000
     static let maximumWaitingInBytes = 64 << 20
@@ -16,7 +14,9 @@ struct RuleWork: Sendable {
     static let maximumRuns = 200
 
     let messages: MessageStore
+    let orders: MailOrders
     let queue: JobQueue
+    let limits = RuleLimits()
 
     enum Outcome: String, Sendable {
         case acted, nobody, limited, loop, failed, expired
@@ -27,13 +27,11 @@ struct RuleWork: Sendable {
     /// - Throws: `PostgresError` for what may go better another time.
     func perform(_ act: RuleAct, in space: Space, _ transaction: PostgresTransaction) async throws {
         if let failure = act.failure { return try await note(act, .failed, failure, in: space, transaction) }
-        guard !act.recipients.isNobody || act.webhookBody != nil else { return try await note(act, .nobody, nil, in: space, transaction) }
-        if try await isCircle(act, in: space, transaction) {
-            return try await note(act, .loop, "It acted on this object \(Self.maximumActsOnObject) times within a minute.", in: space, transaction)
-        }
-        guard try await isWithinLimit(act.rule, in: space, transaction) else {
-            let limit = act.rule.limit
-            return try await note(act, .limited, "It acted \(limit.count) times within \(limit.seconds) seconds.", in: space, transaction)
+        guard !act.recipients.isNobody || act.webhookBody != nil || act.mail != nil else { return try await note(act, .nobody, nil, in: space, transaction) }
+        switch try await limits.take(act, in: space, transaction) {
+        case .within: break
+        case .suspicious(let sentence): try await note(act, .loop, sentence, in: space, transaction)
+        case .beyond(let outcome, let sentence): return try await note(act, outcome, sentence, in: space, transaction)
         }
         if act.webhookBody != nil, try await isWebhookFull(act.rule, in: space, transaction) {
             return try await note(act, .limited, "Too much waits for its webhook.", in: space, transaction)
@@ -42,7 +40,9 @@ struct RuleWork: Sendable {
         do {
             let message = try await send(act, in: space, transaction)
             let delivery = try await tell(act, in: space, transaction)
-            try await note(act, .acted, nil, in: space, transaction, message: message, delivery: delivery)
+            let (mails, refusal) = try await order(act, in: space, transaction)
+            try await note(
+                act, refusal == nil ? .acted : .limited, refusal, in: space, transaction, made: Made(message: message, delivery: delivery, mails: mails))
             try await transaction.execute("RELEASE SAVEPOINT act")
         } catch {
             guard let sentence = Self.sentence(error) else { throw error }
@@ -84,23 +84,6 @@ struct RuleWork: Sendable {
         return id
     }
 
-    // MARK: Limits
-
-    /// Counts this act, when there is room for it.
-    private func isWithinLimit(_ rule: Rule, in space: Space, _ transaction: PostgresTransaction) async throws -> Bool {
-        let seconds = Double(rule.limit.seconds)
-        let rows = try await transaction.query(
-            """
-            UPDATE notifications.rules SET acted = acted + 1, last_acted = now(),
-                window_count = CASE WHEN window_start < now() - make_interval(secs => \(seconds)) THEN 1 ELSE window_count + 1 END,
-                window_start = CASE WHEN window_start < now() - make_interval(secs => \(seconds)) THEN now() ELSE window_start END
-            WHERE space = \(space.id) AND name = \(rule.name)
-                AND (window_start < now() - make_interval(secs => \(seconds)) OR window_count < \(Int32(rule.limit.count)))
-            RETURNING acted
-            """)
-        return !rows.isEmpty
-    }
-
     private func isWebhookFull(_ rule: Rule, in space: Space, _ transaction: PostgresTransaction) async throws -> Bool {
         try await transaction.query(
             """
@@ -109,40 +92,39 @@ struct RuleWork: Sendable {
             """)[0].decode(0)
     }
 
-    private func isCircle(_ act: RuleAct, in space: Space, _ transaction: PostgresTransaction) async throws -> Bool {
-        guard let object = act.object else { return false }
-        return try await transaction.query(
-            """
-            SELECT count(*) >= \(Self.maximumActsOnObject) FROM notifications.rule_runs
-            WHERE space = \(space.id) AND rule = \(act.rule.name) AND object = \(object) AND outcome = 'acted' AND at > now() - interval '1 minute'
-            """)[0].decode(0)
-    }
-
     // MARK: Notes
 
-    private func note(
-        _ act: RuleAct, _ outcome: Outcome, _ detail: String?, in space: Space, _ transaction: PostgresTransaction, message: UUID? = nil,
-        delivery: UUID? = nil
-    ) async throws {
-        try await note(
-            act.rule.name, outcome, cause: act.cause, object: act.object, detail, users: act.recipients.users.count, in: space, transaction,
-            message: message, delivery: delivery)
+    /// What came of an act.
+    struct Made: Sendable {
+        var message: UUID?
+        var delivery: UUID?
+        var mails: [UUID] = []
     }
 
-    /// Keeps the last `maximumRuns` of a rule. Of acts that are over a limit one in a row is enough.
-    func note(
-        _ rule: String, _ outcome: Outcome, cause: String, object: String?, _ detail: String?, users: Int?, in space: Space,
-        _ transaction: PostgresTransaction, message: UUID? = nil, delivery: UUID? = nil
+    private func note(
+        _ act: RuleAct, _ outcome: Outcome, _ detail: String?, in space: Space, _ transaction: PostgresTransaction, made: Made = Made()
     ) async throws {
-        let isRepeatable = outcome == .limited || outcome == .loop
+        let users = max(act.recipients.users.count, act.mail?.users.count ?? 0)
+        try await note(act.rule.name, outcome, cause: act.cause, object: act.object, detail, users: users, in: space, transaction, made: made)
+    }
+
+    /// Keeps the last `maximumRuns` of a rule. Of acts that are over a limit one in a minute is enough, and of a loop one for each object; that
+    /// something of the log is gone is said once.
+    func note(
+        _ rule: String, _ outcome: Outcome, cause: String, object: String?, _ detail: String?, users: Int? = nil, in space: Space,
+        _ transaction: PostgresTransaction, made: Made = Made()
+    ) async throws {
+        let isRepeatable = made.message == nil && made.delivery == nil && [.limited, .loop, .expired].contains(outcome)
         try await transaction.execute(
             """
-            INSERT INTO notifications.rule_runs (space, rule, cause, object, outcome, detail, users, message, delivery)
+            INSERT INTO notifications.rule_runs (space, rule, cause, object, outcome, detail, users, message, delivery, mail, mails)
             SELECT \(space.id), \(rule), \(cause), \(object), \(outcome.rawValue), \(detail.map { String($0.prefix(500)) }), \(users.map(Int32.init)),
-                \(message), \(delivery)
-            WHERE EXISTS (SELECT FROM notifications.rules WHERE space = \(space.id) AND name = \(rule)) AND NOT (\(isRepeatable) AND coalesce((
-                SELECT outcome = \(outcome.rawValue) AND object IS NOT DISTINCT FROM \(object) FROM notifications.rule_runs
-                WHERE space = \(space.id) AND rule = \(rule) ORDER BY id DESC LIMIT 1), FALSE))
+                \(made.message), \(made.delivery), \(made.mails.first), \(made.mails.isEmpty ? nil : Int32(made.mails.count))
+            WHERE EXISTS (SELECT FROM notifications.rules WHERE space = \(space.id) AND name = \(rule)) AND NOT (\(isRepeatable) AND EXISTS (
+                SELECT FROM notifications.rule_runs WHERE space = \(space.id) AND rule = \(rule) AND outcome = \(outcome.rawValue)
+                    AND CASE outcome WHEN 'expired' THEN cause = \(cause)
+                        WHEN 'loop' THEN object IS NOT DISTINCT FROM \(object) AND at > now() - interval '1 minute'
+                        ELSE detail IS NOT DISTINCT FROM \(detail) AND at > now() - interval '1 minute' END))
             """)
         try await transaction.execute(
             """
@@ -163,7 +145,7 @@ extension ActRecipients {
         }
         if !channels.isEmpty {
             var inChannels = Audience(channels: channels)
-            inChannels.exceptUsers = Array((exceptUsers + users).prefix(Audience.maximumUsers))
+            inChannels.exceptUsers = exceptUsers + users
             audiences.append(inChannels)
         }
         if !installations.isEmpty { audiences.append(.installations(installations)) }

@@ -115,7 +115,19 @@ extension Rules {
         }
         if let sentence = Self.fault(in: .object(rule.variables)) { throw HTTPProblem(.invalidBody, sentence, field: "variables") }
         if case .audience(let json) = rule.recipients.sources.first { _ = try Audience(json) }
+        if let mail = rule.mail { try await check(mail, in: space) }
         if let url = rule.webhookURL { try await webhooks.check(url) }
+    }
+
+    /// - Throws: `not-implemented` where no mail can be sent, `template-not-found`, `invalid-body`.
+    private func check(_ mail: RuleMail, in space: Space) async throws {
+        guard try await acts.mail.senders.way(of: space, app: "") != nil else { throw HTTPProblem.noMailServer }
+        let name = mail.content.template ?? ""
+        guard try await !acts.mail.templates.all(name, in: space).isEmpty else {
+            throw HTTPProblem(.templateNotFound, "There is no template of mail \(name).", field: "mail.template")
+        }
+        let variables = mail.content.variables.map { JSONValue.Member($0.key, .string($0.value)) }
+        if let sentence = Self.fault(in: .object(variables)) { throw HTTPProblem(.invalidBody, sentence, field: "mail.variables") }
     }
 
     /// What is wrong with the places in texts.

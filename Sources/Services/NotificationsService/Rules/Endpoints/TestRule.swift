@@ -10,7 +10,7 @@ import MartletPostgres
 /// For who may change rules: it shows what is in objects.
 ///
 /// For a rule on changes `{"object":{…}}` or `{"id":"…"}` of an object that is stored, with `change` (the first of the rule's events), `previous`,
-/// `actor`; for one on alerts `{"alert":{…}}`. Answers `{"matches","reason"?,"users","channels","installations","audience"?,"content"?,"webhook"?}`.
+/// `actor`; for one on alerts `{"alert":{…}}`. Answers `{"matches","reason"?,"users","channels","installations","audience"?,"content"?,"mail"?,"webhook"?}`.
 struct TestRule: Endpoint {
     static let maximumSizeInBytes = 256 << 10
 
@@ -25,7 +25,7 @@ struct TestRule: Endpoint {
         let facts = try await facts(of: rule, fields, in: space)
         do {
             if let reason = try rule.condition.failure(facts) { return .json(#"{"matches":false,"reason":\#(JSONValue.quote(reason))}"#) }
-            var act = RuleAct(cause: "test", rule: rule)
+            var act = RuleAct(cause: "test", rule: rule, at: Date())
             try await rules.acts.complete(&act, facts, RecipientLookUp(stored: rules.stored, space: space), in: space)
             try act.content?.check()
             return .json(Self.json(act))
@@ -77,10 +77,22 @@ struct TestRule: Endpoint {
             #""matches":true,"users":\#(list(recipients.users)),"channels":\#(list(recipients.channels))"#,
             #""installations":\#(list(recipients.installations.map { $0.uuidString.lowercased() })),"except":\#(list(recipients.exceptUsers))"#,
         ]
-        if recipients.isNobody, act.webhookBody == nil { members.append(#""reason":"Nobody would be told.""#) }
+        if recipients.isNobody, act.webhookBody == nil, act.mail == nil { members.append(#""reason":"Nobody would be told.""#) }
         if let audience = recipients.audience { members.append(#""audience":\#(audience.text)"#) }
         if let content = act.content { members.append(#""content":\#(content.json.text)"#) }
+        if let mail = act.mail { members.append(#""mail":\#(json(mail).text)"#) }
         if let body = act.webhookBody { members.append(#""webhook":\#(body)"#) }
         return "{" + members.joined(separator: ",") + "}"
+    }
+
+    private static func json(_ mail: MailAct) -> JSONValue {
+        let variables = mail.content.variables.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .string($0.value)) }
+        var members: [JSONValue.Member] = [.init("users", .array(mail.users.map(JSONValue.string))), .init("variables", .object(variables))]
+        for (name, text) in [
+            ("template", mail.content.template), ("topic", mail.topic), ("language", mail.content.language), ("replyTo", mail.content.replyTo),
+        ] {
+            if let text { members.append(.init(name, .string(text))) }
+        }
+        return .object(members)
     }
 }

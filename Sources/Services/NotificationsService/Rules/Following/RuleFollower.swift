@@ -6,9 +6,10 @@ import MartletPostgres
 
 /// Acts on the changes of one space for as long as this copy of the service has the lease.
 struct RuleFollower: Sendable {
-    private static let waitSeconds = 5
+    /// A call that waits: who is idle asks as rarely as storage lets it.
+    private static let waitSeconds = 25
     /// How long a cursor may be behind when nothing happens: what storage forgets takes days.
-    private static let idleLimit: Duration = .seconds(60)
+    private static let idleLimit: Duration = .seconds(600)
 
     let space: Space
     let store: RuleStore
@@ -17,26 +18,46 @@ struct RuleFollower: Sendable {
     let acts: RuleActs
     let work: RuleWork
     let news: RuleNews
+    let stuck: StuckRules
     let logger: Logger
 
     /// Until the lease is lost, nothing is left to follow, or the task is cancelled.
     func follow() async {
-        var failures = 0
+        var trouble = RuleTrouble()
         var state: State?
+        // Another copy may have left a note.
+        var isNoted = true
         while !Task.isCancelled {
             do {
-                guard try await step(&state) else { break }
-                failures = 0
+                let outcome = try await step(&state)
+                guard outcome != .end else { break }
+                // Who was interrupted has not found out whether it goes.
+                guard outcome == .done else { continue }
+                trouble.isOver()
+                if isNoted {
+                    try await feeds.note(stuck: nil, space)
+                    stuck.set(space, false)
+                    isNoted = false
+                }
             } catch {
                 guard !Task.isCancelled else { break }
                 state = nil
-                failures += 1
-                if failures == 1 { logger.warning("changes were not acted on; tried again", metadata: ["error.cause": "\(error)"]) }
-                try? await Task.sleep(for: .seconds(min(5, 0.1 * Double(1 << min(failures, 6)))))
+                if trouble.happened() {
+                    logger.warning(
+                        "changes were not acted on; tried again until it goes", metadata: ["app.id": "\(space.appID)", "error.cause": "\(error)"])
+                }
+                if trouble.isToBeNoted {
+                    isNoted = true
+                    stuck.set(space, true)
+                    try? await feeds.note(stuck: RuleTrouble.sentence(error), space)
+                }
+                try? await Task.sleep(for: trouble.pause)
             }
         }
+        stuck.set(space, false)
+        let isEnd = Task.isCancelled
         // In a task of its own: this one may be cancelled.
-        try? await Task { try await feeds.release(space) }.value
+        try? await Task { try await feeds.release(space, tellingOthers: isEnd) }.value
     }
 
     /// What is known between two steps.
@@ -48,10 +69,18 @@ struct RuleFollower: Sendable {
         var written: ContinuousClock.Instant
     }
 
-    /// Waits for changes and acts on them; false: there is nothing to follow any more.
-    private func step(_ state: inout State?) async throws -> Bool {
+    private enum Outcome {
+        case done
+        /// The rules have changed while it waited.
+        case interrupted
+        /// There is nothing to follow any more.
+        case end
+    }
+
+    /// Waits for changes and acts on them.
+    private func step(_ state: inout State?) async throws -> Outcome {
         let known = news.number(of: space.id)
-        guard let place = try await feeds.renew(space) else { return false }
+        guard let place = try await feeds.place(space) else { return .end }
         var current: State
         if let state, state.place == place {
             current = state
@@ -60,20 +89,22 @@ struct RuleFollower: Sendable {
             current = State(place: place, rules: rules, cursor: place.cursor, written: .now)
         }
         let collections = Array(Set(current.rules.compactMap(\.rule.trigger.collection))).sorted()
-        guard !collections.isEmpty else { return false }
+        guard !collections.isEmpty else { return .end }
         let start = ContinuousClock.now
-        guard let page = try await page(of: collections, after: current.cursor, unlessNewsAfter: known) else { return true }
+        guard let page = try await page(of: collections, after: current.cursor, unlessNewsAfter: known) else { return .interrupted }
         if page.isExpired {
             _ = try await tellExpired(current, page.cursor)
             state = nil
-        } else if page.changes.isEmpty, current.written + Self.idleLimit > .now {
+        } else if page.changes.isEmpty, page.lost.isEmpty, current.written + Self.idleLimit > .now {
             current.cursor = page.cursor
             state = current
             // Storage lets only so many wait and answers others at once.
             if ContinuousClock.now - start < .milliseconds(200), !page.hasMore { try await Task.sleep(for: .seconds(1)) }
         } else {
             let wanted = try await acts(on: page.changes, current.rules)
+            let rules = current.rules
             let isDone = try await feeds.advance(space, from: place, to: page.cursor) { transaction in
+                for lost in page.lost { try await tell(lost, rules, transaction) }
                 for act in wanted { try await work.perform(act, in: space, transaction) }
             }
             current.place.cursor = page.cursor
@@ -81,7 +112,7 @@ struct RuleFollower: Sendable {
             current.written = .now
             state = isDone ? current : nil
         }
-        return true
+        return .done
     }
 
     /// Nil: the rules have changed while it waited.
@@ -103,13 +134,13 @@ struct RuleFollower: Sendable {
         var wanted: [RuleAct] = []
         for change in changes {
             guard case .string(let collection) = change["collection"], case .string(let id) = change["id"], case .number(let number) = change["seq"],
-                case .string(let at) = change["at"], case .string(let kind) = change["change"], let event = RuleTrigger.Event(rawValue: kind)
+                case .string(let at) = change["at"], let time = Date(rfc3339: at), case .string(let kind) = change["change"], let event = RuleTrigger.Event(rawValue: kind)
             else { continue }
             let facts = Facts(change: change)
             for active in rules where active.since <= at {
                 guard case .change(collection, let events) = active.rule.trigger, events.contains(event) else { continue }
                 let act = try await acts.act(
-                    active.rule, on: facts, cause: "change:\(number)/\(at)", object: "\(collection)/\(id)", lookUp, in: space)
+                    active.rule, on: facts, cause: "change:\(number)/\(at)", at: time, object: "\(collection)/\(id)", lookUp, in: space)
                 if let act { wanted.append(act) }
             }
         }
@@ -118,14 +149,23 @@ struct RuleFollower: Sendable {
 
     /// Goes on at the log's end, and says so in every rule.
     private func tellExpired(_ state: State, _ cursor: String) async throws -> Bool {
-        logger.warning("changes are no longer there to be acted on", metadata: ["app.id": "\(space.appID)"])
+        logger.warning("the log of changes is another one; it is followed from its end on", metadata: ["app.id": "\(space.appID)"])
         return try await feeds.advance(space, from: state.place, to: cursor) { transaction in
             for active in state.rules {
                 try await work.note(
                     active.rule.name, .expired, cause: "log", object: nil,
-                    "Changes were no longer kept when they were to be acted on, or storage was restored: it goes on with what comes now.", users: nil,
-                    in: space, transaction)
+                    "Storage was restored, and what was written before cannot be told: it goes on with what comes now.", in: space, transaction)
             }
+        }
+    }
+
+    /// Says in the rules of a collection that something of its log is gone, once.
+    private func tell(_ lost: StoredChanges.Lost, _ rules: [RuleStore.Active], _ transaction: PostgresTransaction) async throws {
+        for active in rules where active.rule.trigger.collection == lost.collection {
+            try await work.note(
+                active.rule.name, .expired, cause: "log:\(lost.collection)/\(lost.transaction)", object: nil,
+                "Changes were no longer kept when they were to be acted on, or the collection was dropped: it goes on with what is left.", in: space,
+                transaction)
         }
     }
 }

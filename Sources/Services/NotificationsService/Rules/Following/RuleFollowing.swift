@@ -1,3 +1,4 @@
+import CoreMetrics
 import Foundation
 import Logging
 import MartletCore
@@ -9,7 +10,10 @@ import Synchronization
 /// Follows the change logs of all spaces that have rules on changes; every copy of the service some of them.
 final class RuleFollowing: Service {
     static let maximumSpaces = 2_000
-    private static let interval: Duration = .seconds(1)
+    /// Between two signs of life, a third of a lease. What is new is told of.
+    private static let interval: Duration = .seconds(5)
+    /// At once; other copies get their share of the rest.
+    private static let claimedAtOnce = 50
 
     private let feeds: RuleFeeds
     private let postgres: PostgresClient
@@ -35,15 +39,24 @@ final class RuleFollowing: Service {
                     }
                 }
                 var known = 0
+                var trouble = RuleTrouble()
                 while !Task.isCancelled {
+                    var pause = Self.interval * Double.random(in: 0.8...1)
                     do {
-                        let room = Self.maximumSpaces - self.followed.withLock(\.count)
-                        for space in room > 0 ? try await self.feeds.claim(atMost: min(room, 50)) : [] { self.follow(space, in: &group) }
+                        try await self.feeds.beat()
+                        let followed = self.followed.withLock { $0.map { Int($0.id) } }
+                        let room = min(Self.maximumSpaces - followed.count, Self.claimedAtOnce)
+                        let claimed = room > 0 ? try await self.feeds.claim(atMost: room, besides: followed) : []
+                        for space in claimed { self.follow(space, in: &group) }
+                        if claimed.count == Self.claimedAtOnce { pause = .seconds(1) }
+                        trouble.isOver()
                     } catch {
-                        self.logger.warning("rules were not looked for", metadata: ["error.cause": "\(error)"])
+                        if !Task.isCancelled, trouble.happened() {
+                            self.logger.warning("rules were not looked for; tried again until it goes", metadata: ["error.cause": "\(error)"])
+                        }
                     }
                     // New rules are looked for at once.
-                    known = await self.news.wait(Self.interval, known: known)
+                    known = await self.news.wait(pause, known: known)
                 }
                 group.cancelAll()
             }
@@ -56,6 +69,22 @@ final class RuleFollowing: Service {
             await self.makeFollower(space).follow()
             _ = self.followed.withLock { $0.remove(space) }
         }
+    }
+}
+
+/// The spaces whose changes this copy follows and cannot act on, counted for `/metrics`.
+final class StuckRules: Sendable {
+    private let gauge = Gauge(label: "martlet.notifications.rules.stuck")
+    private let spaces = Mutex<Set<Int32>>([])
+
+    init() { gauge.record(0) }
+
+    func set(_ space: Space, _ isStuck: Bool) {
+        gauge.record(
+            spaces.withLock { spaces in
+                if isStuck { spaces.insert(space.id) } else { spaces.remove(space.id) }
+                return spaces.count
+            })
     }
 }
 

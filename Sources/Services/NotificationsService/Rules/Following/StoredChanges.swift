@@ -27,7 +27,15 @@ final class StoredChanges: Sendable {
         /// Storage's time, RFC 3339, before it looked.
         var now: String
         var hasMore: Bool
+        /// The cursor was no place in this log; the page's is at its end.
         var isExpired: Bool
+        var lost: [Lost]
+    }
+
+    /// A collection of whose log something after the cursor is gone, up to a transaction. It is told until the cursor is past it.
+    struct Lost: Sendable {
+        var collection: String
+        var transaction: String
     }
 
     /// - Parameter cursor: nil: the end of the log.
@@ -43,7 +51,17 @@ final class StoredChanges: Sendable {
         guard case .array(let changes) = json["changes"], case .string(let cursor) = json["cursor"], case .string(let now) = json["now"] else {
             throw ServiceCalls.Failure.status(200, service: storage.name)
         }
-        return Page(changes: changes, cursor: cursor, now: now, hasMore: json["more"] == .bool(true), isExpired: json["expired"] == .bool(true))
+        return Page(
+            changes: changes, cursor: cursor, now: now, hasMore: json["more"] == .bool(true), isExpired: json["expired"] == .bool(true),
+            lost: Self.lost(json["lost"]))
+    }
+
+    private static func lost(_ json: JSONValue?) -> [Lost] {
+        guard case .array(let elements) = json else { return [] }
+        return elements.compactMap { element in
+            guard case .string(let collection) = element["collection"], case .string(let transaction) = element["transaction"] else { return nil }
+            return Lost(collection: collection, transaction: transaction)
+        }
     }
 
     private struct Ask: Encodable {

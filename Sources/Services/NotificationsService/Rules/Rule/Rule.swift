@@ -23,6 +23,8 @@ struct Rule: Sendable {
     /// What a template's places are filled with: texts with places of their own.
     var variables: [JSONValue.Member]
     var webhookURL: String?
+    /// Nil: no mail is sent.
+    var mail: RuleMail?
     var limit: Limit
     /// After which a message is given up.
     var lifetimeInSeconds: Int
@@ -41,7 +43,7 @@ struct Rule: Sendable {
     }
 
     static let fields: Set<String> = [
-        "description", "enabled", "when", "where", "if", "to", "except", "template", "variables", "content", "webhook", "limit", "expiresSeconds",
+        "description", "enabled", "when", "where", "if", "to", "except", "template", "variables", "content", "mail", "webhook", "limit", "expiresSeconds",
     ]
 
     /// All but whether the template is there and the webhook can be spoken to.
@@ -58,19 +60,30 @@ struct Rule: Sendable {
         variables = try Self.variables(fields["variables"])
         webhookURL = try Self.webhook(fields["webhook"])
         content = try Self.content(fields)
-        guard content != nil || webhookURL != nil else {
-            throw HTTPProblem(.invalidBody, "A rule has a template, content or a webhook.", field: "content")
+        mail = if let mail = fields["mail"], mail != .null { try RuleMail(mail, except: fields["except"]) } else { nil }
+        guard content != nil || webhookURL != nil || mail != nil else {
+            throw HTTPProblem(.invalidBody, "A rule has a template, content, mail or a webhook.", field: "content")
         }
-        guard (content == nil) == recipients.isEmpty else {
-            throw HTTPProblem(.invalidBody, content == nil ? "There is nothing that they would be sent." : "This field is required.", field: "to")
-        }
-        if trigger.isOnChanges == false, recipients.readsObjects { throw HTTPProblem(.invalidBody, "Only changes have an object.", field: "to") }
+        if trigger.isOnChanges == false, recipients.readsObjects || mail?.recipients?.readsObjects == true { throw HTTPProblem(.invalidBody, "Only changes have an object.", field: "to") }
         limit = try Self.limit(fields["limit"])
         lifetimeInSeconds = try fields.integer("expiresSeconds", in: Self.lifetime) ?? Self.usualLifetimeInSeconds
         guard case .object(let members) = body else { throw HTTPProblem(.invalidBody, "This must be an object.") }
         json = .object(members.filter { $0.name != "enabled" })
         guard !json.text.contains("\\u0000") else { throw HTTPProblem(.invalidBody, "The character U+0000 cannot be kept.") }
         guard json.text.utf8.count <= Self.maximumSizeInBytes else { throw HTTPProblem(.invalidBody, "A rule has up to \(Self.maximumSizeInBytes) bytes.") }
+        try checkRecipients()
+    }
+
+    /// - Throws: `invalid-body` where somebody is named who would be sent nothing, or nobody who would be.
+    private func checkRecipients() throws {
+        let isMailToThem = mail.map { $0.recipients == nil } ?? false
+        let isWanted = content != nil || isMailToThem
+        guard isWanted != recipients.isEmpty else {
+            throw HTTPProblem(.invalidBody, isWanted ? "This field is required." : "There is nothing that they would be sent.", field: "to")
+        }
+        guard !isMailToThem || recipients.sources.contains(where: \.isUsers) else {
+            throw HTTPProblem(.invalidBody, "Mail goes to users: name them here or in to.", field: "mail.users")
+        }
     }
 
     /// A letter, then at most 63 letters, digits, `_` or `-`.

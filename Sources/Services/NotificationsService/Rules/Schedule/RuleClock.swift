@@ -9,34 +9,54 @@ import ServiceLifecycle
 ///
 /// What was missed while nobody looked is made up for once.
 struct RuleClock: Service {
-    private static let interval: Duration = .seconds(1)
+    /// The longest it goes without looking: news of rules comes by itself.
+    private static let interval: Duration = .seconds(60)
     private static let rulesAtOnce = 50
+    private static let retrySeconds = 10.0
 
     let postgres: PostgresClient
     let spaces: Spaces
     let stored: StoredChanges
     let acts: RuleActs
     let work: RuleWork
+    let news: RuleNews
     let logger: Logger
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
+            var known = 0
+            var trouble = RuleTrouble()
             while !Task.isCancelled {
+                var pause = Self.interval
                 do {
                     try await look(at: Date())
+                    pause = min(pause, try await timeUntilNext())
+                    trouble.isOver()
                 } catch {
-                    if !Task.isCancelled { logger.warning("schedules were not looked at", metadata: ["error.cause": "\(error)"]) }
+                    if !Task.isCancelled, trouble.happened() {
+                        logger.warning("schedules were not looked at; tried again until it goes", metadata: ["error.cause": "\(error)"])
+                    }
+                    pause = trouble.pause
                 }
-                try? await Task.sleep(for: Self.interval * Double.random(in: 0.8...1.2))
+                known = await news.wait(pause, known: known)
             }
         }
+    }
+
+    private func timeUntilNext() async throws -> Duration {
+        let rows = try await postgres.query(
+            "SELECT min(greatest(due, retry)) FROM notifications.rules WHERE is_enabled AND due IS NOT NULL")
+        // Copies take turns by chance, and none looks more often than ten times a second.
+        guard let next = try rows[0].decode(0, as: Date?.self) else { return Self.interval }
+        return .seconds(max(0, next.timeIntervalSinceNow) + Double.random(in: 0.1...0.3))
     }
 
     /// Has those act whose time has come.
     func look(at time: Date) async throws {
         let rows = try await postgres.query(
             """
-            SELECT space, name, rule, due FROM notifications.rules WHERE is_enabled AND due <= \(time) ORDER BY due LIMIT \(Self.rulesAtOnce)
+            SELECT space, name, rule, due, stuck_since IS NULL FROM notifications.rules
+            WHERE is_enabled AND due <= \(time) AND (retry IS NULL OR retry <= \(time)) ORDER BY due LIMIT \(Self.rulesAtOnce)
             """)
         for row in rows {
             guard let space = try await spaces.space(try row.decode(0)) else { continue }
@@ -45,7 +65,15 @@ struct RuleClock: Service {
                 try await act(name, try row.json(2), due: due, at: time, in: space)
             } catch {
                 guard !Task.isCancelled else { return }
-                logger.warning("a rule did not act in time", metadata: ["rule.name": "\(name)", "error.cause": "\(error)"])
+                if try row.decode(4, as: Bool.self) {
+                    logger.warning("a rule did not act in time; tried again until it does", metadata: ["rule.name": "\(name)", "error.cause": "\(error)"])
+                }
+                try await postgres.execute(
+                    """
+                    UPDATE notifications.rules SET stuck_since = coalesce(stuck_since, now()), stuck_reason = \(RuleTrouble.sentence(error)),
+                        retry = now() + make_interval(secs => \(Self.retrySeconds))
+                    WHERE space = \(space.id) AND name = \(name) AND due = \(due)
+                    """)
             }
         }
     }
@@ -56,7 +84,10 @@ struct RuleClock: Service {
         let wanted: RuleAct? = if let rule { try await act(rule, due: due, in: space) } else { nil }
         try await postgres.withTransaction { transaction in
             let taken = try await transaction.execute(
-                "UPDATE notifications.rules SET due = \(next) WHERE space = \(space.id) AND name = \(name) AND due = \(due) AND is_enabled")
+                """
+                UPDATE notifications.rules SET due = \(next), stuck_since = NULL, stuck_reason = NULL, retry = NULL
+                WHERE space = \(space.id) AND name = \(name) AND due = \(due) AND is_enabled
+                """)
             guard taken == 1, let wanted else { return }
             try await work.perform(wanted, in: space, transaction)
         }
@@ -65,6 +96,6 @@ struct RuleClock: Service {
     private func act(_ rule: Rule, due: Date, in space: Space) async throws -> RuleAct? {
         let at = due.formatted(.iso8601)
         return try await acts.act(
-            rule, on: Facts([.init("at", .string(at))]), cause: "tick:\(at)", RecipientLookUp(stored: stored, space: space), in: space)
+            rule, on: Facts([.init("at", .string(at))]), cause: "tick:\(at)", at: due, RecipientLookUp(stored: stored, space: space), in: space)
     }
 }

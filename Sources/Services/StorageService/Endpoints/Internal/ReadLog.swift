@@ -7,8 +7,10 @@ import MartletHTTP
 /// `POST /internal/changes` with `{"app","environment","collections":[…],"after"?,"limit"?,"waitSeconds"?}`: what was written since the cursor.
 ///
 /// Answers `{"changes":[{"seq","collection","id","change":"created"|"updated"|"deleted","at","actor","object","previous"}],"cursor","now","more",
-/// "expired"}`: objects as the app's own server sees them, `actor` the user who wrote. Without `after`, the end of the log. `waitSeconds` holds the
-/// answer back until there is something. For our own processes only.
+/// "expired","lost":[{"collection","transaction"}]}`: objects as the app's own server sees them, `actor` the user who wrote. Without `after`, the end of
+/// the log. `waitSeconds` holds the answer back until there is something. `expired`: the cursor is no place in this log, which goes on at its end.
+/// `lost`: of these collections, dropped or too old, not everything up to that transaction is there any more; of the others nothing is missing. It is
+/// told again until the cursor is past it. For our own processes only.
 struct ReadLog: Endpoint {
     let feed: ChangeFeed
 
@@ -21,13 +23,12 @@ struct ReadLog: Endpoint {
             space: try AppSpace(body), collections: collections, cursor: try body.string("after").map { try ChangeCursor($0, parameter: "after") },
             limit: try body.integer("limit", in: 1...ChangeFeed.maximumChanges) ?? 100,
             wait: .seconds(try body.integer("waitSeconds", in: 0...ChangeFeed.maximumWaitInSeconds) ?? 0))
-        // Before the log is looked at: what is written from this time on is behind the cursor.
-        let now = try await feed.changes.now()
         let page = try await feed.page(query)
+        let lost = page.lost.map { #"{"collection":\#(JSONValue.quote($0.collection)),"transaction":"\#($0.transaction)"}"# }
         return .json(
             """
-            {"changes":[\(page.changes.joined(separator: ","))],"cursor":"\(page.cursor.text)","now":"\(now)","more":\(page.hasMore),\
-            "expired":\(page.isExpired)}
+            {"changes":[\(page.changes.joined(separator: ","))],"cursor":"\(page.cursor.text)","now":"\(page.now)","more":\(page.hasMore),\
+            "expired":\(page.isExpired),"lost":[\(lost.joined(separator: ","))]}
             """)
     }
 }
