@@ -59,12 +59,12 @@ extension QuestionStore {
         return sums
     }
 
-    /// What an event counts: a property that is no number, or one that no float8 holds, or whose square none does, counts as 0.
+    /// What an event counts: a property that is no number, or one beyond 10¹², or so small that its square is none, counts as 0.
     private static func amount(_ metric: ExperimentQuestion.Metric) -> PostgresQuery {
         guard let property = metric.property else { return "1" }
         return """
             CASE WHEN jsonb_typeof(e.properties -> \(property)) = 'number'
-                THEN CASE WHEN abs((e.properties -> \(property))::numeric) BETWEEN 1e-100 AND 1e100 THEN (e.properties -> \(property))::float8 ELSE 0 END
+                THEN CASE WHEN abs((e.properties -> \(property))::numeric) BETWEEN 1e-100 AND 1e12 THEN (e.properties -> \(property))::float8 ELSE 0 END
                 ELSE 0 END
             """
     }
