@@ -21,7 +21,7 @@ final class Conversions: Sendable {
     struct Limits: Sendable {
         /// Metrics in a call.
         var metrics = 3
-        /// Of a call. A statement of analytics takes 20 seconds at most, and there is one for each metric.
+        /// Of a call. Analytics gives up after 24 seconds.
         var call: Duration = .seconds(25)
         /// How long after the first call the last one begins. Somebody waits for both, and the gateway a minute.
         var lastCall: Duration = .seconds(15)
