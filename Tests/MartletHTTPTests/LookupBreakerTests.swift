@@ -9,7 +9,7 @@ import Testing
 @Suite struct LookupBreakerTests {
     private enum Away: Error, Equatable { case first, second }
 
-    private func principal(_ number: Int) -> Principal {
+    private static func principal(_ number: Int) -> Principal {
         var principal = Principal(kind: .client, appID: "a", appNumber: 1, environment: .live, credentialID: "c")
         principal.userID = "u\(number)"
         return principal
@@ -44,12 +44,17 @@ import Testing
     private final class Hole: Sendable {
         private struct State {
             var asked = 0
+            var refused = 0
             var hanging: [CheckedContinuation<Void, Never>] = []
             var isOver = false
         }
         private let state = Mutex(State())
 
         var asked: Int { state.withLock { $0.asked } }
+        /// How many did not even wait.
+        var refused: Int { state.withLock { $0.refused } }
+
+        func noteRefusal() { state.withLock { $0.refused += 1 } }
 
         func load() async throws -> UserRoles {
             await withCheckedContinuation { continuation in
@@ -78,31 +83,30 @@ import Testing
         (limits.underWay, limits.waiting, limits.pause) = (4, 20, .seconds(3_600))
         let hole = Hole()
         let names = RoleNames(limits: limits) { _ in try await hole.load() }
-        let refused = Mutex(0)
         let failed = await withTaskGroup(of: Bool.self) { group in
             for number in 0..<100 {
                 group.addTask {
                     do {
-                        _ = try await names.roles(of: principal(number))
+                        _ = try await names.roles(of: Self.principal(number))
                         return false
                     } catch {
-                        if error is LookupsFull { refused.withLock { $0 += 1 } }
+                        if error is LookupsFull { hole.noteRefusal() }
                         return true
                     }
                 }
             }
             // The others were turned away while nothing was answered yet.
-            while refused.withLock({ $0 }) < 76 || hole.asked < 4 { await Task.yield() }
+            while hole.refused < 76 || hole.asked < 4 { await Task.yield() }
             #expect(hole.asked == 4)
             hole.end()
             return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
-        #expect(failed == 100 && refused.withLock { $0 } == 76)
+        #expect(failed == 100 && hole.refused == 76)
         // Between the first failure and the third two more may have had their turn.
         let asked = hole.asked
         #expect((4...6).contains(asked), "\(asked)")
         for number in 100..<200 {
-            await #expect(throws: OutgoingFailure.timeout) { try await names.roles(of: principal(number)) }
+            await #expect(throws: OutgoingFailure.timeout) { try await names.roles(of: Self.principal(number)) }
         }
         #expect(hole.asked == asked, "nobody asks while it is paused")
     }
