@@ -80,7 +80,8 @@ public struct ConfigService: ServiceDefinition {
         let exposures = ExposureStore(postgres: postgres)
         experiments = Experiments(exposures: exposures, log: ExposureLog(store: exposures, logger: logger), logger: logger)
         definitionKeys = DefinitionKeyStore(postgres: postgres, internalSecret: internalSecret)
-        previews = DefinitionPreviews(internalSecret: internalSecret, documents: documents, live: live)
+        previews = DefinitionPreviews(
+            internalSecret: internalSecret, store: PreviewStore(postgres: postgres), documents: documents, live: live)
         scheduler = Scheduler(schedules: schedules, publisher: publisher, logger: logger)
     }
 

@@ -9,5 +9,7 @@ extension ConfigService {
         Migration(number: 2, name: "experiments", sql: PackageResources._02_experiments_sql),
         Migration(number: 3, name: "definition_keys", sql: PackageResources._03_definition_keys_sql),
         Migration(number: 4, name: "experiment_lives", sql: PackageResources._04_experiment_lives_sql),
+        Migration(number: 5, name: "observation_sources", sql: PackageResources._05_observation_sources_sql),
+        Migration(number: 6, name: "previews", sql: PackageResources._06_previews_sql),
     ]
 }

@@ -6,6 +6,9 @@ import Synchronization
 
 /// What another service knows of users: asked for when it is needed and remembered for ten seconds, so that a change counts everywhere as late as
 /// roles do in storage itself.
+///
+/// A service that does not answer holds nobody up: few ask at a time, a bounded number wait for their turn, and after a few failures without an answer
+/// in between nobody asks for a while, nor waits. Then one tries.
 public final class UserLookup<Value: Sendable>: Sendable {
     public static var validity: Duration { .seconds(10) }
     static var maximumRemembered: Int { 20_000 }
@@ -15,56 +18,80 @@ public final class UserLookup<Value: Sendable>: Sendable {
     private struct State {
         var remembered: [UserDataRequest: (value: Value, until: ContinuousClock.Instant)] = [:]
         var sizeInBytes = 0
-        /// Until when nobody is asked, and why.
-        var pause: (until: ContinuousClock.Instant, cause: any Error)?
+        var breaker: LookupBreaker
     }
 
-    private let pause: Duration
     private let size: @Sendable (Value) -> Int
     private let load: @Sendable (UserDataRequest) async throws -> Value
-    private let state = Mutex(State())
+    private let gate: Gate
+    private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - pause: how long nobody is asked after an attempt that failed.
     ///   - size: about how many bytes a value takes.
-    ///   - load: asks for what is known of one user.
+    ///   - load: asks for what is known of one user, within a time.
     public init(
-        pause: Duration = .zero, size: @escaping @Sendable (Value) -> Int = { _ in 500 }, load: @escaping @Sendable (UserDataRequest) async throws -> Value
+        limits: LookupLimits = LookupLimits(), size: @escaping @Sendable (Value) -> Int = { _ in 500 },
+        load: @escaping @Sendable (UserDataRequest) async throws -> Value
     ) {
-        self.pause = pause
         self.size = size
         self.load = load
+        gate = Gate(limit: limits.underWay, maximumWaiting: limits.waiting, refusal: LookupsFull())
+        state = Mutex(State(breaker: LookupBreaker(failures: limits.failures, pause: limits.pause)))
     }
 
     /// Nil where nobody is signed in.
     ///
-    /// - Throws: as `ServiceCalls.post`, where nothing is remembered: what it means that it is not known is for the caller to say.
+    /// - Throws: as `ServiceCalls.post`, where nothing is remembered, or `LookupsFull`: what it means that it is not known is for the caller to say.
     public func value(of principal: Principal) async throws -> Value? {
         guard let id = principal.userID else { return nil }
         let user = UserDataRequest(app: principal.appID, environment: principal.environment, user: id)
+        if let known = try remembered(user) { return known }
+        return try await gate.withPlace {
+            // Another request for the same user may have asked meanwhile, or all others failed.
+            if let known = try remembered(user) { return known }
+            let value = try await loaded(user)
+            remember(value, of: user)
+            return value
+        }
+    }
+
+    /// - Throws: why nobody is asked.
+    private func remembered(_ user: UserDataRequest) throws -> Value? {
         let now = ContinuousClock.now
-        let (known, pause) = state.withLock { ($0.remembered[user], $0.pause) }
-        if let known, known.until > now { return known.value }
-        if let pause, pause.until > now { throw pause.cause }
-        let value = try await loaded(user)
+        return try state.withLock { state in
+            if let known = state.remembered[user], known.until > now { return known.value }
+            try state.breaker.check(at: now)
+            return nil
+        }
+    }
+
+    private func remember(_ value: Value, of user: UserDataRequest) {
         let size = size(value)
         // A few of them would push out all others.
-        guard size <= Self.maximumValueInBytes else { return value }
+        guard size <= Self.maximumValueInBytes else { return }
         state.withLock { state in
             if state.remembered.count >= Self.maximumRemembered || state.sizeInBytes + size > Self.maximumRememberedInBytes {
                 (state.remembered, state.sizeInBytes) = ([:], 0)
             }
-            if let old = state.remembered.updateValue((value, now + Self.validity), forKey: user) { state.sizeInBytes -= self.size(old.value) }
+            if let old = state.remembered.updateValue((value, .now + Self.validity), forKey: user) { state.sizeInBytes -= self.size(old.value) }
             state.sizeInBytes += size
         }
-        return value
     }
 
     private func loaded(_ user: UserDataRequest) async throws -> Value {
+        let isTrial = try state.withLock { try $0.breaker.begin(at: .now) }
         do {
-            return try await load(user)
-        } catch let error where Self.isOutage(error) {
-            state.withLock { $0.pause = (ContinuousClock.now + pause, error) }
+            let value = try await load(user)
+            state.withLock { $0.breaker.succeed() }
+            return value
+        } catch {
+            state.withLock { state in
+                if Self.isOutage(error) {
+                    state.breaker.fail(error, isTrial: isTrial, at: .now)
+                } else if isTrial {
+                    state.breaker.giveUp()
+                }
+            }
             throw error
         }
     }
@@ -86,9 +113,9 @@ private let patience: Duration = .seconds(2)
 public typealias RoleNames = UserLookup<UserRoles>
 
 extension UserLookup where Value == UserRoles {
-    /// Asks storage; while that is away requests do not wait for it one after the other.
+    /// Asks storage.
     public convenience init(of storage: ServiceAddress, calls: ServiceCalls) {
-        self.init(pause: .seconds(1)) { user in
+        self.init { user in
             // A thousand names of 64 characters.
             let answer = try await calls.post("/internal/users/roles", user, to: storage, upTo: 128 << 10, within: patience)
             return try JSONDecoder().decode(UserRoles.self, from: Data(answer.body.readableBytesView))
@@ -106,9 +133,9 @@ extension UserLookup where Value == JSONValue {
     /// A profile has 16 KiB at most, in which PostgreSQL writes out numbers such as 1e300.
     private static var maximumAnswerSizeInBytes: Int { 2 << 20 }
 
-    /// Asks auth; while that is away requests do not wait for it one after the other.
+    /// Asks auth.
     public convenience init(of auth: ServiceAddress, calls: ServiceCalls) {
-        self.init(pause: .seconds(1), size: { 4 * $0.text.utf8.count }) { user in
+        self.init(size: { 4 * $0.text.utf8.count }) { user in
             let answer = try await calls.post("/internal/users/profile", user, to: auth, upTo: Self.maximumAnswerSizeInBytes, within: patience)
             return try JSONValue(parsing: answer.body.readableBytesView)
         }

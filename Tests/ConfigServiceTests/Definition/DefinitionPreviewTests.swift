@@ -1,6 +1,7 @@
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletHTTP
 import MartletLogic
 import MartletTesting
 import Testing
@@ -57,13 +58,15 @@ import Testing
             try await test.publish(.definition, "kick-in", DefinitionFixture.kickIn)
             for refused in [
                 try await app.client("GET", link.replacing("kick-in", with: "other")), try await foreign.client("GET", link), try await test.client("GET", link),
-                try await app.client("GET", String(link.dropLast())), try await app.client("GET", link.replacing("preview=1", with: "preview=2")),
+                try await app.client("GET", String(link.dropLast())), try await app.client("GET", link.replacing("preview=0", with: "preview=1")),
                 try await app.client("GET", "/definitions/kick-in/manifest?preview="),
             ] { #expect(refused.isProblem(.documentNotFound), "\(refused)") }
             let previews = app.service.previews
-            let token = previews.token(for: "kick-in", in: app.space, until: Date(timeIntervalSince1970: 1_000))
-            #expect(try await app.client("GET", "/definitions/kick-in/manifest?preview=" + token).isProblem(.documentNotFound))
-            _ = try await previews.draft(of: "kick-in", in: app.space, by: token[...], at: Date(timeIntervalSince1970: 999))
+            let token = Substring(link.split(separator: "=")[1])
+            _ = try await previews.draft(of: "kick-in", in: app.space, by: token, at: Date().addingTimeInterval(7_000))
+            await #expect(throws: HTTPProblem.self) {
+                try await previews.draft(of: "kick-in", in: app.space, by: token, at: Date().addingTimeInterval(7_300))
+            }
 
             let path = "/config/definition/kick-in/preview"
             #expect(try await app.client("POST", path).isProblem(.forbidden))
@@ -73,6 +76,53 @@ import Testing
             #expect(try await app.master("POST", "/config/flags/default/preview").isProblem(.notFound))
             try #require(try await app.master("DELETE", "/config/definition/kick-in", headers: ["if-match": "*"]).status == 204)
             #expect(try await app.client("GET", link).isProblem(.documentNotFound), "it ends with the draft")
+            try #require(try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn).status == 200)
+            #expect(try await app.client("GET", link).isProblem(.documentNotFound), "another one of its name has previews of its own")
+        }
+    }
+
+    @Test func `What is open is listed without what opens it, and a link that is revoked shows nothing any more`() async throws {
+        try await Self.run { app, link in
+            let path = "/config/definition/kick-in/preview"
+            let other = try await app.master("POST", path)
+            let (id, manifest) = (try #require(other["id"]).filter { $0 != "\"" }, try #require(other["manifest"]).filter { $0 != "\"" })
+            let list = try await app.master("GET", path)
+            #expect(list["count"] == "2" && list["data.0.id"] == other["id"] && list["data.0.expires"] != nil, "\(list)")
+            #expect(list["data.0.author"]?.hasPrefix(#""key:"#) == true && !list.text.contains(manifest.split(separator: ".").last ?? ""), "\(list)")
+            #expect(try await app.client("GET", manifest).status == 200)
+
+            let mayRead = StaffRights(["app1": [.config: [.read]]])
+            #expect(try await app.staff("GET", path, rights: mayRead).status == 200)
+            var (foreign, test) = (app, app)
+            (foreign.appID, test.environment) = ("app2", .test)
+            for refused in [
+                try await app.client("DELETE", path + "/" + id), try await app.staff("DELETE", path + "/" + id, rights: mayRead),
+                try await foreign.master("DELETE", path + "/" + id), try await test.master("DELETE", path + "/" + id),
+                try await app.master("DELETE", "/config/definition/other/preview/" + id), try await app.master("DELETE", path + "/x"),
+                try await app.client("GET", path), try await app.master("GET", "/config/flags/default/preview"),
+            ] { #expect([403, 404].contains(refused.status), "\(refused)") }
+            #expect(try await app.client("GET", manifest).status == 200, "nobody revoked it")
+
+            #expect(try await app.master("DELETE", path + "/" + id).status == 204)
+            #expect(try await app.client("GET", manifest).isProblem(.documentNotFound))
+            #expect(try await app.client("GET", link).status == 200, "the other link goes on")
+            #expect(try await app.master("DELETE", path + "/" + id).isProblem(.documentNotFound))
+            #expect(try await app.master("GET", path)["count"] == "1")
+        }
+    }
+
+    @Test func `So many previews are open at a time, and those whose time is over do not count`() async throws {
+        try await Self.run { app, _ in
+            let (store, key) = (app.service.previews.store, DocumentKey(.definition, "kick-in"))
+            func add(until end: Date) async throws { _ = try await store.add(key, in: app.space, until: end, by: .service) }
+            for _ in 1..<PreviewStore.maximumCount { try await add(until: Date().addingTimeInterval(3_600)) }
+            #expect(try await app.master("POST", "/config/definition/kick-in/preview").isProblem(.limitExceeded))
+            let first = try await store.list(key, in: app.space).first.map { try JSONValue(parsing: $0.utf8) }
+            guard case .string(let text)? = first?["id"], let id = UUID(uuidString: text) else { throw ConfigApp.Away() }
+            #expect(try await store.revoke(id, of: key, in: app.space))
+            try await add(until: Date().addingTimeInterval(-1))
+            try await add(until: Date().addingTimeInterval(3_600))
+            #expect(try await app.master("GET", "/config/definition/kick-in/preview")["count"] == "50")
         }
     }
 }

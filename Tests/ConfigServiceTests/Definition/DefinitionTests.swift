@@ -192,6 +192,20 @@ import Testing
         }
     }
 
+    @Test("What a definition of this name had that was deleted is no part of the new one")
+    func madeAnew() async throws {
+        try await ConfigApp.run { app in
+            try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn(#"{"views":{"EventRow":{"top":77}}}"#).text)
+            var device = DefinitionDownload(app, "kick-in")
+            try await device.update()
+            let old = try #require(device.manifest?.parts.first { $0.path == "views/EventRow" })
+            try #require(try await app.master("DELETE", "/config/definition/kick-in", headers: ["if-match": "*"]).status == 204)
+            try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)
+            #expect(try await app.client("GET", "/definitions/kick-in/manifest")["manifest.version"] == "2")
+            #expect(try await app.client("GET", "/definitions/kick-in/parts/\(old.sha256)").isProblem(.documentNotFound))
+        }
+    }
+
     @Test("A definition with errors can be a draft and is not published: clients go on with what they have")
     func refused() async throws {
         try await ConfigApp.run { app in

@@ -37,7 +37,9 @@ import Testing
 
     private static func run(_ body: @Sendable (ConfigApp, Analytics) async throws -> Void) async throws {
         let analytics = Analytics()
-        try await ConfigApp.run(conversions: Conversions { try analytics.sums($0) }) { app in
+        var limits = Conversions.Limits()
+        limits.pause = .zero
+        try await ConfigApp.run(conversions: Conversions(limits: limits) { try analytics.sums($0) }) { app in
             try await app.publish(.flags, "default", #"{"flags":{"title":{"type":"string","default":"live"}}}"#)
             try #require(try await app.master("PUT", "/config/experiment/checkout", experiment, headers: ["if-none-match": "*"]).status == 201)
             try #require(try await app.master("POST", "/config/experiment/checkout/start").status == 200)
@@ -63,6 +65,8 @@ import Testing
             let answer = try await Self.results(app)
             #expect(answer.status == 200 && answer["conversions.problem"] == "\"\(problem)\"" && answer["conversions.seen"] == "null", "\(answer)")
             #expect(answer["metrics.0.name"] == #""sent""# && answer["metrics.1"] == nil && answer["guardRails.3"] == nil, "\(answer)")
+            #expect(answer["conversions.complete"] == "false", "\(answer)")
+            #expect(answer["conversions.metrics"] == #"{"bought":{"state":"failed","asOf":null,"problem":"\#(problem)"}}"#, "\(answer)")
             // What it says once stays readable.
             analytics.state.withLock { $0.failure = nil }
             #expect(try await Self.results(app)["metrics.0.name"] == #""bought""#)

@@ -55,7 +55,7 @@ import Testing
             // These do not say it, and count all the same: they came later. Nobody is harmed by a number without sense.
             try await services.analytics.batch([
                 Self.event("buy", Self.device(control[0]), price: "5"), Self.event("buy", Self.device(dark[0]), price: "7"),
-                Self.event("buy", Self.device(dark[0]), price: "1e300"),
+                Self.event("buy", Self.device(dark[0]), price: "1e300"), Self.event("buy", Self.device(dark[0]), price: "1e50"),
             ])
 
             let answer = try await services.results()

@@ -68,6 +68,18 @@ import Testing
         }
     }
 
+    @Test func `Units that were given their variation by other weights are no broken split`() async throws {
+        let metrics = #"{"purchase":{"control":{"units":50000,"sum":2500},"dark":{"units":70000,"sum":4900}}}"#
+        try await Self.run(#"{"phase":1}"#) { app in
+            let answer = try await app.master("POST", Self.path + "/results", #"{"metrics":\#(metrics)}"#)
+            #expect(answer["sampleRatioP"] == "null" && answer["guardRails.1.met"] == "true" && answer["hint.advice"] == #""take""#, "\(answer)")
+        }
+        try await Self.run { app in
+            let answer = try await app.master("POST", Self.path + "/results", #"{"metrics":\#(metrics)}"#)
+            #expect(answer["guardRails.1.met"] == "false" && answer["hint.advice"] == #""distrust""#, "\(answer)")
+        }
+    }
+
     @Test func `A covariate takes variance away, and a ratio has that of the delta method`() async throws {
         let metrics = #"[{"name":"spent","kind":"mean","covariate":true},{"name":"basket","kind":"ratio"}]"#
         try await Self.run(#"{"metrics":\#(metrics)}"#) { app in

@@ -17,13 +17,15 @@ import Testing
 
     @Test func aVariationAnswersInPlaceOfTheRules() async throws {
         try await ConfigApp.run { app in
-            try await app.publish(.flags, "default", Self.flags)
+            // The rate becomes a number while the experiment runs.
+            try await app.publish(.flags, "default", Self.flags.replacing(#""type":"number","default":1.0"#, with: #""type":"string","default":"1.0""#))
             let stored = try await app.master("PUT", "/config/experiment/title", Self.experiment, headers: ["if-none-match": "*"])
             try #require(stored.status == 201, "\(stored)")
             let context = #"{"context":{"targetingKey":"d1"}}"#
             let before = try await app.client("POST", "/flags/evaluate", context, headers: ["x-device-id": "d1"])
             #expect(before["experiments"] == "{}" && before["flags.title.value"] == #""live""#, "\(before)")
             try #require(try await app.master("POST", "/config/experiment/title/start").status == 200)
+            try await app.publish(.flags, "default", Self.flags)
 
             var seen: [String: Int] = [:]
             for number in 1...20 {
@@ -56,10 +58,26 @@ import Testing
         }
     }
 
-    @Test func `Other weights leave who is in where they are, in copies that never saw them, too`() async throws {
+    @Test func `A flag's value of another type is refused at the start; one that is not there is doubtful`() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.flags, "default", Self.flags)
             try #require(try await app.master("PUT", "/config/experiment/title", Self.experiment, headers: ["if-none-match": "*"]).status == 201)
+            let refused = try await app.master("POST", "/config/experiment/title/start")
+            #expect(refused.isProblem(.documentRefused) && refused["findings.0.path"] == #""/variations/1/flags/rate""#, "\(refused)")
+            #expect(try await app.postgres.query("SELECT FROM config.versions AS v JOIN config.documents AS d ON d.id = v.document_id WHERE d.kind = 'experiment'").isEmpty)
+            let patch = #"{"configuration":"9.9","variations":[{"key":"control"},{"key":"b","flags":{"nobody":1}}]}"#
+            try #require(try await app.master("PATCH", "/config/experiment/title", patch, headers: ["if-match": "*"]).status == 200)
+            let started = try await app.master("POST", "/config/experiment/title/start")
+            #expect(started.status == 200 && started["findings.0.code"] == #""unknown-configuration""#, "\(started)")
+            #expect(started["findings.1.path"] == #""/variations/1/flags/nobody""#, "\(started)")
+        }
+    }
+
+    @Test func `Other weights leave who is in where they are, in copies that never saw them, too`() async throws {
+        try await ConfigApp.run { app in
+            try await app.publish(.flags, "default", Self.flags)
+            let experiment = Self.experiment.replacing(#""rate":"wrong type","#, with: "")
+            try #require(try await app.master("PUT", "/config/experiment/title", experiment, headers: ["if-none-match": "*"]).status == 201)
             try #require(try await app.master("POST", "/config/experiment/title/start").status == 200)
             let evaluator = app.gateway.asking(as: app.principal(.evaluation))
             func title(_ device: String) async throws -> String? {
@@ -68,7 +86,7 @@ import Testing
             var before: [String: String?] = [:]
             for number in 1...30 { before["d\(number)"] = try await title("d\(number)") }
             await app.service.experiments.log.flush()
-            let changed = Self.experiment.replacing(#""state":"draft""#, with: #""state":"running","phase":1"#)
+            let changed = experiment.replacing(#""state":"draft""#, with: #""state":"running","phase":1"#)
                 .replacing(#"{"key":"control"}"#, with: #"{"key":"control","weight":0.02}"#).replacing(#""key":"b""#, with: #""key":"b","weight":0.98"#)
             try #require(try await app.publish(.experiment, "title", changed).status == 200)
             for (device, value) in before { #expect(try await title(device) == value, "\(device)") }

@@ -75,6 +75,7 @@ import Testing
         ("PUT", "", "{\"a\":\"" + String(repeating: "x", count: 2_000) + "\"}", ["if-match": "*"], .payloadTooLarge),
         ("POST", "/publish", #"{"note":1}"#, [:], .invalidBody),
         ("POST", "/publish", #"{"loud":true}"#, [:], .invalidBody),
+        ("POST", "/publish", #"{"note":"\u0000"}"#, [:], .invalidBody),
         ("POST", "/publish", #"{"at":"yesterday"}"#, [:], .invalidBody),
         ("POST", "/publish", #"{"at":"2020-01-01T00:00:00Z"}"#, [:], .invalidBody),
         ("POST", "/publish", "", ["if-match": "\"9\""], .preconditionFailed),
@@ -92,6 +93,13 @@ import Testing
             let answer = try await app.master(method, Self.path + path, body, headers: headers)
             #expect(answer.isProblem(code), "\(answer)")
             #expect(try await app.master("GET", "/config/flags").text == before.text)
+        }
+    }
+
+    @Test func `What cannot be a name is no place to go on from`() async throws {
+        try await ConfigApp.run(kinds: .plain) { app in
+            let refused = try await app.master("GET", "/config/flags?after=%00")
+            #expect(refused.isProblem(.invalidParameter, field: "after"), "\(refused)")
         }
     }
 

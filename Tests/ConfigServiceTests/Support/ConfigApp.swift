@@ -31,12 +31,15 @@ struct ConfigApp: ServiceApp {
     static func run(
         kinds: Kinds = ConfigService.kinds, roles: @escaping @Sendable (UserDataRequest) async throws -> UserRoles = { _ in UserRoles(roles: []) },
         profiles: @escaping @Sendable (UserDataRequest) async throws -> JSONValue = { _ in throw Away() },
-        conversions: Conversions = Conversions { _ in throw Away() }, _ body: @Sendable (ConfigApp) async throws -> Void
+        lookups: LookupLimits = LookupLimits(), conversions: Conversions = Conversions { _ in throw Away() },
+        _ body: @Sendable (ConfigApp) async throws -> Void
     ) async throws {
         let database = try await MigratedDatabase.make()
         let postgres = database.client(for: "config")
         let service = ConfigService(postgres: postgres, internalSecret: internalSecret,
-            others: .init(roles: RoleNames(load: roles), profiles: UserProfiles(load: profiles), conversions: conversions), logger: .silent, kinds: kinds)
+            others: .init(
+                roles: RoleNames(limits: lookups, load: roles), profiles: UserProfiles(limits: lookups, load: profiles), conversions: conversions),
+            logger: .silent, kinds: kinds)
         let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
         let application = Application(router: router, services: service.background, logger: .silent)
         try await application.test(.router) { client in

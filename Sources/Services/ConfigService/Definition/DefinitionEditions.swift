@@ -34,9 +34,9 @@ final class DefinitionEditions: Sendable {
         self.versions = versions
     }
 
-    /// The versions before the live one, the newest first, as long as `isWanted` has not found what it wants.
+    /// The versions before the live one, the newest first, none of another definition of its name that was deleted, as long as `isWanted` has not found what it wants.
     func first(before live: LiveDocument, in space: ConfigSpace, where isWanted: (DefinitionEdition) -> Bool) async throws -> DefinitionEdition? {
-        for version in stride(from: live.version - 1, through: max(1, live.version - Self.reach), by: -1) {
+        for version in stride(from: live.version - 1, through: max(live.firstVersion, live.version - Self.reach), by: -1) {
             if let edition = try await edition(version, of: live.key, in: space), isWanted(edition) { return edition }
         }
         return nil

@@ -7,8 +7,8 @@ import Synchronization
 
 /// Shows drafts of definitions to test devices: to whoever has a token that staff or the app's server made, beside the app's key.
 ///
-/// A token is `<expires>.<mac>`: seconds since 1970, and base64url of the HMAC-SHA-256 (RFC 2104) of whose draft it opens and until when. Nothing of
-/// it is stored; it ends with its time or with the draft.
+/// A token is `<id>.<mac>`: the preview's id, a UUID, and base64url of the HMAC-SHA-256 (RFC 2104) of it and whose draft it opens. What is no token is
+/// told without the database; whether the preview is still open stands there, and nothing by which the token could be made.
 final class DefinitionPreviews: Sendable {
     static let maximumHours = 7 * 24
     private static let capacity = 20
@@ -19,30 +19,39 @@ final class DefinitionPreviews: Sendable {
     }
 
     private let key: SymmetricKey
+    let store: PreviewStore
     private let documents: DocumentStore
     private let live: LiveDocuments
     private let made = Mutex<[Key: (revision: Int64, definition: CompiledDefinition)]>([:])
 
-    init(internalSecret: Secret, documents: DocumentStore, live: LiveDocuments) {
+    init(internalSecret: Secret, store: PreviewStore, documents: DocumentStore, live: LiveDocuments) {
         key = internalSecret.withValue { secret in
             HKDF<SHA256>.deriveKey(
                 inputKeyMaterial: SymmetricKey(data: Data(secret.utf8)), info: Data("martlet config previews".utf8), outputByteCount: 32)
         }
+        self.store = store
         self.documents = documents
         self.live = live
     }
 
-    func token(for name: String, in space: ConfigSpace, until end: Date) -> String {
-        let expires = Int64(end.timeIntervalSince1970)
-        return "\(expires).\(Base64URL.encode(HMAC<SHA256>.authenticationCode(for: Self.message(name, space, expires), using: key)))"
+    /// - Throws: as `PreviewStore.add`.
+    func make(of key: DocumentKey, in space: ConfigSpace, until end: Date, by author: Author) async throws -> (id: UUID, token: String) {
+        let id = try await store.add(key, in: space, until: end, by: author)
+        return (id, token(for: key.name, in: space, by: id))
+    }
+
+    private func token(for name: String, in space: ConfigSpace, by id: UUID) -> String {
+        "\(id.uuidString.lowercased()).\(Base64URL.encode(HMAC<SHA256>.authenticationCode(for: Self.message(name, space, id), using: key)))"
     }
 
     /// The draft that a token opens, as it is now.
     ///
-    /// - Throws: `document-not-found` for a token that is not of this draft or whose time is over; `document-refused` for a draft with errors.
+    /// - Throws: `document-not-found` for a token that is not of this draft, or whose preview is over or revoked; `document-refused` for a draft with errors.
     func draft(of name: String, in space: ConfigSpace, by token: Substring, at now: Date = Date()) async throws -> DefinitionDraft {
         let document = DocumentKey(.definition, name)
-        guard isValid(token, for: name, in: space, at: now), let row = try await documents.read(document, in: space), let draft = row.draft else {
+        guard let id = id(in: token, for: name, in: space), try await store.isOpen(id, of: document, in: space, at: now),
+            let row = try await documents.read(document, in: space), let draft = row.draft
+        else {
             throw HTTPProblem(.documentNotFound, "There is no such preview, or its time is over.")
         }
         return DefinitionDraft(
@@ -65,17 +74,18 @@ final class DefinitionPreviews: Sendable {
         return definition
     }
 
-    private func isValid(_ token: Substring, for name: String, in space: ConfigSpace, at now: Date) -> Bool {
+    /// Nil for what was not made here for this draft.
+    private func id(in token: Substring, for name: String, in space: ConfigSpace) -> UUID? {
         let parts = token.split(separator: ".", maxSplits: 1)
-        guard parts.count == 2, let expires = Int64(parts[0]), let mac = Base64URL.decode(parts[1]), Double(expires) > now.timeIntervalSince1970 else {
-            return false
-        }
-        return HMAC<SHA256>.isValidAuthenticationCode(mac, authenticating: Self.message(name, space, expires), using: key)
+        guard parts.count == 2, let id = UUID(uuidString: String(parts[0])), let mac = Base64URL.decode(parts[1]),
+            HMAC<SHA256>.isValidAuthenticationCode(mac, authenticating: Self.message(name, space, id), using: key)
+        else { return nil }
+        return id
     }
 
     /// Each field goes in with its length, so that no two drafts have the same bytes.
-    private static func message(_ name: String, _ space: ConfigSpace, _ expires: Int64) -> Data {
-        let fields = ["1", space.appID, space.environment.rawValue, name, String(expires)]
+    private static func message(_ name: String, _ space: ConfigSpace, _ id: UUID) -> Data {
+        let fields = ["2", space.appID, space.environment.rawValue, name, id.uuidString.lowercased()]
         return Data(fields.map { "\($0.utf8.count):\($0)" }.joined().utf8)
     }
 }

@@ -15,7 +15,9 @@ struct ListDocuments: Endpoint {
         _ = try context.author(may: .read, kind.area)
         try request.allowParameters(["after", "limit"])
         let limit = try request.number("limit", default: 100, in: 1...1_000)
-        let list = try await documents.list(kind, in: try context.space, after: request.uri.queryParameters["after"].map(String.init), limit: limit + 1)
+        let after = request.uri.queryParameters["after"].map(String.init)
+        guard after?.utf8.contains(0) != true else { throw HTTPProblem(.invalidParameter, "It must be a name.", field: "after") }
+        let list = try await documents.list(kind, in: try context.space, after: after, limit: limit + 1)
         let page = list.prefix(limit)
         return .page(page.map(\.json), next: list.count > limit ? page.last?.name : nil)
     }

@@ -59,12 +59,34 @@ struct ExperimentKind: PublishedKind {
         }
         guard experiment.state == .running else { return moved }
         var findings = moved
+        findings += tested(by: experiment, in: space)
         findings += experiment.metrics.isEmpty ? [Finding(.warning, "no-metrics", at: "/metrics", "There is nothing to judge the variations by.")] : []
         for document in space.documents(of: .experiment) {
             guard let other = document.compiled as? CompiledExperiment else { continue }
             if other.name != name, other.document.state == .running, experiment.overlaps(other.document) {
                 let message = "The experiment \(other.name) runs on the same configuration or flags: give both a namespace of one name, with ranges apart."
                 findings.append(Finding(.error, "overlapping-experiments", at: "/namespace", message))
+            }
+        }
+        return findings
+    }
+
+    /// What the variations are served instead of has to be there, and of their type.
+    private static func tested(by experiment: ExperimentDocument, in space: LiveSpace) -> [Finding] {
+        var findings: [Finding] = []
+        if let name = experiment.configuration, space[DocumentKey(.configuration, name)] == nil {
+            let message = "No configuration \(name) is live: nobody is given a variation of it until one is."
+            findings.append(Finding(.warning, "unknown-configuration", at: "/configuration", message))
+        }
+        for (index, variation) in experiment.variations.enumerated() {
+            for flag in variation.flags {
+                let path = "/variations/\(index)/flags/" + JSONPointer.escape(flag.name)
+                let answer = space.flags?.flags.evaluate(flag.name, for: Subject(FlagAttributes()))
+                if answer == nil {
+                    findings.append(Finding(.warning, "unknown-flag", at: path, "No flag of this name is live: the variation changes nothing."))
+                } else if let answer, answer.reason != .disabled, answer.overridden(by: flag.value, variant: variation.key) == nil {
+                    findings.append(Finding(.error, "wrong-type", at: path, "The flag answers a \(answer.kind.rawValue)."))
+                }
             }
         }
         return findings

@@ -85,6 +85,7 @@ struct DocumentStore: Sendable {
                 """)
             try await transaction.execute(
                 "UPDATE config.schedules SET state = 'cancelled', finished = now() WHERE document_id = \(document.id) AND state = 'waiting'")
+            if key.kind == .definition { try await PreviewStore.delete(of: document.id, transaction) }
             if key.kind == .experiment {
                 let id = ExperimentDocument.id(of: key.name, from: document.firstVersion)
                 try await ObservationStore.delete(of: id, in: space, transaction)

@@ -47,7 +47,7 @@ struct Publisher: Sendable {
             guard let content = try await VersionStore.content(version, of: request.key, in: request.space, transaction) else {
                 throw HTTPProblem(.versionNotFound, "There is no version \(version).", field: "version")
             }
-            return try await add(content, request, document, space, .rollback, source: version, isChecked: false, transaction).json
+            return try await add(content, request, document, space, .rollback, source: version, checked: [], transaction).json
         }
     }
 
@@ -127,14 +127,16 @@ struct Publisher: Sendable {
     }
 
     /// Checks a content and makes it the next version.
+    ///
+    /// - Parameter checked: what was found already; nil: it is looked for.
     func add(
         _ content: String, _ request: Request, _ document: DocumentStore.Document, _ space: LiveSpace, _ origin: VersionStore.Origin, source: Int? = nil,
-        isChecked: Bool = true, _ transaction: PostgresTransaction
+        checked: [Finding]? = nil, _ transaction: PostgresTransaction
     ) async throws -> Published {
         guard let kind = kinds[request.key.kind] else { throw HTTPProblem(.notFound) }
         let value = try JSONValue(parsing: content.utf8)
         let pins = kind.pins(value, named: request.key.name)
-        var findings = isChecked ? kind.check(value, named: request.key.name, in: space) : []
+        var findings = checked ?? kind.check(value, named: request.key.name, in: space)
         for pin in try await VersionStore.missing(pins, in: request.space, transaction) {
             findings.append(
                 Finding(.error, "unknown-version", at: "", "There is no version \(pin.version) of the \(pin.key.kind.rawValue) \(pin.key.name)."))

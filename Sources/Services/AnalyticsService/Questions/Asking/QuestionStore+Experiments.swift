@@ -1,31 +1,39 @@
 import Foundation
 import MartletAPI
+import MartletHTTP
 import MartletPostgres
 
 extension QuestionStore {
+    /// Of all statements of a question about an experiment: config waits a second longer, and what nobody waits for is not worked on.
+    private static let sumsTimeout: Duration = .seconds(24)
+
     /// Sums over the units of an experiment.
     ///
     /// A unit is a person with an event in the time that carries `experiment=variation` among its variants. What it did counts from the first such
     /// event on; a unit without the metric's event counts with 0. Units of two variations are counted apart. A covariate is the same of the days
     /// before that first event.
+    ///
+    /// - Throws: `question-too-large`, `too-many-requests`.
     func sums(_ question: ExperimentQuestion, in space: Space) async throws -> ExperimentSums {
         var answer = ExperimentSums(
             units: Dictionary(question.variations.map { ($0, 0) }, uniquingKeysWith: { first, _ in first }), multipleExposures: 0, metrics: [:])
         let exposed = Self.exposed(question, in: space)
-        let rows = try await raw("WITH \(exposed) SELECT CASE WHEN variations = 1 THEN variation END, count(*) FROM exposed GROUP BY 1")
+        let end = ContinuousClock.now + Self.sumsTimeout
+        let rows = try await raw("WITH \(exposed) SELECT CASE WHEN variations = 1 THEN variation END, count(*) FROM exposed GROUP BY 1", until: end)
         for row in rows {
             let count: Int = try row.decode(1)
             if let variation: String = try row.decode(0) { answer.units[variation] = count } else { answer.multipleExposures = count }
         }
         for metric in question.metrics {
-            answer.metrics[metric.name] = try await sums(metric, question, exposed, in: space).merging(
+            answer.metrics[metric.name] = try await sums(metric, question, exposed, in: space, until: end).merging(
                 question.variations.map { ($0, Self.sums(metric, units: 0, [0, 0, 0, 0, 0])) }, uniquingKeysWith: { found, _ in found })
         }
         return answer
     }
 
     private func sums(
-        _ metric: ExperimentQuestion.Metric, _ question: ExperimentQuestion, _ exposed: PostgresQuery, in space: Space
+        _ metric: ExperimentQuestion.Metric, _ question: ExperimentQuestion, _ exposed: PostgresQuery, in space: Space,
+        until end: ContinuousClock.Instant
     ) async throws -> [String: ExperimentSums.Sums] {
         let (event, other) = (Self.term(metric.event, in: space), Self.term(metric.denominatorEvent, in: space))
         let before = (metric.covariateDays ?? 0) * 86_400
@@ -51,7 +59,7 @@ extension QuestionStore {
                         ELSE amount_before END::float8 AS y
                 FROM measured)
             SELECT variation, count(*), sum(x), sum(x * x), sum(y), sum(y * y), sum(x * y) FROM valued GROUP BY 1
-            """)
+            """, until: end)
         var sums: [String: ExperimentSums.Sums] = [:]
         for row in rows {
             sums[try row.decode(0)] = Self.sums(metric, units: try row.decode(1), try (2...6).map { try row.decode($0, as: Double.self) })
@@ -59,12 +67,18 @@ extension QuestionStore {
         return sums
     }
 
-    /// What an event counts: a property that is no number, or one that no float8 holds, or whose square none does, counts as 0.
+    private func raw(_ query: PostgresQuery, until end: ContinuousClock.Instant) async throws -> PostgresRows {
+        let left = end - .now
+        guard left > .zero else { throw HTTPProblem(.questionTooLarge, "It was not answered in time. Ask for fewer metrics, or about fewer days.") }
+        return try await raw(query, timeout: min(left, Self.rawTimeout))
+    }
+
+    /// What an event counts: a property that is no number, or one beyond 10¹², or so small that its square is none, counts as 0.
     private static func amount(_ metric: ExperimentQuestion.Metric) -> PostgresQuery {
         guard let property = metric.property else { return "1" }
         return """
             CASE WHEN jsonb_typeof(e.properties -> \(property)) = 'number'
-                THEN CASE WHEN abs((e.properties -> \(property))::numeric) BETWEEN 1e-100 AND 1e100 THEN (e.properties -> \(property))::float8 ELSE 0 END
+                THEN CASE WHEN abs((e.properties -> \(property))::numeric) BETWEEN 1e-100 AND 1e12 THEN (e.properties -> \(property))::float8 ELSE 0 END
                 ELSE 0 END
             """
     }

@@ -46,8 +46,7 @@ struct UploadConfiguration: Sendable {
         try configuration.checkIsDocument()
         let draft = try configuration.draft(upTo: kind.maximumSizeInBytes)
         let isLive = try fields.flag("live") ?? true
-        let note = try fields.string("note") ?? ""
-        guard note.unicodeScalars.count <= 2_000 else { throw HTTPProblem(.invalidBody, "A note may have at most 2,000 characters.", field: "note") }
+        let note = try fields.note()
         let findings = kind.check(configuration, named: name, in: try await live.current(space)).limited
         guard !isLive || !findings.contains(where: { $0.severity == .error }) else {
             throw HTTPProblem(.documentRefused, "Nothing was published: see findings.", findings: findings)

@@ -6,7 +6,7 @@ import MartletHTTP
 import MartletStatistics
 
 /// `GET /config/experiment/{name}/results`: what the data say. Units are counted from exposures; analytics is asked for metrics that name an event,
-/// and others are as they were sent last. While analytics is away they are as it said last.
+/// and others are as they were sent last. What it does not say now is as it said last; `conversions` tells.
 struct ReadResults: Endpoint {
     let reader: ResultsReader
 
@@ -101,7 +101,7 @@ struct SetObservations: Endpoint {
         }
         try await reader.observations.set(
             fields["variations"]?.text ?? "{}", of: metric.name, experiment: id, bucketVersion: experiment.bucketVersion, in: try context.space,
-            asOf: date, by: author)
+            asOf: date, from: .author(author))
         return Response(status: .noContent)
     }
 }

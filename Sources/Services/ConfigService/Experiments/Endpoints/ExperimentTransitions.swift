@@ -28,7 +28,7 @@ struct StartExperiment: Endpoint {
                 guard !all.contains(where: { $0.severity == .error }) else {
                     throw HTTPProblem(.documentRefused, "Nothing was published: see findings.", findings: all.limited)
                 }
-                return (content, content, nil)
+                return .init(content: content, draft: content, findings: all)
             })
     }
 }
@@ -43,7 +43,7 @@ struct StopExperiment: Endpoint {
         return .json(
             try await transition.run(from: [.running]) { draft, live, _, _ in
                 let changes = JSONValue.object([.init("state", .string("stopped")), .init("stoppedAt", .string(Date().formatted(.iso8601)))])
-                return (live.merging(changes), draft.merging(changes), nil)
+                return .init(content: live.merging(changes), draft: draft.merging(changes))
             })
     }
 }
@@ -67,7 +67,7 @@ struct DecideExperiment: Endpoint {
                 let decision = JSONValue.object([.init("variation", .string(key)), .init("at", .string(Date().formatted(.iso8601)))])
                 let changes = JSONValue.object([.init("state", .string("decided")), .init("decision", decision)])
                 let winner = experiment.configuration.flatMap { name in variation.configuration.map { (DocumentKey(.configuration, name), $0) } }
-                return (live.merging(changes), draft.merging(changes), winner)
+                return .init(content: live.merging(changes), draft: draft.merging(changes), winner: winner)
             })
     }
 }
@@ -77,6 +77,16 @@ struct ExperimentTransition: Sendable {
     let publication: Publisher.Request
     let fields: BodyFields
     private let publisher: Publisher
+
+    /// What an experiment becomes.
+    struct Change {
+        var content: JSONValue
+        var draft: JSONValue
+        /// Which version of which configuration is published.
+        var winner: (DocumentKey, PinnedVersion)?
+        /// What is doubtful.
+        var findings: [Finding] = []
+    }
 
     init(
         _ request: Request, _ context: ServiceContext, _ kinds: Kinds, _ publisher: Publisher, _ known: Set<String> = ["note"]
@@ -89,14 +99,12 @@ struct ExperimentTransition: Sendable {
         self.publisher = publisher
     }
 
-    /// - Parameter change: makes of draft and live content the new content, the new draft, and which version of which configuration to publish.
+    /// - Parameter change: makes the new content and draft of those there are.
     /// - Returns: JSON of the version, and of the configuration's version if one was published.
     /// - Throws: `conflict` from another state; as `Publisher.publish`.
     func run(
         from states: Set<ExperimentDocument.State>,
-        _ change: @Sendable (
-            _ draft: JSONValue, _ live: JSONValue, DocumentStore.Document, LiveSpace
-        ) throws -> (content: JSONValue, draft: JSONValue, winner: (DocumentKey, PinnedVersion)?)
+        _ change: @Sendable (_ draft: JSONValue, _ live: JSONValue, DocumentStore.Document, LiveSpace) throws -> Change
     ) async throws -> String {
         try await publisher.run(publication) { document, space, transaction in
             let draft = try JSONValue(parsing: (document.draft ?? "{}").utf8)
@@ -106,7 +114,7 @@ struct ExperimentTransition: Sendable {
             let new = try change(draft, live ?? draft, document, space)
             let isDraftLive = live == draft
             try await DocumentStore.setDraft((isDraftLive ? new.content : new.draft).text, of: document.id, by: publication.author, transaction)
-            let published = try await publisher.add(new.content.text, publication, document, space, .publish, isChecked: false, transaction)
+            let published = try await publisher.add(new.content.text, publication, document, space, .publish, checked: new.findings, transaction)
             guard let (key, pinned) = new.winner else { return published.json }
             let configuration = try await publish(pinned, as: key, space, transaction)
             return published.json.dropLast() + #","configuration":"# + configuration + "}"

@@ -46,60 +46,75 @@ struct ResultsReader: Sendable {
         let experiment = measured.experiment
         return try await observations.list(measured.id, bucketVersion: experiment.bucketVersion, in: space).compactMap { row in
             // What was observed when the experiment had other variations or metrics is left out.
-            guard let metric = experiment.metrics.first(where: { $0.name == row.metric }), let content = try? JSONValue(parsing: row.content.utf8),
+            guard let metric = experiment.metrics.first(where: { $0.name == row.metric }), metric.hasSums(from: row.source),
+                let content = try? JSONValue(parsing: row.content.utf8),
                 let observations = try? metric.observations(content, of: experiment.variations, field: "")
             else { return nil }
             return Day(metric: row.metric, day: row.day, asOf: row.asOf, observations: observations)
         }
     }
 
-    /// What came of asking analytics.
-    struct Measurement: Sendable {
-        var isAsked = false
-        var seen: MeasuredExperiment.Seen?
-        var problem: Conversions.Problem?
-
-        /// Null where no metric names an event, or nobody was given anything yet.
-        var json: JSONValue {
-            guard isAsked else { return .null }
-            return .object([
-                .init("source", .string("analytics")), .init("problem", problem.map { .string($0.rawValue) } ?? .null),
-                .init("seen", seen.map { .object($0.units.sorted { $0.key < $1.key }.map { .init($0.key, .count($0.value)) }) } ?? .null),
-                .init("multipleExposures", .count(seen?.multipleExposures)),
-            ])
-        }
-    }
-
-    /// Asks analytics for what the experiment's metrics name, and keeps the answer as today's. Of an experiment that is over what was kept a day
-    /// later stays: events do not.
+    /// Asks analytics for what the experiment's metrics name and is not known well enough, as far as it gets, and keeps the answers as today's. Of an
+    /// experiment that is over what was kept a day later stays: events do not.
     func measure(_ measured: MeasuredExperiment, named name: String, in space: ConfigSpace, at now: Date = Date()) async throws -> Measurement {
-        guard let question = measured.question(named: name, in: space, at: now) else { return Measurement() }
-        let kept = try await days(of: measured, in: space)
-        let isKept = question.metrics.allSatisfy { metric in kept.contains { $0.metric == metric.name && measured.isComplete(at: $0.asOf) } }
-        guard !isKept else { return Measurement(isAsked: true) }
-        do throws(Conversions.Problem) {
-            let sums = try await conversions.sums(of: question)
-            try await keep(sums, of: measured, in: space, asOf: now)
-            let units = sums.units.filter { unit in measured.experiment.variations.contains { $0.key == unit.key } }
-            return Measurement(isAsked: true, seen: .init(units: units, multipleExposures: sums.multipleExposures))
-        } catch {
-            return Measurement(isAsked: true, problem: error)
+        guard var question = measured.question(named: name, in: space, at: now) else { return Measurement() }
+        let metrics = question.metrics
+        question.metrics = []
+        let kept = try await kept(of: measured, in: space)
+        let wanted = metrics.filter { metric in
+            !(kept[metric.name].map { measured.isComplete(at: $0.asOf) || now.timeIntervalSince($0.asOf) < conversions.limits.validity } ?? false)
         }
+        var problems: [String: Conversions.Problem] = [:]
+        if !wanted.isEmpty {
+            problems = try await conversions.sums(
+                of: wanted.map { .init(metric: $0, asOf: kept[$0.name]?.asOf) }, question,
+                of: .init(space: space, experiment: measured.id, bucketVersion: measured.experiment.bucketVersion)
+            ) { try await keep($1, of: $0, measured, in: space, asOf: now) }
+        }
+        let found = try await self.kept(of: measured, in: space)
+        let isWanted = Set(wanted.map(\.name))
+        return Measurement(
+            metrics: metrics.map { metric in
+                let problem = problems[metric.name], asOf = found[metric.name]?.asOf
+                let isNew = !isWanted.contains(metric.name) || (asOf.map { now.timeIntervalSince($0) < conversions.limits.validity } ?? false)
+                return .init(name: metric.name, state: problem != nil ? .failed : isNew ? .current : .pending, asOf: asOf, problem: problem)
+            }, seen: found.values.max { $0.asOf < $1.asOf }?.seen)
     }
 
-    private func keep(_ sums: ExperimentSums, of measured: MeasuredExperiment, in space: ConfigSpace, asOf date: Date) async throws(Conversions.Problem) {
-        for metric in measured.experiment.metrics where metric.event != nil {
-            let content = measured.content(of: sums.metrics[metric.name] ?? [:])
-            do {
-                _ = try metric.observations(content, of: measured.experiment.variations, field: metric.name)
-                try await observations.set(
-                    content.text, of: metric.name, experiment: measured.id, bucketVersion: measured.experiment.bucketVersion, in: space, asOf: date,
-                    by: Author(text: "analytics"))
-            } catch {
-                logger.warning("what analytics says of an experiment is not kept", metadata: ["experiment.metric": "\(metric.name)", "error.cause": "\(error)"])
-                throw .unavailable
-            }
+    /// What is kept of metrics that name an event, the last of each.
+    private func kept(
+        of measured: MeasuredExperiment, in space: ConfigSpace
+    ) async throws -> [String: (asOf: Date, seen: MeasuredExperiment.Seen?)] {
+        let experiment = measured.experiment
+        let rows = try await observations.latest(measured.id, bucketVersion: experiment.bucketVersion, in: space).filter { row in
+            experiment.metrics.contains { $0.name == row.metric && $0.hasSums(from: row.source) }
         }
+        let pairs = rows.compactMap { row -> (String, (asOf: Date, seen: MeasuredExperiment.Seen?))? in
+            guard case .analytics(_, let seen) = row.source else { return nil }
+            return (row.metric, (row.asOf, seen.flatMap { .init($0) }))
+        }
+        return Dictionary(pairs) { $1 }
+    }
+
+    /// Keeps what analytics answered of a metric, unless it cannot be.
+    private func keep(
+        _ sums: ExperimentSums, of question: ExperimentQuestion.Metric, _ measured: MeasuredExperiment, in space: ConfigSpace, asOf date: Date
+    ) async throws -> Conversions.Problem? {
+        let experiment = measured.experiment
+        guard let metric = experiment.metrics.first(where: { $0.name == question.name }) else { return .unusable }
+        let content = measured.content(of: sums.metrics[metric.name] ?? [:])
+        do {
+            _ = try metric.observations(content, of: experiment.variations, field: metric.name)
+        } catch {
+            logger.warning("what analytics says of an experiment is not kept", metadata: ["experiment.metric": "\(metric.name)", "error.cause": "\(error)"])
+            return .unusable
+        }
+        let units = sums.units.filter { unit in experiment.variations.contains { $0.key == unit.key } }
+        let seen = MeasuredExperiment.Seen(units: units, multipleExposures: sums.multipleExposures)
+        try await observations.set(
+            content.text, of: metric.name, experiment: measured.id, bucketVersion: experiment.bucketVersion, in: space, asOf: date,
+            from: .analytics(question: question.text, seen: seen.text))
+        return nil
     }
 
     func head(_ name: String, _ experiment: ExperimentDocument) -> [JSONValue.Member] {

@@ -37,7 +37,7 @@ struct ExperimentReport: Sendable {
     let multipleExposures: Int
     /// Nil: analytics was not asked, or did not answer.
     let seen: MeasuredExperiment.Seen?
-    /// Nil: too few to tell.
+    /// Nil: too few to tell, or some were given their variation by other weights.
     let sampleRatioP: Double?
     private(set) var metrics: [MetricReport]
 
@@ -51,7 +51,7 @@ struct ExperimentReport: Sendable {
         self.seen = seen
         let counts = experiment.variations.map { units[$0.key] ?? 0 }, weights = experiment.variations.map(\.weight)
         let total = Double(counts.reduce(0, +)), weight = weights.reduce(0, +)
-        sampleRatioP = weights.allSatisfy { $0 / weight * total >= Self.minimumForRatio }
+        sampleRatioP = experiment.phase == 0 && weights.allSatisfy { $0 / weight * total >= Self.minimumForRatio }
             ? MartletStatistics.sampleRatioP(counts: counts, weights: weights) : nil
         metrics = experiment.metrics.compactMap { metric in
             observations.last { $0.metric == metric.name }.map { MetricReport(metric, $0.1, in: experiment) }
@@ -76,7 +76,7 @@ struct ExperimentReport: Sendable {
         let ratio = sampleRatioP.map { "The probability of such a split by chance is \($0); below \(rails.sampleRatioThreshold) something is broken." }
         return [
             GuardRail(code: "enough-data", isMet: least >= rails.minimumUnits, message: "The smallest variation has \(least) units of \(rails.minimumUnits)."),
-            GuardRail(code: "sample-ratio", isMet: !isSplitBroken, message: ratio ?? "There are too few units to tell whether they are split by the weights."),
+            GuardRail(code: "sample-ratio", isMet: !isSplitBroken, message: ratio ?? unknownRatio),
             GuardRail(
                 code: "single-variation", isMet: multipleExposures * 100 <= units.values.reduce(multipleExposures, +),
                 message: "\(multipleExposures) units were given more than one variation and are left out; more than 1 % is suspicious."),
@@ -101,6 +101,12 @@ struct ExperimentReport: Sendable {
                 code: "single-variation-seen", isMet: seen.multipleExposures * 100 <= all,
                 message: "Events of \(seen.multipleExposures) persons say more than one variation; they count with 0. More than 1 % is suspicious."),
         ]
+    }
+
+    private var unknownRatio: String {
+        experiment.phase > 0
+            ? "Who takes part was changed while it ran (phase \(experiment.phase)): units are split by the weights of then and of now, which cannot be tested."
+            : "There are too few units to tell whether they are split by the weights."
     }
 
     private var isSplitBroken: Bool { sampleRatioP.map { $0 < experiment.guardRails.sampleRatioThreshold } ?? false }

@@ -68,6 +68,14 @@ extension ExperimentDocument {
 }
 
 extension ExperimentDocument.Metric {
+    /// Whether sums are of this metric: those that were sent of one that names no event, and those that analytics answered to the same question.
+    func hasSums(from source: ObservationStore.Source) -> Bool {
+        switch source {
+        case .author: event == nil
+        case .analytics(let asked, _): question.map { asked == nil || asked == $0.text } ?? false
+        }
+    }
+
     /// As analytics is asked for it; nil: its sums are sent.
     fileprivate var question: ExperimentQuestion.Metric? {
         guard let event else { return nil }

@@ -15,6 +15,8 @@ struct Observation: Sendable {
 
 extension ExperimentDocument.Metric {
     private static let maximumUnits = 1_000_000_000_000
+    /// Analytics adds up numbers of at most 10¹²; the squares of some million by one unit still fit.
+    private static let maximumNumber = 1e60
 
     /// Which member the second value has; nil: there is none.
     private var otherName: String? { kind == .ratio ? "denominator" : hasCovariate ? "covariate" : nil }
@@ -74,8 +76,8 @@ extension ExperimentDocument.Metric {
     }
 
     private static func number(_ value: JSONValue?, _ field: String) throws -> Double {
-        guard case .number(let literal)? = value, let number = Double(literal), abs(number) <= 1e30 else {
-            throw HTTPProblem(.invalidBody, value == nil ? "This field is required." : "This must be a number, at most 1e30.", field: field)
+        guard case .number(let literal)? = value, let number = Double(literal), abs(number) <= maximumNumber else {
+            throw HTTPProblem(.invalidBody, value == nil ? "This field is required." : "This must be a number, at most 1e60.", field: field)
         }
         return number
     }

@@ -18,22 +18,49 @@ struct ObservationStore: Sendable {
         let asOf: Date
         /// JSON, as it came.
         let content: String
+        let source: Source
+    }
+
+    /// Where sums are from.
+    enum Source: Sendable, Equatable {
+        /// They were sent.
+        case author(Author)
+        /// Analytics was asked.
+        ///
+        /// - Parameters:
+        ///   - question: see `ExperimentQuestion.Metric.text`; nil: it is not known any more.
+        ///   - seen: JSON of whom it saw.
+        case analytics(question: String?, seen: String?)
+
+        fileprivate static let analyticsAuthor = Author(text: "analytics")
+
+        fileprivate var columns: (author: String, question: String?, seen: String?) {
+            switch self {
+            case .author(let author): (author.text, nil, nil)
+            case .analytics(let question, let seen): (Self.analyticsAuthor.text, question, seen)
+            }
+        }
+
+        fileprivate init(author: String, question: String?, seen: String?) {
+            self = author == Self.analyticsAuthor.text ? .analytics(question: question, seen: seen) : .author(Author(text: author))
+        }
     }
 
     /// Sets a day's observation of a metric; an older one of the same day goes. Of an experiment that was deleted nothing is kept.
     func set(
-        _ content: String, of metric: String, experiment: String, bucketVersion: Int, in space: ConfigSpace, asOf date: Date, by author: Author
+        _ content: String, of metric: String, experiment: String, bucketVersion: Int, in space: ConfigSpace, asOf date: Date, from source: Source
     ) async throws {
+        let columns = source.columns
         try await postgres.execute(
             """
-            INSERT INTO config.observations (app_id, environment, experiment, bucket_version, metric, day, as_of, content, author)
+            INSERT INTO config.observations (app_id, environment, experiment, bucket_version, metric, day, as_of, content, author, question, seen)
             SELECT \(space.appID), \(space.environment.rawValue), \(experiment), \(bucketVersion), \(metric),
-                (\(date)::timestamptz AT TIME ZONE 'UTC')::date, \(date), \(content), \(author.text)
+                (\(date)::timestamptz AT TIME ZONE 'UTC')::date, \(date), \(content), \(columns.author), \(columns.question), \(columns.seen)
             WHERE NOT EXISTS (
                 SELECT FROM config.ended_experiments
                 WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND experiment = \(experiment))
             ON CONFLICT (app_id, environment, experiment, bucket_version, metric, day)
-            DO UPDATE SET as_of = excluded.as_of, content = excluded.content, author = excluded.author
+            DO UPDATE SET as_of = excluded.as_of, content = excluded.content, author = excluded.author, question = excluded.question, seen = excluded.seen
             """)
     }
 
@@ -50,14 +77,27 @@ struct ObservationStore: Sendable {
 
     /// The last days of every metric, in order.
     func list(_ experiment: String, bucketVersion: Int, in space: ConfigSpace) async throws -> [Row] {
+        try await list(experiment, bucketVersion, in: space, days: Self.maximumDays)
+    }
+
+    /// The last day of every metric.
+    func latest(_ experiment: String, bucketVersion: Int, in space: ConfigSpace) async throws -> [Row] {
+        try await list(experiment, bucketVersion, in: space, days: 1)
+    }
+
+    private func list(_ experiment: String, _ bucketVersion: Int, in space: ConfigSpace, days: Int) async throws -> [Row] {
         let rows = try await postgres.query(
             """
-            SELECT metric, day::text, as_of, content FROM (
+            SELECT metric, day::text, as_of, content, author, question, seen FROM (
                 SELECT *, row_number() OVER (PARTITION BY metric ORDER BY day DESC) AS place FROM config.observations
                 WHERE app_id = \(space.appID) AND environment = \(space.environment.rawValue) AND experiment = \(experiment)
                     AND bucket_version = \(bucketVersion)) AS observed
-            WHERE place <= \(Self.maximumDays) ORDER BY metric, day
+            WHERE place <= \(days) ORDER BY metric, day
             """)
-        return try rows.map { Row(metric: try $0.decode(0), day: try $0.decode(1), asOf: try $0.decode(2), content: try $0.decode(3)) }
+        return try rows.map { row in
+            Row(
+                metric: try row.decode(0), day: try row.decode(1), asOf: try row.decode(2), content: try row.decode(3),
+                source: Source(author: try row.decode(4), question: try row.decode(5), seen: try row.decode(6)))
+        }
     }
 }
