@@ -17,7 +17,8 @@ struct Crashes: Sendable {
     private let reprocessing: Reprocessing
 
     init(
-        postgres: PostgresClient, spaces: Spaces, files: any FileBackend, settings: CrashSettings, helpers: CrashHelpers = CrashHelpers(), logger: Logger
+        postgres: PostgresClient, spaces: Spaces, files: any FileBackend, settings: CrashSettings, staff: StaffDirectory = .empty,
+        helpers: CrashHelpers = CrashHelpers(), logger: Logger
     ) {
         self.spaces = spaces
         let spool = SpoolWriter(directory: settings.spoolDirectory, sizeInBytes: settings.spoolSizeInBytes)
@@ -34,7 +35,9 @@ struct Crashes: Sendable {
             store: store, logger: logger)
         retention = CrashRetention(postgres: postgres, files: files, days: settings.retentionInDays, logger: logger)
         reprocessing = Reprocessing(postgres: postgres, store: store, helpers: helpers)
-        life = IssueLife(postgres: postgres, spaces: spaces, files: files, settings: settings, logger: logger) { old, new, transaction in
+        life = IssueLife(
+            postgres: postgres, spaces: spaces, files: files, settings: settings, staff: staff, logger: logger
+        ) { old, new, transaction in
             try await TicketStore.moveIssue(from: old, to: new, transaction)
         }
     }
