@@ -8,6 +8,8 @@ import ServiceLifecycle
 struct CrashRetention: Service {
     private static let interval: Duration = .seconds(3_600)
     private static let rowsPerStatement = 500
+    /// Of looks for what belongs to nothing, in rounds: once a day.
+    private static let sweepRounds = 24
     /// A session is not told of again after that.
     private static let sessionDays = 7
 
@@ -18,18 +20,23 @@ struct CrashRetention: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
+            var round = Int.random(in: 0..<Self.sweepRounds)
             while !Task.isCancelled {
                 // Not all copies at once, nor at the start.
                 try? await Task.sleep(for: Self.interval * Double.random(in: 0.8...1.2))
                 if Task.isCancelled { return }
                 do {
                     try await prune()
+                    round += 1
+                    if round % Self.sweepRounds == 0 { try await sweep.cleanUp(at: Date()) }
                 } catch {
                     logger.warning("Old crash reports could not be deleted; the next attempt is in an hour.", metadata: ["error.cause": "\(error)"])
                 }
             }
         }
     }
+
+    var sweep: CrashAttachmentSweep { CrashAttachmentSweep(postgres: postgres, files: files, logger: logger) }
 
     func prune() async throws {
         try await removeAttachments()
