@@ -1,5 +1,7 @@
 import Foundation
-import MartletFiles
+import MartletAPI
+@testable import MartletFiles
+import MartletPostgres
 import MartletTesting
 import NIOCore
 import Testing

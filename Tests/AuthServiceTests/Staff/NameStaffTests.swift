@@ -15,7 +15,9 @@ import Testing
             func names() async throws -> [String?] {
                 let answer = try await client.auth.gateway.post("/internal/staff/names", body)
                 try #require(answer.status == 200, "\(answer)")
-                return (0..<3).map { answer.string("staff.\($0).id").map { id in id + " " + (answer.string("staff.\($0).userName") ?? "") } }
+                return (0..<3).map { place in
+                    answer.string("staff.\(place).id").map { $0 + " " + (answer.string("staff.\(place).userName") ?? "") }
+                }
             }
             #expect(try await names() == ["\(anna) anna", "\(berta) berta", nil])
             #expect(try await client.send("PATCH", "staff/\(anna)", #"{"disabled":true}"#, as: root).status == 200)
