@@ -91,7 +91,7 @@ kill_drill() {
         pid=$(pid_of "$name") && kill -9 "$pid" || continue
         kills=$((kills + 1)) start=$SECONDS
         # What was on its way may be acknowledged still; what is new has to come through the one that follows.
-        for ((tenths = 0; tenths < 300; tenths++)); do [[ $(pid_of "$name") != "$pid" ]] && break; sleep 0.1; done
+        for ((tenths = 0; tenths < 300; tenths++)); do [[ $(pid_of "$name" 2>/dev/null) != "$pid" ]] && break; sleep 0.1; done
         more_acknowledged 500 || break
         ((SECONDS - start > longest)) && longest=$((SECONDS - start))
     done
