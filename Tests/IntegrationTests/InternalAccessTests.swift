@@ -52,7 +52,10 @@ extension IntegrationTests {
 
         @Test func `an app's principal does not open what is the gateway's`() async throws {
             let header = try signed(for: connection.appId, by: try internalSecret(), at: Date())
-            var calls = [("auth", "GET", "/internal/keyring"), ("auth", "POST", "/internal/credentials/used"), ("notifications", "POST", "/internal/users/sign-out")]
+            var calls = [
+                ("auth", "GET", "/internal/keyring"), ("auth", "POST", "/internal/credentials/used"), ("auth", "POST", "/internal/staff/names"),
+                ("notifications", "POST", "/internal/users/sign-out"),
+            ]
             for service in connection.services.keys where service != "gateway" {
                 calls += ["erase", "export"].map { (service, "POST", "/internal/users/" + $0) }
             }
@@ -66,7 +69,7 @@ extension IntegrationTests {
 
         @Test(arguments: [
             "/", "/metrics", "/health/live", "/health/ready", "/internal/keyring", "/internal/credentials/used",
-            "/internal/users/erase", "/storage/Notes",
+            "/internal/users/erase", "/internal/staff/names", "/storage/Notes",
             "/collections", "/admin",
         ])
         func `the public port has nothing at`(path: String) async throws {

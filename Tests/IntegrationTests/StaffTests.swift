@@ -54,6 +54,17 @@ extension IntegrationTests {
             #expect(refresh.isProblem(.invalidToken))
         }
 
+        @Test func `Tickets and crash issues are given to staff whom auth knows`() async throws {
+            let token = try await console.asAdministrator()
+            let (id, _) = try await make("hilda", rights: "{}", by: token)
+            let app = Client.master(server.connection)
+            let given = try await app.post("tickets", #"{"title":"t","assignee":"\#(id)"}"#)
+            #expect(given.status == 201 && given.string("assignee") == id, "\(given)")
+            #expect(try await app.post("tickets", #"{"title":"t","assignee":"\#(UUID())"}"#).isProblem(.invalidBody))
+            #expect(try await console.send("PATCH", "staff/\(id)", #"{"disabled":true}"#, as: token).status == 200)
+            #expect(try await app.post("tickets", #"{"title":"t","assignee":"\#(id)"}"#).isProblem(.invalidBody))
+        }
+
         @Test func `Rights as many as fit reach the service`() async throws {
             let token = try await console.asAdministrator()
             let all = #"["create","read","update","delete"]"#

@@ -1,4 +1,5 @@
-# Clients that send batches of ten events until each is acknowledged, through whatever happens meanwhile, until SIGTERM.
+# Clients that send batches of ten events until each is acknowledged, through whatever happens meanwhile, until SIGTERM; then a batch under way has a
+# minute to get through.
 # Arguments: the server's address, an ingest key, the file for what was acknowledged.
 import base64
 import collections
@@ -21,7 +22,7 @@ headers = {"Authorization": "Basic " + base64.b64encode((key + ":").encode()).de
 
 def post(body):
     try:
-        with urllib.request.urlopen(urllib.request.Request(url + "/segment/v1/batch", body, headers), timeout=40) as answer:
+        with urllib.request.urlopen(urllib.request.Request(url + "/segment/v1/batch", body, headers), timeout=10) as answer:
             return answer.status
     except urllib.error.HTTPError as error:
         return error.code
@@ -38,13 +39,17 @@ def client(number, out):
             {"type": "track", "event": "Drill", "userId": "u%d" % number, "messageId": "drill-" + id, "timestamp": now, "properties": {"drill": id}}
             for id in ids
         ]
-        while True:
+        last = None
+        while last is None or time.monotonic() < last:
+            if last is None and stopped.is_set():
+                last = time.monotonic() + 60
             status = post(json.dumps({"batch": batch, "sentAt": datetime.datetime.now(datetime.timezone.utc).isoformat()}).encode())
             with lock:
                 answers[status] += 1
             if status == 200:
                 with lock:
                     out.write("".join(id + "\n" for id in ids))
+                    out.flush()
                 break
             time.sleep(0.05)
         rounds += 1

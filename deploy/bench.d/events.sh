@@ -3,15 +3,21 @@
 
 settings() { need_packages wrk; }
 
-# Durable ingest through the gateway against what COPY reaches by itself, single events against creating objects, and what an event takes.
+# Durable ingest through the gateway against what COPY reaches by itself, single events against creating objects, and what an event takes; then the
+# kills, which BENCH_ROUNDS=0 leaves alone with the server.
 run_events() {
-    local rounds=3 round batches=() tracks=() creates=() copies=()
+    local rounds=${BENCH_ROUNDS:-3} round batches=() tracks=() creates=() copies=()
     INGEST=$(printf '%s:' "$(jq -r .ingestKey "$connection")" | base64 -w0)
     export INGEST
     for ((tenths = 0; tenths < 100; tenths++)); do
         [[ $(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Basic $INGEST" -d '{"batch":[]}' "$url/segment/v1/batch") == 200 ]] && break
         sleep 0.1
     done
+    ((rounds == 0)) || measure_ingest
+    kill_drill "${BENCH_KILLS:-20}"
+}
+
+measure_ingest() {
     psql -q "$database" <<'SQL'
 CREATE TABLE analytics.bench_events (LIKE analytics.events);
 CREATE UNIQUE INDEX ON analytics.bench_events (key);
@@ -43,7 +49,6 @@ SELECT format('bytes of an event with indexes (must: 220)                %s of %
     round(sum(pg_total_relation_size(i.inhrelid)) / (SELECT count(*) FROM analytics.events)), (SELECT count(*) FROM analytics.events))
 FROM pg_inherits AS i WHERE i.inhparent = 'analytics.events'::regclass;
 SQL
-    kill_drill "${BENCH_KILLS:-20}"
 }
 
 # copy: 200,000 rows in transactions of 500 by one connection; the rate in $rate.
@@ -70,24 +75,45 @@ measure() {
     gawk '$4 + $5 > 0 { printf "   %d refused, %d broken off", $4, $5 } END { printf "\n" }' <<<"$line"
 }
 
-# kill_drill N: kills analytics and PostgreSQL in turn while clients send; what was acknowledged has to be there, once.
+# kill_drill N: kills analytics and PostgreSQL in turn while clients send; what was acknowledged has to be there, once. After each kill it waits until
+# something is acknowledged again, a minute at the most, so that all N hit a server that works: some 2 s each.
 kill_drill() {
-    local kills=$1 number name pid drill
+    local wanted=$1 kills=0 longest=0 number name pid drill start tenths
+    : >"$state/acknowledged"
     python3 "$here/bench.d/events.py" "$url" "$(jq -r .ingestKey "$connection")" "$state/acknowledged" >"$state/drill.log" 2>&1 &
     drill=$!
-    for ((number = 0; number < kills; number++)); do
-        sleep 1
+    for ((number = 0; number < wanted; number++)); do
+        more_acknowledged 0 || break
+        # Not always at the same moment of a batch.
+        sleep "0.$((RANDOM % 9))"
         name=analytics
         ((number % 2)) && name=postgres
-        pid=$(pid_of "$name") && kill -9 "$pid"
+        pid=$(pid_of "$name") && kill -9 "$pid" || continue
+        kills=$((kills + 1)) start=$SECONDS
+        # What was on its way may be acknowledged still; what is new has to come through the one that follows.
+        for ((tenths = 0; tenths < 300; tenths++)); do [[ $(pid_of "$name" 2>/dev/null) != "$pid" ]] && break; sleep 0.1; done
+        more_acknowledged 500 || break
+        ((SECONDS - start > longest)) && longest=$((SECONDS - start))
     done
-    sleep 2
+    sleep 1
     kill -TERM "$drill"
     wait "$drill" || true
     for ((tenths = 0; tenths < 300; tenths++)); do psql -qAt -c 'SELECT 1' "$database" >/dev/null 2>&1 && break; sleep 0.1; done
     sort -u "$state/acknowledged" >"$state/expected"
     psql -qAt -c "SELECT properties ->> 'drill' FROM analytics.events WHERE properties ? 'drill'" "$database" | sort >"$state/stored"
-    printf '\n%s kills: %s events acknowledged, %s lost, %s doubled\n' "$kills" "$(wc -l <"$state/expected")" \
-        "$(sort -u "$state/stored" | comm -23 "$state/expected" - | wc -l)" "$(uniq -d "$state/stored" | wc -l)"
+    printf '\n%s of %s kills, at most %s s until all goes on: %s events acknowledged, %s lost, %s doubled\n' "$kills" "$wanted" "$longest" \
+        "$(wc -l <"$state/expected")" "$(sort -u "$state/stored" | comm -23 "$state/expected" - | wc -l)" "$(uniq -d "$state/stored" | wc -l)"
     cat "$state/drill.log"
+}
+
+# more_acknowledged N: waits until more than N events more are acknowledged; fails after a minute.
+more_acknowledged() {
+    local before tenths
+    before=$(wc -l <"$state/acknowledged")
+    for ((tenths = 0; tenths < 600; tenths++)); do
+        (($(wc -l <"$state/acknowledged") > before + $1)) && return
+        sleep 0.1
+    done
+    echo "nothing was acknowledged for a minute" >&2
+    return 1
 }

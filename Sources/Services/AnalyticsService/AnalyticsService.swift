@@ -8,7 +8,8 @@ public import ServiceLifecycle
 /// Events and questions about them, crash reports with their issues, tickets and board.
 ///
 /// Settings: `database.url` (secret; role `martlet_analytics`), `database.connections` (4), `files.…` (`FileBackends`; attachments and debug
-/// symbols), `internal.secret` (secret), `hooks.private.allowed` (false), and those of `EventSettings`, `CrashSettings` and `SymbolSettings`.
+/// symbols), `internal.secret` (secret), `services.auth`, `hooks.private.allowed` (false), and those of `EventSettings`, `CrashSettings` and
+/// `SymbolSettings`.
 public struct AnalyticsService: ServiceDefinition {
     public static let name = "analytics"
     public static let defaultPort = 8204
@@ -35,6 +36,8 @@ public struct AnalyticsService: ServiceDefinition {
         options.events = try EventSettings(settings)
         options.crashes = try CrashSettings(settings)
         options.symbols = try SymbolSettings(settings)
+        let calls = ServiceCalls(caller: Self.name, internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32))
+        options.staff = StaffDirectory(of: try ServiceAddress("auth", settings), calls: calls)
         self.init(
             postgres: PostgresClient(configuration: configuration, logger: logger),
             files: try FileBackends.backend(settings, directory: settings.string("files.directory", default: ".martlet/analytics-files")),
@@ -48,11 +51,11 @@ public struct AnalyticsService: ServiceDefinition {
         questions = Questions(postgres: postgres, spaces: spaces, logger: logger)
         let symbols = Symbols(postgres: postgres, spaces: spaces, files: files, settings: options.symbols, logger: logger)
         let changes = IssueChanges(postgres: postgres)
-        let tickets = Tickets(postgres: postgres, spaces: spaces, files: files, logger: logger) { issues, version, author, space, transaction in
+        let tickets = Tickets(postgres: postgres, spaces: spaces, files: files, staff: options.staff, logger: logger) { issues, version, author, space, transaction in
             try await changes.resolve(issues, in: version, by: author, in: space, transaction)
         }
         let crashes = Crashes(
-            postgres: postgres, spaces: spaces, files: files, settings: options.crashes,
+            postgres: postgres, spaces: spaces, files: files, settings: options.crashes, staff: options.staff,
             helpers: CrashHelpers(symbols: symbols, feedback: tickets.feedback), logger: logger)
         self.symbols = symbols
         self.tickets = tickets
@@ -84,4 +87,6 @@ struct AnalyticsOptions: Sendable {
     var events = EventSettings()
     var crashes = CrashSettings()
     var symbols = SymbolSettings()
+    /// Who may be given tickets and issues.
+    var staff = StaffDirectory.empty
 }

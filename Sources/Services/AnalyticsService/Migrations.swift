@@ -15,5 +15,6 @@ extension AnalyticsService {
         Migration(number: 6, name: "tickets", sql: PackageResources._06_tickets_sql),
         Migration(number: 8, name: "days anew", sql: PackageResources._08_days_anew_sql),
         Migration(number: 9, name: "releases", sql: PackageResources._09_releases_sql),
+        Migration(number: 10, name: "release commits", sql: PackageResources._10_release_commits_sql),
     ]
 }

@@ -53,6 +53,9 @@ extension AuthService {
         router.on(.put, "admin/identity-providers/:name", SaveStaffProvider(federation: federation))
         router.on(.delete, "admin/identity-providers/:name", DeleteStaffProvider(federation: federation))
 
+        // Between our own processes
+        router.on(.post, "internal/staff/names", NameStaff(staff: staff))
+
         // What they did
         router.on(.get, "admin/sign-ins", ListSignIns(sessions: sessions))
         router.on(.get, "admin/audit", ReadAuditLog(audit: audit))

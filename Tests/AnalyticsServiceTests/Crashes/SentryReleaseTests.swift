@@ -29,22 +29,56 @@ import Testing
         }
     }
 
+    @Test func `what went into a release is kept as sentry-cli says it, and tells it where to go on`() async throws {
+        try await AnalyticsApp.run { app in
+            #expect(try await app.master("GET", "/crash/api/0/organizations/any/repos/?cursor=").text == "[]")
+            #expect(try await app.master("GET", Self.path + "a@1/previous-with-commits/").text == "{}")
+            // As sentry-cli 3.8 sends it.
+            let commits = #"""
+                {"commits":[{"patch_set":[{"path":"f","type":"M"}],"repository":"origin","author_name":"Ann B","author_email":"a@b.c",
+                "timestamp":"2026-11-22T16:41:34Z","message":"change 3\n\nwhy","id":"9abec60fb0a12f004c0a42d789fd8f72dcf1e853"},{"id":"6de351c"}]}
+                """#
+            #expect(try await app.master("POST", Self.path, #"{"version":"a@1","projects":[1]}"#)["commitCount"] == "0")
+            let set = try await app.master("PUT", Self.path + "a@1/", commits)
+            #expect(set.status == 200 && set["version"] == "\"a@1\"" && set["commitCount"] == "2" && set["dateReleased"] == "null", "\(set)")
+            let kept = try await app.master("GET", Self.path + "a@1/commits/")
+            #expect(kept["0.message"] == "\"change 3\"" && !kept.text.contains("a@b.c"), "\(kept)")
+            #expect(
+                try await app.rows("SELECT position, id, repository, author, message, at AT TIME ZONE 'UTC' FROM analytics.release_commits WHERE %>0 ORDER BY 1")
+                    == ["1|9abec60fb0a12f004c0a42d789fd8f72dcf1e853|origin|Ann B|change 3|2026-11-22T16:41:34", "2|6de351c|||"])
+            #expect(try await app.master("GET", Self.path + "a@2/previous-with-commits/")["lastCommit.id"] == "\"9abec60fb0a12f004c0a42d789fd8f72dcf1e853\"")
+            // Others take their place; a release is not before itself.
+            #expect(try await app.master("POST", Self.path, #"{"version":"a@1","commits":[{"id":"c"}]}"#)["commitCount"] == "1")
+            #expect(try await app.master("GET", Self.path + "a@1/previous-with-commits/").text == "{}")
+            let many = (0...ReleaseCommit.maximumCount).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
+            #expect(try await app.master("PUT", Self.path + "a@2/", #"{"commits":[\#(many)]}"#)["commitCount"] == "\(ReleaseCommit.maximumCount)")
+            #expect(try await app.master("GET", Self.path + "a@2/previous-with-commits/")["lastCommit.id"] == "\"c\"")
+            #expect(try await app.master("PUT", Self.path + "a@2/", #"{"commits":[]}"#)["commitCount"] == "0")
+            #expect(try await app.master("GET", Self.path + "a@2/commits/").text == "[]")
+            #expect(try await app.master("GET", Self.path + "a@3/commits/").isProblem(.notFound))
+            for path in [Self.path + "a@1/commits/", Self.path + "a@1/previous-with-commits/", "/crash/api/0/organizations/any/repos/"] {
+                #expect(try await app.client("GET", path).isProblem(.forbidden))
+            }
+        }
+    }
+
     @Test func `what would not be kept is refused, and leaves nothing`() async throws {
         try await AnalyticsApp.run { app in
             for (body, code, field) in [
                 ("{", .invalidJSON, nil), ("[]", .invalidBody, nil), (#"{"projects":[1]}"#, .invalidBody, "version"), (#"{"version":""}"#, .invalidBody, "version"),
                 (#"{"version":"a\nb"}"#, .invalidBody, "version"), (#"{"version":"a","projects":[2]}"#, .appNotFound, nil),
-                (#"{"version":"a","status":"archived"}"#, .invalidBody, "status"), (#"{"version":"a","dateReleased":"soon"}"#, .invalidBody, "dateReleased"),
+                (#"{"version":"a","commits":{}}"#, .invalidBody, "commits"), (#"{"version":"a","commits":[{"id":""}]}"#, .invalidBody, "commits"),
+                (#"{"version":"a","commits":[{"id":"1"},{}]}"#, .invalidBody, "commits"), (#"{"version":"a","status":"archived"}"#, .invalidBody, "status"), (#"{"version":"a","dateReleased":"soon"}"#, .invalidBody, "dateReleased"),
             ] as [(String, ErrorCode, String?)] {
                 let answer = try await app.master("POST", Self.path, body)
                 #expect(answer.isProblem(code, field: field), "\(body): \(answer)")
             }
             // What sentry-cli shows.
             for (method, path, body) in [
-                ("PUT", "a/", #"{"commits":[{"id":"1"}]}"#), ("POST", "", #"{"version":"a","commits":[{"id":"1"}]}"#), ("POST", "", #"{"version":"a","refs":[{"commit":"1"}]}"#),
+                ("PUT", "a/", #"{"refs":[{"commit":"1"}]}"#), ("POST", "", #"{"version":"a","refs":[{"commit":"1"}]}"#),
             ] {
                 let answer = try await app.master(method, Self.path + path, body)
-                #expect(answer.status == 400 && answer["detail"]?.contains("keeps no commits") == true && answer.header("content-type")?.hasPrefix("application/json") == true, "\(answer)")
+                #expect(answer.status == 400 && answer["detail"]?.contains("reads no repositories") == true && answer.header("content-type")?.hasPrefix("application/json") == true, "\(answer)")
             }
             #expect(try await app.master("GET", Self.path + "a/").isProblem(.notFound))
             #expect(try await app.client("POST", Self.path, #"{"version":"a"}"#).isProblem(.forbidden))

@@ -32,7 +32,7 @@ import Testing
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
             try await Self.issues(data)
-            try await app.master("PATCH", "/crashes/issues/2", #"{"assignee":"0193a000-0000-7000-8000-00000000000a"}"#)
+            try await app.master("PATCH", "/crashes/issues/2", #"{"assignee":"\#(Colleague.bob.id)"}"#)
             let merged = try await app.master("POST", "/crashes/issues/1/merge", #"{"issues":[2]}"#)
             #expect(merged["number"] == "1" && merged["title"] == "\"One\"" && merged["level"] == "\"fatal\"", "\(merged)")
             #expect(merged["events"] == "5" && merged["users"] == "3" && merged["lastSeen"] == "\"2026-11-04T00:00:00.000Z\"")

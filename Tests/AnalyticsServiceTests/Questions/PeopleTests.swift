@@ -72,6 +72,10 @@ import Testing
         // A way that begins late is no use to a step it did not come to.
         ([(0, "open", 1), (4, "cart", 1), (8, "open", 1), (9, "buy", 1), (15, "cart", 1), (16, "buy", 1)], [1, 1, 1]),
         ([(0, "open", 1), (1, "cart", 2), (2, "buy", 1), (0, "open", 2)], [2, 1, 0]),
+        // Steps too early or too late before one that counts.
+        ([(0, "cart", 1), (1, "buy", 1), (2, "open", 1), (3, "cart", 1), (4, "buy", 1)], [1, 1, 1]),
+        ([(0, "open", 1), (11, "cart", 1), (12, "buy", 1), (13, "open", 1), (14, "cart", 1), (15, "buy", 1)], [1, 1, 1]),
+        ([(0, "open", 1), (1, "open", 1), (2, "cart", 1), (3, "cart", 1), (12, "buy", 1), (0, "buy", 2), (1, "open", 2)], [2, 1, 0]),
         // At the same instant.
         ([(0, "buy", 1), (0, "cart", 1), (0, "open", 1)], [1, 1, 1]), ([(0, "open", 0), (1, "cart", 0)], [0, 0, 0]),
     ]
@@ -84,6 +88,37 @@ import Testing
             let answer = try await app.master("POST", "/analytics/funnel?from=2026-05-01&to=2026-05-01", body)
             #expect((0..<3).map { answer["data.\($0).people"] } == expected.map { "\($0)" }, "\(answer)")
             #expect(answer["data.0.event"] == #""open""# && answer["windowSeconds"] == "600")
+        }
+    }
+
+    @Test func `A funnel of whatever happened counts what trying every first event does`() async throws {
+        let (steps, window, people) = (["a", "b", "c", "d"], 12, 1...60)
+        var generator = SystemRandomNumberGenerator()
+        var events: [(minute: Int, name: String, person: Int)] = []
+        for person in people {
+            for _ in 0..<Int.random(in: 1...14, using: &generator) {
+                events.append((Int.random(in: 0..<40, using: &generator), steps.randomElement(using: &generator) ?? "a", person))
+            }
+        }
+        var expected = [Int](repeating: 0, count: steps.count)
+        for person in people {
+            let own = events.filter { $0.person == person }
+            let reached = own.filter { $0.name == steps[0] }.map { first in
+                // The earliest event of each step is as good as any.
+                var (time, count) = (first.minute, 1)
+                for step in steps.dropFirst() {
+                    guard let next = own.filter({ $0.name == step && $0.minute >= time }).map(\.minute).min(), next <= first.minute + window else { break }
+                    (time, count) = (next, count + 1)
+                }
+                return count
+            }
+            for step in 0..<(reached.max() ?? 0) { expected[step] += 1 }
+        }
+        try await AnalyticsApp.run { [events, expected] app in
+            try await app.happen(events.map { Self.at($0.minute, $0.name, $0.person) })
+            let body = #"{"steps":["a","b","c","d"],"windowSeconds":\#(window * 60)}"#
+            let answer = try await app.master("POST", "/analytics/funnel?from=2026-05-01&to=2026-05-01", body)
+            #expect((0..<4).map { answer["data.\($0).people"] } == expected.map { "\($0)" }, "\(events)")
         }
     }
 

@@ -22,7 +22,7 @@ struct AnalyticsApp: ServiceApp {
     var appNumber = 1
     var environment = AppEnvironment.live
 
-    static func run(_ options: AnalyticsOptions = AnalyticsOptions(), _ body: @Sendable (AnalyticsApp) async throws -> Void) async throws {
+    static func run(_ options: AnalyticsOptions = .withColleagues, _ body: @Sendable (AnalyticsApp) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "martlet-analytics-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         var options = options

@@ -118,6 +118,34 @@ import Testing
             #expect(try await app.ticket(#"{"title":"t"}"#) == 4)
         }
     }
+
+    @Test func `an attachment whose bytes are gone is taken away, unless most are`() async throws {
+        try await AnalyticsApp.run { app in
+            try await app.ticket(#"{"title":"t"}"#)
+            for name in ["a", "b", "c"] { try await app.ask("POST", "/tickets/1/attachments?name=\(name)", "file \(name)") }
+            let space = try await app.service.spaces.space(of: "app1", .live)
+            let (housekeeping, files) = (app.service.tickets.housekeeping, app.service.tickets.attachments.files)
+            func lose(_ name: String) async throws {
+                let id: String = try await app.postgres.query("SELECT blob FROM analytics.ticket_attachments WHERE name = \(name)")[0].decode(0)
+                try await files.remove(try #require(BlobName(space: AttachmentStore.blobSpace(space), id: id)))
+            }
+            func names() async throws -> [String] {
+                try await app.postgres.query("SELECT name FROM analytics.ticket_attachments ORDER BY name").map { try $0.decode(0) }
+            }
+            let later = Date() + 2 * 86_400
+            try await lose("a")
+            await housekeeping.cleanUp(at: Date())
+            #expect(try await names() == ["a", "b", "c"], "a day has to pass")
+            await housekeeping.cleanUp(at: later)
+            #expect(try await names() == ["b", "c"])
+            let history = try await app.ask("GET", "/tickets/1/history")
+            #expect(history["data.4.act"] == "\"detached\"" && history["data.4.before"] == "\"a\"" && history["data.4.by"] == "\"service\"", "\(history)")
+            try await lose("b")
+            try await lose("c")
+            await housekeeping.cleanUp(at: later)
+            #expect(try await names() == ["b", "c"], "something is wrong with the files as a whole")
+        }
+    }
 }
 
 /// Reads a stream in this process.

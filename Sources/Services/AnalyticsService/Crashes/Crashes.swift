@@ -13,11 +13,13 @@ struct Crashes: Sendable {
     let releases: SentryReleases
     let digester: CrashDigester
     let retention: CrashRetention
+    let sweep: CrashAttachmentSweep
     let life: IssueLife
     private let reprocessing: Reprocessing
 
     init(
-        postgres: PostgresClient, spaces: Spaces, files: any FileBackend, settings: CrashSettings, helpers: CrashHelpers = CrashHelpers(), logger: Logger
+        postgres: PostgresClient, spaces: Spaces, files: any FileBackend, settings: CrashSettings, staff: StaffDirectory = .empty,
+        helpers: CrashHelpers = CrashHelpers(), logger: Logger
     ) {
         self.spaces = spaces
         let spool = SpoolWriter(directory: settings.spoolDirectory, sizeInBytes: settings.spoolSizeInBytes)
@@ -33,13 +35,16 @@ struct Crashes: Sendable {
                 logger: logger),
             store: store, logger: logger)
         retention = CrashRetention(postgres: postgres, files: files, days: settings.retentionInDays, logger: logger)
+        sweep = CrashAttachmentSweep(postgres: postgres, files: files, logger: logger)
         reprocessing = Reprocessing(postgres: postgres, store: store, helpers: helpers)
-        life = IssueLife(postgres: postgres, spaces: spaces, files: files, settings: settings, logger: logger) { old, new, transaction in
+        life = IssueLife(
+            postgres: postgres, spaces: spaces, files: files, settings: settings, staff: staff, logger: logger
+        ) { old, new, transaction in
             try await TicketStore.moveIssue(from: old, to: new, transaction)
         }
     }
 
-    var background: [any Service] { [digester, retention] + life.background }
+    var background: [any Service] { [digester, retention, sweep] + life.background }
 
     /// Symbolicates and groups stored reports again; at most `Reprocessing.maximumEvents`. Ids that are gone are left out.
     func digestAgain(_ eventIDs: [UUID], in space: Space) async throws {

@@ -6,7 +6,7 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// Empties the bin, and removes blobs that no attachment has had for a week.
+/// Empties the bin, and removes blobs that no attachment has had for a week, and attachments whose bytes are gone.
 ///
 /// The week counts from when a blob was first seen without a row, so that a backup whose files were copied after its database still has them. Every
 /// copy of the service may do this at any time.
@@ -14,7 +14,7 @@ struct TicketHousekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
     private static let orphanAge: TimeInterval = 7 * 86_400
     /// A blob is written before its row; a younger one may only seem to be an orphan.
-    private static let newness: TimeInterval = 3_600
+    private static let newness: TimeInterval = 86_400
     private static let pageLength = 500
 
     let attachments: AttachmentStore
@@ -33,7 +33,7 @@ struct TicketHousekeeping: PeriodicWork {
             for space in spaces where !Task.isCancelled {
                 do {
                     try await emptyBin(of: space, at: now)
-                    try await noteOrphans(in: space, at: now)
+                    try await compare(space, at: now)
                     try await removeOrphans(in: space, before: now.addingTimeInterval(-Self.orphanAge))
                 } catch {
                     logger.warning("tickets not cleaned up", metadata: ["analytics.space": "\(space.id)", "error.cause": "\(error)"])
@@ -59,42 +59,68 @@ struct TicketHousekeeping: PeriodicWork {
         }
     }
 
-    private func noteOrphans(in space: Space, at now: Date) async throws {
-        let blobs = AttachmentStore.blobSpace(space)
-        try await attachments.files.removeAbandoned(before: now.addingTimeInterval(-Self.orphanAge), in: blobs)
+    /// Notes which blobs nobody has, and removes attachments whose bytes are gone.
+    private func compare(_ space: Space, at now: Date) async throws {
+        try await attachments.files.removeAbandoned(before: now.addingTimeInterval(-Self.orphanAge), in: AttachmentStore.blobSpace(space))
         try await postgres.execute(
             """
             DELETE FROM analytics.ticket_orphans AS o
             WHERE o.space = \(space.id) AND EXISTS (SELECT FROM analytics.ticket_attachments AS a WHERE a.blob = o.blob)
             """)
-        var cursor: String?
-        repeat {
-            let page = try await attachments.files.list(blobs, after: cursor, limit: Self.pageLength)
-            let ids = page.blobs.filter { $0.written < now.addingTimeInterval(-Self.newness) }.map(\.id)
-            if !ids.isEmpty {
-                try await postgres.execute(
-                    """
-                    INSERT INTO analytics.ticket_orphans (space, blob, since)
-                    SELECT \(space.id), b.blob, \(now) FROM unnest(\(ids)) AS b (blob)
-                    WHERE NOT EXISTS (SELECT FROM analytics.ticket_attachments AS a WHERE a.blob = b.blob) ON CONFLICT DO NOTHING
-                    """)
-            }
-            cursor = page.next
-        } while cursor != nil
+        let findings = try await sweep(space).run(before: now.addingTimeInterval(-Self.newness)) { ids in
+            try await postgres.execute(
+                """
+                INSERT INTO analytics.ticket_orphans (space, blob, since) SELECT \(space.id), b, \(now) FROM unnest(\(ids)) AS b ON CONFLICT DO NOTHING
+                """)
+        }
+        if let findings, !findings.lost.isEmpty { try await remove(findings, in: space) }
+    }
+
+    /// Takes attachments away whose bytes are not there, as their tickets' history then says; unless most are missing.
+    private func remove(_ findings: BlobSweep.Findings, in space: Space) async throws {
+        let numbers: Logger.Metadata = [
+            "analytics.space": "\(space.id)", "files.missing": "\(findings.lost.count)", "files.there": "\(findings.kept)",
+        ]
+        guard findings.isException else {
+            return logger.error("most files of tickets are missing; their attachments are kept", metadata: numbers)
+        }
+        for blob in findings.lost where !Task.isCancelled { try await attachments.forget(blob, in: space) }
+        logger.notice("attachments without a file removed from tickets", metadata: numbers)
     }
 
     private func removeOrphans(in space: Space, before border: Date) async throws {
-        while true {
+        var removed = 0
+        defer {
+            if removed > 0 {
+                logger.notice("files that no ticket has removed", metadata: ["analytics.space": "\(space.id)", "files.removed": "\(removed)"])
+            }
+        }
+        while !Task.isCancelled {
             let ids: [String] = try await postgres.query(
                 "SELECT blob FROM analytics.ticket_orphans WHERE space = \(space.id) AND since < \(border) LIMIT \(Self.pageLength)"
             ).map { try $0.decode(0) }
             for id in ids {
                 guard let blob = BlobName(space: AttachmentStore.blobSpace(space), id: id) else { continue }
                 try await attachments.files.remove(blob)
+                removed += 1
             }
             // Not before the bytes are gone: what is not done now is done by the next pass.
             try await postgres.execute("DELETE FROM analytics.ticket_orphans WHERE space = \(space.id) AND blob = ANY (\(ids))")
             if ids.count < Self.pageLength { return }
+        }
+    }
+
+    private func sweep(_ space: Space) -> BlobSweep {
+        BlobSweep(files: attachments.files, space: AttachmentStore.blobSpace(space)) { [postgres] ids in
+            Set(try await postgres.query("SELECT blob FROM analytics.ticket_attachments WHERE blob = ANY (\(ids))").map { try $0.decode(0) as String })
+        } rows: { [postgres] after, end, date, limit in
+            try await postgres.query(
+                """
+                SELECT a.blob FROM analytics.ticket_attachments AS a JOIN analytics.tickets AS t ON t.id = a.ticket
+                WHERE t.space = \(space.id) AND a.blob > \(after) AND (\(end)::text IS NULL OR a.blob <= \(end)) AND a.created < \(date)
+                ORDER BY a.blob LIMIT \(limit)
+                """
+            ).map { try $0.decode(0) }
         }
     }
 }

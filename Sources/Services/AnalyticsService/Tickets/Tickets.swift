@@ -17,11 +17,11 @@ struct Tickets: Sendable {
 
     /// - Parameter resolveIssues: for tickets that are completed together with their crash issues.
     init(
-        postgres: PostgresClient, spaces: Spaces, files: any FileBackend, logger: Logger, feedbackLimits: FeedbackIntake.Limits = .init(),
+        postgres: PostgresClient, spaces: Spaces, files: any FileBackend, staff: StaffDirectory = .empty, logger: Logger, feedbackLimits: FeedbackIntake.Limits = .init(),
         streamLimits: TicketStreams.Limits = .init(), resolveIssues: @escaping ResolveIssues
     ) {
         self.spaces = spaces
-        desk = TicketDesk(spaces: spaces, people: TicketPeople(postgres: postgres))
+        desk = TicketDesk(spaces: spaces, people: TicketPeople(postgres: postgres), directory: staff)
         store = TicketStore(postgres: postgres, resolveIssues: resolveIssues)
         attachments = AttachmentStore(tickets: store, files: files)
         sprints = SprintStore(tickets: store)

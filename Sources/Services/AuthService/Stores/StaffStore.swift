@@ -47,6 +47,13 @@ public struct StaffStore: Sendable {
         ).map { (try $0.decode(0), try $0.decode(1)) }
     }
 
+    /// Those of them who are there and not disabled, by name.
+    func names(of ids: [UUID]) async throws -> [(id: UUID, name: String)] {
+        try await postgres.query(
+            "SELECT u.id, u.user_name FROM auth.staff AS u WHERE u.id = ANY (\(ids)) AND NOT u.disabled ORDER BY u.user_name"
+        ).map { (try $0.decode(0), try $0.decode(1)) }
+    }
+
     /// A staff member chose another password: all sessions but `kept` end. Nil: it was changed meanwhile.
     func changePassword(of account: Account, to hash: String, keeping kept: UUID?, from address: String) async throws -> String? {
         try await postgres.withTransaction { transaction in

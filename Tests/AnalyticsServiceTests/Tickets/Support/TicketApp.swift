@@ -17,6 +17,15 @@ enum Colleague: String, CaseIterable {
     var author: String { JSONValue.quote("staff:" + id) }
 }
 
+extension AnalyticsOptions {
+    /// Where auth knows the three and nobody else.
+    static var withColleagues: AnalyticsOptions {
+        var options = AnalyticsOptions()
+        options.staff = StaffDirectory { ids in Set(ids).intersection(Colleague.allCases.compactMap { UUID(uuidString: $0.id) }) }
+        return options
+    }
+}
+
 extension AnalyticsApp {
     /// As a staff member who may do everything with tickets, or only `actions`.
     @discardableResult

@@ -68,16 +68,17 @@ extension DigestStore {
     }
 
     func store(attachments envelopes: [DigestedEnvelope], _ transaction: PostgresTransaction) async throws {
-        for envelope in envelopes {
-            for attachment in envelope.attachments {
-                try await transaction.execute(
-                    """
-                    INSERT INTO analytics.crash_attachments (space, event_id, blob, name, content_type, kind, size, received)
-                    VALUES (\(envelope.space.id), \(attachment.eventID), \(attachment.blob), \(attachment.name), \(attachment.contentType),
-                        \(attachment.kind), \(attachment.sizeInBytes), \(envelope.received))
-                    ON CONFLICT (blob) DO NOTHING
-                    """)
-            }
-        }
+        let all = envelopes.flatMap { envelope in envelope.attachments.map { (envelope: envelope, attachment: $0) } }
+        guard !all.isEmpty else { return }
+        try await transaction.execute(
+            """
+            INSERT INTO analytics.crash_attachments (space, event_id, blob, name, content_type, kind, size, received)
+            SELECT q.space, q.event_id, q.blob, q.name, q.content_type, q.kind, q.size, to_timestamp(q.received / 1e6)
+            FROM unnest(\(all.map { Int($0.envelope.space.id) }), \(all.map(\.attachment.eventID)), \(all.map(\.attachment.blob)),
+                \(all.map(\.attachment.name)), \(all.map(\.attachment.contentType)), \(all.map(\.attachment.kind)),
+                \(all.map(\.attachment.sizeInBytes)), \(all.map(\.envelope.received.microseconds)))
+                AS q (space, event_id, blob, name, content_type, kind, size, received)
+            ON CONFLICT (blob) DO NOTHING
+            """)
     }
 }

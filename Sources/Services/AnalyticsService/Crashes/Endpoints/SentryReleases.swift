@@ -8,32 +8,33 @@ import MartletSentry
 import NIOCore
 
 /// `POST /crash/api/0/organizations/{organization}/releases/` with `{"version","projects":[…]}`, as `sentry-cli releases new` sends it: the release is
-/// known before a report comes from it. 201; master key. One that is known stays as it is.
+/// known before a report comes from it. 201; master key. One that is known stays as it is. With `commits`, as for `FinishSentryRelease`.
 struct CreateSentryRelease: Endpoint {
     let releases: SentryReleases
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.master
         let body = try await request.sentryRelease(of: principal)
-        if body.hasCommits { return .noCommits }
+        if body.hasReferences { return .noReferences }
         guard let version = body["version"]?.looseText else { throw HTTPProblem(.invalidBody, "This field is required.", field: "version") }
-        let released = try body.date("dateReleased")
-        var response = Response.json(try await releases.make(try SentryReleases.name(version, "version"), released: released, for: principal))
+        let name = try SentryReleases.name(version, "version")
+        var response = Response.json(try await releases.make(name, try SentryReleases.Facts(body), for: principal))
         response.status = .created
         return response
     }
 }
 
 /// `PUT /crash/api/0/organizations/{organization}/releases/{version}/` with `{"projects":[…],"dateReleased"}`, as `sentry-cli releases finalize` sends
-/// it: says when the release came out. Master key.
+/// it: says when the release came out; and with `{"commits":[…]}`, as `sentry-cli releases set-commits` sends them: what went into it, in place of what
+/// was said before. Master key.
 struct FinishSentryRelease: Endpoint {
     let releases: SentryReleases
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.master
         let body = try await request.sentryRelease(of: principal)
-        if body.hasCommits { return .noCommits }
-        return .json(try await releases.make(try context.sentryVersion, released: try body.date("dateReleased"), for: principal))
+        if body.hasReferences { return .noReferences }
+        return .json(try await releases.make(try context.sentryVersion, try SentryReleases.Facts(body), for: principal))
     }
 }
 
@@ -51,7 +52,7 @@ struct ReadSentryRelease: Endpoint {
 extension Request {
     /// - Throws: `invalid-json`, `invalid-body` for what would not be kept, `app-not-found` for a project that is not the key's.
     fileprivate func sentryRelease(of principal: Principal) async throws -> JSONValue {
-        let body = try await wholeBody(upTo: 1 << 20)
+        let body = try await wholeBody(upTo: SentryReleases.maximumSizeInBytes)
         let value: JSONValue
         do { value = try JSONValue(parsing: body.readableBytesView) } catch { throw HTTPProblem(.invalidJSON, "\(error)") }
         guard case .object = value else { throw HTTPProblem(.invalidBody, "The body must be an object.") }
@@ -67,13 +68,16 @@ extension Request {
 
 extension Response {
     /// In the only form whose words `sentry-cli` shows: it reads no `application/problem+json`.
-    fileprivate static var noCommits: Response {
-        .json(ByteBuffer(string: #"{"detail":"Martlet keeps no commits of releases: leave `releases set-commits` out."}"#), status: .badRequest)
+    fileprivate static var noReferences: Response {
+        .json(
+            ByteBuffer(string: #"{"detail":"Martlet reads no repositories: send the commits, as `releases set-commits --local` does."}"#),
+            status: .badRequest)
     }
 }
 
 extension JSONValue {
-    fileprivate var hasCommits: Bool { ["commits", "refs"].contains { !(self[$0]?.looseList ?? []).isEmpty } }
+    /// Names of commits in repositories that the server would have to read.
+    fileprivate var hasReferences: Bool { !(self["refs"]?.looseList ?? []).isEmpty }
 
     /// - Throws: `invalid-body`.
     fileprivate func date(_ name: String) throws -> Date? {
@@ -84,7 +88,8 @@ extension JSONValue {
 }
 
 extension ServiceContext {
-    fileprivate var sentryVersion: ReleaseName {
+    /// - Throws: `invalid-body`.
+    var sentryVersion: ReleaseName {
         get throws { try SentryReleases.name(parameters.get("version")?.removingPercentEncoding ?? "", "version") }
     }
 }
@@ -95,6 +100,24 @@ struct SentryReleases: Sendable {
     let spaces: Spaces
     let store: ReleaseStore
 
+    /// Five hundred commits with the files that they change.
+    static let maximumSizeInBytes = 8 << 20
+
+    var commits: ReleaseCommitStore { ReleaseCommitStore(postgres: postgres) }
+
+    /// What is said of a release; of what is nil nothing.
+    struct Facts: Sendable {
+        /// When it came out.
+        var released: Date?
+        var commits: [ReleaseCommit]?
+
+        /// - Throws: `invalid-body`.
+        init(_ body: JSONValue) throws {
+            released = try body.date("dateReleased")
+            commits = try ReleaseCommit.list(body)
+        }
+    }
+
     /// - Throws: `invalid-body`.
     static func name(_ text: String, _ field: String) throws -> ReleaseName {
         guard (1...250).contains(text.utf8.count), !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
@@ -103,16 +126,16 @@ struct SentryReleases: Sendable {
         return ReleaseName(text)
     }
 
-    /// - Parameter released: when it came out; nil: nothing is said of it.
     /// - Throws: `limit-exceeded`.
-    func make(_ name: ReleaseName, released: Date?, for principal: Principal) async throws -> String {
+    func make(_ name: ReleaseName, _ facts: Facts, for principal: Principal) async throws -> String {
         let space = try await spaces.space(of: principal)
         let known = try await postgres.withTransaction(serializationRetries: 3) { transaction in
             let known = try await store.releases([(space: space.id, name: name, seen: Date())], transaction)
             guard let release = known.values.first else {
                 throw HTTPProblem(.limitExceeded, "An app may have \(ReleaseStore.maximumReleases) releases.")
             }
-            if let released { try await transaction.execute("UPDATE analytics.releases SET released = \(released) WHERE id = \(release.id)") }
+            if let released = facts.released { try await transaction.execute("UPDATE analytics.releases SET released = \(released) WHERE id = \(release.id)") }
+            if let commits = facts.commits { try await ReleaseCommitStore.set(commits, of: release.id, transaction) }
             return known
         }
         store.remember(known)
@@ -127,7 +150,8 @@ struct SentryReleases: Sendable {
         return try await postgres.query(
             """
             SELECT jsonb_build_object('version', r.name, 'dateCreated', \(PostgresQuery.rfc3339("r.first_seen")),
-                'dateReleased', \(PostgresQuery.rfc3339("r.released")), 'lastEvent', NULL, 'url', NULL, 'newGroups', (
+                'dateReleased', \(PostgresQuery.rfc3339("r.released")), 'lastEvent', NULL, 'url', NULL, 'commitCount', (
+                    SELECT count(*) FROM analytics.release_commits AS c WHERE c.release = r.id), 'newGroups', (
                     SELECT count(*) FROM analytics.issues AS i WHERE i.space = r.space AND i.first_release = r.id AND i.deleted IS NULL),
                 'projects', jsonb_build_array(jsonb_build_object('slug', \(project)::text, 'name', \(project)::text)))::text
             FROM analytics.releases AS r WHERE r.space = \(space.id) AND r.name = \(name.text)

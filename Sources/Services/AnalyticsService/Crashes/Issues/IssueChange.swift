@@ -11,7 +11,7 @@ enum IssueChange: Sendable, Equatable {
     case ignore(until: Date?, events: Int?, users: Int?)
     case reopen
     /// To a staff member, by id; nil: to nobody.
-    case assign(String?)
+    case assign(UUID?)
 
     enum Fix: Sendable, Equatable {
         /// Whatever happens from now on.
@@ -34,11 +34,11 @@ enum IssueChange: Sendable, Equatable {
         var changes: [IssueChange] = []
         if let state = try state(body) { changes.append(state) }
         if let value = body["assignee"] {
-            let name = try body.string("assignee")
-            guard value == .null || name.map({ UUID(uuidString: $0) != nil }) == true else {
+            let id = try body.string("assignee").flatMap { UUID(uuidString: $0) }
+            guard value == .null || id != nil else {
                 throw HTTPProblem(.invalidBody, "It must be a staff member's id, or null.", field: "assignee")
             }
-            changes.append(.assign(name?.lowercased()))
+            changes.append(.assign(id))
         }
         guard !changes.isEmpty else { throw HTTPProblem(.invalidBody, "A state or an assignee is needed.", field: "state") }
         return changes

@@ -105,7 +105,8 @@ struct IssueChanges: Sendable {
                 """,
                 "status <> 'unresolved'", "reopened", PostgresJSON("{}")
             )
-        case .assign(let name):
+        case .assign(let id):
+            let name = id?.uuidString.lowercased()
             let details = JSONValue.object([.init("to", name.map { .string($0) } ?? .null)])
             return ("assignee = \(name)", "assignee IS DISTINCT FROM \(name)", "assigned", PostgresJSON(details.text))
         }

@@ -1,4 +1,5 @@
 import Logging
+import MartletCore
 import MartletFiles
 import MartletHTTP
 import MartletJobs
@@ -19,14 +20,16 @@ struct IssueLife: Sendable {
     let retention: SpaceRetention
     let userData: CrashUserData
     let alerts: Alerts
+    let staff: StaffDirectory
     private let clock: IssueClock
 
     /// - Parameter moveReferences: called when an issue becomes part of another.
     init(
-        postgres: PostgresClient, spaces: Spaces, files: any FileBackend, settings: CrashSettings, logger: Logger,
+        postgres: PostgresClient, spaces: Spaces, files: any FileBackend, settings: CrashSettings, staff: StaffDirectory, logger: Logger,
         moveReferences: @escaping IssueMerging.MoveReferences = { _, _, _ in }
     ) {
         self.spaces = spaces
+        self.staff = staff
         let queue = JobQueue(postgres: postgres, schema: AnalyticsService.name)
         reader = IssueReader(postgres: postgres)
         reports = IssueReports(postgres: postgres, files: files)
@@ -40,6 +43,15 @@ struct IssueLife: Sendable {
         userData = CrashUserData(postgres: postgres, spaces: spaces, removal: removal)
         alerts = Alerts(postgres: postgres, queue: queue, settings: settings.alerts, logger: logger)
         clock = IssueClock(changes: changes, retention: retention, logger: logger)
+    }
+
+    /// What a body wants of issues.
+    ///
+    /// - Throws: as `IssueChange.list`, and for an assignee as `StaffDirectory.check`.
+    func wanted(_ body: BodyFields, askedBy principal: Principal) async throws -> [IssueChange] {
+        let changes = try IssueChange.list(body)
+        for case .assign(let assignee?) in changes { try await staff.check(assignee, askedBy: principal) }
+        return changes
     }
 
     var background: [any Service] { [clock] + alerts.background }

@@ -21,16 +21,20 @@ extension QuestionStore {
         let names = try await names(question.steps, in: span.space)
         var query: PostgresQuery =
             """
-            SELECT \(Self.who) AS who, e.at, array_position(\(names), e.name::bigint) AS step, CASE WHEN e.name = \(names[0]) THEN e.at END AS start
-            FROM \(Self.source(withPeople: true)) WHERE \(Self.within(span)) AND e.person <> 0 AND e.name = ANY (\(names))
+            SELECT \(Self.who) AS who, e.at, array_position(\(names)::integer[], e.name) AS step, CASE WHEN e.name = \(names[0]) THEN e.at END AS start
+            FROM \(Self.source(withPeople: true)) WHERE \(Self.within(span)) AND e.person <> 0 AND e.name = ANY (\(names)::integer[])
             """
         for step in question.steps.indices.dropFirst() {
-            // Each level replaces the starts of one step by what the step before hands on.
+            // Each level replaces the starts of one step by what the step before hands on, and leaves out what no later level needs: events of steps
+            // behind while nobody had come to this one, and of this one all but a person's first, which tells that it was reached.
             query = """
-                SELECT who, at, step, CASE WHEN step = \(step + 1) AND at - latest <= make_interval(secs => \(Double(question.windowInSeconds))) THEN latest
-                    WHEN step <= \(step) THEN start END AS start
-                FROM (SELECT *, max(CASE WHEN step = \(step) THEN start END) OVER (PARTITION BY who ORDER BY at, step ROWS UNBOUNDED PRECEDING) AS latest
-                    FROM (\(query)) AS way) AS ways
+                SELECT who, at, step, CASE WHEN step <= \(step) THEN start
+                    WHEN step = \(step + 1) AND at - latest <= make_interval(secs => \(Double(question.windowInSeconds))) THEN latest END AS start
+                FROM (
+                    SELECT *, max(CASE WHEN step = \(step) THEN start END) OVER following AS latest,
+                        count(CASE WHEN step = \(step) THEN start END) OVER following AS place
+                    FROM (\(query)) AS way WINDOW following AS (PARTITION BY who ORDER BY at, step ROWS UNBOUNDED PRECEDING)) AS ways
+                WHERE CASE WHEN step > \(step) THEN latest IS NOT NULL WHEN step = \(step) THEN start IS NOT NULL AND place = 1 ELSE TRUE END
                 """
         }
         // Whoever reached a step reached those before it.

@@ -11,6 +11,7 @@ import NIOCore
 struct TicketDesk: Sendable {
     let spaces: Spaces
     let people: TicketPeople
+    let directory: StaffDirectory
 
     /// Who asks, and about which tickets.
     struct Visitor: Sendable {
@@ -37,6 +38,15 @@ struct TicketDesk: Sendable {
         _ request: Request, _ context: ServiceContext, to action: StaffAction, parameters: Set<Substring> = []
     ) async throws -> (visitor: Visitor, number: Int) {
         (try await admit(request, context, to: action, parameters: parameters), try TicketInput.ticket(context))
+    }
+
+    /// What a body wants a ticket to be.
+    ///
+    /// - Throws: as `TicketChange.init`, and for an assignee as `StaffDirectory.check`.
+    func change(_ fields: BodyFields, _ visitor: Visitor, _ context: ServiceContext) async throws -> TicketChange {
+        let change = try TicketChange(fields, staff: visitor.staff)
+        if case .some(let assignee?) = change.assignee { try await directory.check(assignee, askedBy: try context.principal) }
+        return change
     }
 
     private func visitor(_ context: ServiceContext, _ action: StaffAction) async throws -> Visitor {

@@ -30,7 +30,7 @@ struct CreateTicket: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let visitor = try await desk.admit(request, context, to: .create)
         let fields = try await BodyFields(request, TicketChange.fields.union(["issues"]), upTo: TicketBody.maximumSizeInBytes)
-        let change = try TicketChange(fields, staff: visitor.staff)
+        let change = try await desk.change(fields, visitor, context)
         let ticket = try NewTicket(change, issues: try TicketInput.numbers(fields, "issues", upTo: TicketLimits.issues) ?? [])
         let number = try await tickets.create(ticket, in: visitor.space, by: visitor.author)
         return try await tickets.answer(with: number, in: visitor.space, status: .created)
@@ -59,9 +59,9 @@ struct ChangeTicket: Endpoint {
             throw HTTPProblem(.preconditionRequired, "Send the ticket's ETag as If-Match, or * to change it whatever it is.")
         }
         let fields = try await BodyFields(request, TicketChange.fields.union(["resolveIssues"]), upTo: TicketBody.maximumSizeInBytes)
+        let resolvesIssues = try fields.flag("resolveIssues") ?? false
         try await tickets.update(
-            number, try TicketChange(fields, staff: visitor.staff), if: condition, resolvesIssues: try fields.flag("resolveIssues") ?? false,
-            in: visitor.space, by: visitor.author)
+            number, try await desk.change(fields, visitor, context), if: condition, resolvesIssues: resolvesIssues, in: visitor.space, by: visitor.author)
         return try await tickets.answer(with: number, in: visitor.space)
     }
 }

@@ -37,7 +37,6 @@ struct TicketChange: Sendable {
         if fields["labels"] != nil { labels = try Self.labels(fields) }
     }
 
-    /// Staff are known to `auth` only: any id is taken.
     private static func assignee(_ fields: BodyFields, _ staff: UUID?) throws -> UUID? {
         guard let text = try fields.string("assignee") else { return nil }
         guard let id = text == "me" ? staff : UUID(uuidString: text) else {

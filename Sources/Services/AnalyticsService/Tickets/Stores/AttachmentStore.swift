@@ -86,6 +86,23 @@ struct AttachmentStore: Sendable {
     }
 }
 
+extension AttachmentStore {
+    /// Takes an attachment away whose bytes are gone.
+    func forget(_ blob: String, in space: Space) async throws {
+        try await tickets.change(space, by: .service) { work in
+            let rows = try await work.transaction.query(
+                """
+                DELETE FROM analytics.ticket_attachments AS a USING analytics.tickets AS t
+                WHERE a.blob = \(blob) AND t.id = a.ticket AND t.space = \(space.id) RETURNING t.id, a.name
+                """)
+            guard let row = rows.first else { return }
+            let id: Int64 = try row.decode(0)
+            try await work.record(.detached, of: id, before: .string(try row.decode(1)))
+            try await work.touch(id)
+        }
+    }
+}
+
 extension TicketWork {
     /// - Throws: `limit-exceeded` when the attachments of the space are too large together.
     func attach(_ stored: AttachmentStore.Stored, to id: Int64, isFeedback: Bool = false) async throws -> String {

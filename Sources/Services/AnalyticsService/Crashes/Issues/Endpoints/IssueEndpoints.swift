@@ -27,7 +27,7 @@ struct ChangeIssue: Endpoint {
         let (space, author) = try await context.crashes(may: .update, life.spaces)
         try request.allowParameters()
         let number = try context.issueNumber
-        let changes = try IssueChange.list(try await BodyFields(request, IssueChange.fields))
+        let changes = try await life.wanted(try await BodyFields(request, IssueChange.fields), askedBy: try context.principal)
         let ids = try await life.changes.make(changes, to: [number], by: author, in: space)
         guard let json = try await life.reader.read(ids, in: space).first else { throw HTTPProblem(.issueNotFound) }
         return .json(json)
@@ -44,7 +44,8 @@ struct ChangeIssues: Endpoint {
         try request.allowParameters()
         let body = try await BodyFields(request, IssueChange.fields.union(["issues"]))
         let issues = try body.issues("issues")
-        let ids = try await life.changes.make(try IssueChange.list(body), to: issues, by: author, in: space)
+        let changes = try await life.wanted(body, askedBy: try context.principal)
+        let ids = try await life.changes.make(changes, to: issues, by: author, in: space)
         return .page(try await life.reader.read(ids, in: space))
     }
 }

@@ -1,0 +1,42 @@
+import MartletAPI
+import MartletCore
+import MartletTesting
+import Testing
+
+@testable import AuthService
+
+/// How other services learn whether somebody is staff.
+@Suite struct NameStaffTests {
+    @Test func `Those who are there and not disabled are named`() async throws {
+        try await StaffClient.run { client, root async throws in
+            let anna = try await client.make("anna", by: root)
+            let berta = try await client.make("berta", by: root)
+            let body = #"{"staff":["\#(berta)","\#(anna.uppercased())","0193a000-0000-7000-8000-000000000001","x"]}"#
+            func names() async throws -> [String?] {
+                let answer = try await client.auth.gateway.post("/internal/staff/names", body)
+                try #require(answer.status == 200, "\(answer)")
+                return (0..<3).map { place in
+                    answer.string("staff.\(place).id").map { $0 + " " + (answer.string("staff.\(place).userName") ?? "") }
+                }
+            }
+            #expect(try await names() == ["\(anna) anna", "\(berta) berta", nil])
+            #expect(try await client.send("PATCH", "staff/\(anna)", #"{"disabled":true}"#, as: root).status == 200)
+            #expect(try await names() == ["\(berta) berta", nil, nil])
+            #expect(try await client.send("DELETE", "staff/\(berta)", as: root).status == 204)
+            #expect(try await names() == [nil, nil, nil])
+        }
+    }
+
+    @Test func `Nobody but our own processes may ask, and not about any number`() async throws {
+        try await StaffClient.run { client, root async throws in
+            for kind in [Principal.Kind.client, .master, .staff, .visitor, .ingest] {
+                let principal = Principal(kind: kind, appID: "a", appNumber: 1, environment: .live, credentialID: "x")
+                let answer = try await client.auth.gateway.asking(as: principal).post("/internal/staff/names", #"{"staff":["\#(root.staffID)"]}"#)
+                #expect(answer.isProblem(.forbidden), "\(answer)")
+            }
+            #expect(try await client.auth.gateway.asking(as: nil).post("/internal/staff/names", #"{"staff":[]}"#).isProblem(.unauthorized))
+            let many = (0...NameStaff.maximumStaff).map { _ in #""x""# }.joined(separator: ",")
+            #expect(try await client.auth.gateway.post("/internal/staff/names", #"{"staff":[\#(many)]}"#).isProblem(.limitExceeded, field: "staff"))
+        }
+    }
+}
