@@ -121,7 +121,7 @@ extension Rules {
 
     /// - Throws: `not-implemented` where no mail can be sent, `template-not-found`, `invalid-body`.
     private func check(_ mail: RuleMail, in space: Space) async throws {
-        guard try await acts.mail.senders.way(of: space, app: "") != nil else { throw HTTPProblem.noMailServer }
+        guard try await acts.mail.senders.way(of: space) != nil else { throw HTTPProblem.noMailServer }
         let name = mail.content.template ?? ""
         guard try await !acts.mail.templates.all(name, in: space).isEmpty else {
             throw HTTPProblem(.templateNotFound, "There is no template of mail \(name).", field: "mail.template")
