@@ -95,7 +95,7 @@ extension IntegrationTests {
                 #expect(third.map { $0.string("state") } == ["sent", "skipped", "suppressed"], "\(third)")
                 let counts = [try await MailServer.shared.mails(to: ann).count, try await MailServer.shared.mails(to: kim).count, try await MailServer.shared.mails(to: other).count]
                 #expect(counts == [2, 3, 3])
-                #expect(try await Client(server.connection).get("notifications/mail/suppressed").isProblem(.unauthorized))
+                #expect(try await Client(server.connection).get("notifications/mail/suppressed").isProblem(.forbidden))
             }
         }
 

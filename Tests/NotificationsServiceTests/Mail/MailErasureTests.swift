@@ -1,8 +1,10 @@
 import Foundation
 import MartletAPI
+import MartletHTTP
 import MartletMail
 import MartletPostgres
 import MartletTesting
+import NIOCore
 import Testing
 
 @testable import NotificationsService
