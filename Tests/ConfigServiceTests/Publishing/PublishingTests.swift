@@ -75,7 +75,7 @@ import Testing
         ("PUT", "", "{\"a\":\"" + String(repeating: "x", count: 2_000) + "\"}", ["if-match": "*"], .payloadTooLarge),
         ("POST", "/publish", #"{"note":1}"#, [:], .invalidBody),
         ("POST", "/publish", #"{"loud":true}"#, [:], .invalidBody),
-        ("POST", "/publish", #"{"note":"\u0000"}"#, [:], .invalidBody),
+        ("POST", "/publish", #"{"note":"\u0000"}"#, [:], .invalidJSON),
         ("POST", "/publish", #"{"at":"yesterday"}"#, [:], .invalidBody),
         ("POST", "/publish", #"{"at":"2020-01-01T00:00:00Z"}"#, [:], .invalidBody),
         ("POST", "/publish", "", ["if-match": "\"9\""], .preconditionFailed),

@@ -137,11 +137,9 @@ extension DocumentKey {
 }
 
 extension BodyFields {
-    /// - Throws: `invalid-body` for more than 2,000 characters, or U+0000.
+    /// - Throws: `invalid-body` for more than 2,000 characters.
     func note() throws -> String {
         let note = try string("note") ?? ""
-        // PostgreSQL has no such character.
-        guard !note.utf8.contains(0) else { throw HTTPProblem(.invalidBody, "This may not have the character U+0000.", field: "note") }
         guard note.unicodeScalars.count <= 2_000 else { throw HTTPProblem(.invalidBody, "This may have at most 2,000 characters.", field: "note") }
         return note
     }

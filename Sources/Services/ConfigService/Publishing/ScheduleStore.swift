@@ -91,11 +91,9 @@ struct ScheduleStore: Sendable {
     }
 
     func fail(_ id: UUID, because problem: String) async throws {
-        // A member's name in it may have U+0000, which PostgreSQL has not.
-        let scalars = problem.unicodeScalars.prefix(2_000).map { $0 == "\0" ? "\u{fffd}" : $0 }
         try await postgres.execute(
             """
-            UPDATE config.schedules SET state = 'failed', finished = now(), problem = \(String(String.UnicodeScalarView(scalars)))
+            UPDATE config.schedules SET state = 'failed', finished = now(), problem = \(String(problem.prefix(2_000)))
             WHERE id = \(id) AND state = 'waiting'
             """)
     }
