@@ -210,7 +210,9 @@ struct Silence: Sendable {
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let socket = socket
         let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket, $0, length) == 0 && listen(socket, 128) == 0 && getsockname(socket, $0, &length) == 0 }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, length) == 0 && listen(socket, 128) == 0 && getsockname(socket, $0, &length) == 0
+            }
         }
         guard socket >= 0, isBound else { throw POSIXError(.EADDRINUSE) }
         self.address = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))"

@@ -94,7 +94,8 @@ struct TestCredential: Endpoint {
             let subscription = try WebPushSubscription(
                 endpoint: device.token, publicKey: device.publicKey ?? "", authenticationSecret: device.authSecret ?? "")
             let payload = EncodedPayload(.object([.init("title", .string(text.title)), .init("body", .string(text.body))]))
-            return await devices.clients.webPush(device.host ?? "", of: device.space).send(WebPushMessage(payload, timeToLive: .seconds(Self.lifetime)), to: subscription, as: key)
+            let client = devices.clients.webPush(device.host ?? "", of: device.space)
+            return await client.send(WebPushMessage(payload, timeToLive: .seconds(Self.lifetime)), to: subscription, as: key)
         }
     }
 
