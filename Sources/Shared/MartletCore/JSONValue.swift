@@ -68,31 +68,64 @@ public indirect enum JSONValue: Sendable, Equatable {
 
     /// The value as JSON text.
     public var text: String {
+        var bytes: [UInt8] = []
+        write(to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Bytes, as texts that are put together from texts are copied at each level.
+    private func write(to bytes: inout [UInt8]) {
         switch self {
-        case .null: "null"
-        case .bool(let value): value ? "true" : "false"
-        case .number(let literal): literal
-        case .string(let string): Self.quote(string)
-        case .array(let elements): "[" + elements.map(\.text).joined(separator: ",") + "]"
+        case .null: bytes.append(contentsOf: "null".utf8)
+        case .bool(let value): bytes.append(contentsOf: (value ? "true" : "false").utf8)
+        case .number(let literal): bytes.append(contentsOf: literal.utf8)
+        case .string(let string): Self.quote(string, to: &bytes)
+        case .array(let elements):
+            bytes.append(UInt8(ascii: "["))
+            for (index, element) in elements.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                element.write(to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "]"))
         case .object(let members):
-            "{" + members.map { Self.quote($0.name) + ":" + $0.value.text }.joined(separator: ",") + "}"
+            bytes.append(UInt8(ascii: "{"))
+            for (index, member) in members.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                Self.quote(member.name, to: &bytes)
+                bytes.append(UInt8(ascii: ":"))
+                member.value.write(to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "}"))
         }
     }
 
     /// `string` as a JSON string, quotes included.
     public static func quote(_ string: String) -> String {
-        var text = "\""
-        for scalar in string.unicodeScalars {
-            switch scalar {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            case "\u{00}"..<"\u{20}", "\u{7f}":
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: text.unicodeScalars.append(scalar)
+        var bytes: [UInt8] = []
+        quote(string, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func quote(_ string: String, to bytes: inout [UInt8]) {
+        var string = string
+        bytes.append(UInt8(ascii: "\""))
+        string.withUTF8 { text in
+            // What needs no escaping is copied in runs.
+            var start = 0
+            for (index, byte) in text.enumerated() where byte < 0x20 || byte == 0x7f || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+                bytes.append(contentsOf: text[start..<index])
+                start = index + 1
+                bytes.append(UInt8(ascii: "\\"))
+                if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+                    bytes.append(byte)
+                } else {
+                    bytes.append(contentsOf: "u00".utf8)
+                    for digit in [byte >> 4, byte & 15] { bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10) }
+                }
             }
+            bytes.append(contentsOf: text[start...])
         }
-        return text + "\""
+        bytes.append(UInt8(ascii: "\""))
     }
 }
 
