@@ -17,7 +17,7 @@ import Testing
         private let socket: Int32
 
         init() throws {
-            socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
             address.sin_addr.s_addr = inet_addr("127.0.0.1")
@@ -27,6 +27,7 @@ import Testing
             }
             try #require(result == 0)
             port = Int(UInt16(bigEndian: address.sin_port))
+            self.socket = socket
         }
 
         deinit { close(socket) }
