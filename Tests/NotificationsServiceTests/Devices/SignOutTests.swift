@@ -13,8 +13,9 @@ import Testing
     private static let berta = "0193a000-0000-7000-8000-0000000000bb"
 
     /// A device on which a user is signed in by a session; nil: by one that is not known.
-    private static func device(_ app: NotificationsApp, of user: String = anna, in session: UUID?) async throws -> TestDevice {
-        let device = TestDevice()
+    private static func device(_ app: NotificationsApp, of user: String = anna, in session: UUID?, id: UUID = UUID()) async throws -> TestDevice {
+        var device = TestDevice()
+        device.id = id.uuidString.lowercased()
         var principal = app.principal(.client, user: user)
         principal.sessionID = session?.uuidString.lowercased()
         let answer = try await app.gateway.asking(as: principal).send("PUT", device.path, TestDevice.ios(), headers: device.headers)
@@ -82,7 +83,7 @@ import Testing
     @Test func `What was queued for the user is not sent to a device that was signed out`() async throws {
         try await NotificationsApp.run { app in
             let session = UUID()
-            _ = try await Self.device(app, in: session)
+            _ = try await Self.device(app, in: session, id: TestInstallation.id(1))
             let message = try await app.order(#"{"content":{"title":"Hi"},"audience":{"users":["\#(Self.anna)"]},\#(NotificationsApp.quiet)}"#)
             #expect(try await app.deliveries(message).map(\.state) == ["queued"])
             #expect(try await Self.signOut(app, [session]) == "1")
