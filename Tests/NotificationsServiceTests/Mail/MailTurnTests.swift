@@ -18,6 +18,7 @@ import Testing
 
         init() throws {
             let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            self.socket = socket
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
             address.sin_addr.s_addr = inet_addr("127.0.0.1")
@@ -27,7 +28,6 @@ import Testing
             }
             try #require(result == 0)
             port = Int(UInt16(bigEndian: address.sin_port))
-            self.socket = socket
         }
 
         deinit { close(socket) }
@@ -62,7 +62,7 @@ import Testing
         try await app.postgres.query("SELECT count(*) FROM notifications.mails WHERE address IN ('a@example.org', 'b@example.org') AND attempts > 0")[0].decode(0)
     }
 
-    @Test func `50,000 mails of one app hold up no other's, and are one job`() async throws {
+    @Test func `Fifty thousand mails of one app hold up no other's, and are one job`() async throws {
         var options = try await MailApp.options()
         options.mail.mailsPerHour = 100_000
         options.mail.mailsPerDay = 100_000
