@@ -12,9 +12,8 @@ extension AnalyticsService {
         router.on(.get, "crash/api/0/organizations/:organization/releases/:version", ReadSentryRelease(releases: crashes.releases))
         router.on(.put, "crash/api/0/organizations/:organization/releases/:version", FinishSentryRelease(releases: crashes.releases))
         router.on(.get, "crash/api/0/organizations/:organization/releases/:version/commits", ListSentryCommits(releases: crashes.releases))
-        router.on(
-            .get, "crash/api/0/organizations/:organization/releases/:version/previous-with-commits",
-            ReadPreviousSentryRelease(releases: crashes.releases))
+        let previous = ReadPreviousSentryRelease(releases: crashes.releases)
+        router.on(.get, "crash/api/0/organizations/:organization/releases/:version/previous-with-commits", previous)
         router.on(.get, "crash/api/0/organizations/:organization/repos", ListSentryRepositories())
 
         router.on(.post, "thesis/exceptions", PostThesisException(intake: crashes.intake))

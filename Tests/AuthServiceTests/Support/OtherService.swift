@@ -23,7 +23,6 @@ final class OtherService: Sendable {
 
     private let state = Mutex(State())
     let address: ServiceAddress
-    private let task: Mutex<Task<Void, any Error>?> = Mutex(nil)
 
     /// What it was told of sessions that ended.
     struct SignOut: Codable, Sendable, Equatable {
@@ -40,7 +39,7 @@ final class OtherService: Sendable {
         address = ServiceAddress(name: name, url: URL(string: "http://127.0.0.1:\(port)")!)
     }
 
-    /// Runs until the test's process ends or `stop`.
+    /// Runs until the test's process ends.
     static func start(_ name: String) async throws -> OtherService {
         let service = try OtherService(name, port: try FreePort.find())
         let router = ServiceProcess.makeRouter(Definition(userData: Holder(service: service), service: service), signer: ServiceClient.signer)
@@ -48,12 +47,10 @@ final class OtherService: Sendable {
         let application = Application(
             router: router, configuration: .init(address: .hostname("127.0.0.1", port: service.address.url.port ?? 0)),
             onServerRunning: { _ in isRunning.yield() }, logger: .silent)
-        service.task.withLock { $0 = Task { try await application.run() } }
+        Task { try await application.run() }
         for await _ in running { break }
         return service
     }
-
-    func stop() { task.withLock { $0 }?.cancel() }
 
     func give(_ count: Int, to user: String, of app: String, in environment: AppEnvironment = .live) {
         state.withLock { $0.items[UserDataRequest(app: app, environment: environment, user: user)] = count }

@@ -22,7 +22,6 @@ import Testing
                 let first = try await client.signUp(more: #","email":"anna@example.org""#)
                 try await body(Two(client: client, notifications: notifications, first: first, second: try Tokens(try await client.logIn())))
             }
-            notifications.stop()
         }
 
         /// Waits for what is told first.

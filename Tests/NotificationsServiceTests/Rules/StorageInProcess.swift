@@ -4,6 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 import MartletTesting
+import NIOCore
 import StorageService
 import Synchronization
 
@@ -28,16 +29,24 @@ final class StorageInProcess: Sendable {
             environment: ["MARTLET_DATABASE_URL": url, "MARTLET_INTERNAL_SECRET": secret.withValue { $0 }, "MARTLET_SERVICES_CONFIG": "http://127.0.0.1:1"])
         let storage = try StorageService(settings: settings, logger: .silent)
         let router = ServiceProcess.makeRouter(storage, signer: ServiceClient.signer)
-        let (running, isRunning) = AsyncStream.makeStream(of: Void.self)
+        let (channels, channel) = AsyncStream.makeStream(of: (any Channel).self)
         let application = Application(
             router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)), services: storage.background,
-            onServerRunning: { _ in isRunning.yield() }, logger: .silent)
+            onServerRunning: { channel.yield($0) }, logger: .silent)
         let task = Task { try await application.run() }
-        for await _ in running { break }
+        var iterator = channels.makeAsyncIterator()
+        let listening = await iterator.next()
         while !(await storage.isReady()) { try await Task.sleep(for: .milliseconds(5)) }
         let address = ServiceAddress(name: "storage", url: URL(string: "http://127.0.0.1:\(port)")!)
         let process = StorageInProcess(address, try await ServiceClient(storage), task)
-        defer { task.cancel() }
+        defer {
+            // Cancelled at once, Hummingbird's server would stop the whole process at a connection that is just coming in.
+            listening?.close(promise: nil)
+            Task {
+                try? await Task.sleep(for: .seconds(1))
+                task.cancel()
+            }
+        }
         try await body(process)
     }
 

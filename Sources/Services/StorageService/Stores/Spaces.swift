@@ -25,11 +25,21 @@ final class Spaces: Sendable {
 
     func prepare(_ space: AppSpace) async throws {
         if known.withLock({ $0.contains(space) }) { return }
-        try await postgres.execute("SELECT storage.provision(\(space.appID), \(space.environment.rawValue))")
+        try await provision(space)
         let rows = try await postgres.query("SELECT version FROM storage.spaces WHERE schema = \(space.schema)")
         let version = try rows.first?.decode(0, as: Int.self) ?? 0
         if version < Self.scripts.last?.number ?? 0 { try await bringUp(space) }
         _ = known.withLock { $0.insert(space) }
+    }
+
+    /// Roles are of the whole PostgreSQL server: another database of it may be making the same one at this moment, and then it is there.
+    private func provision(_ space: AppSpace) async throws {
+        for isLast in [false, false, true] {
+            do {
+                try await postgres.execute("SELECT storage.provision(\(space.appID), \(space.environment.rawValue))")
+                return
+            } catch let error as PostgresError where !isLast && ["42710", "23505", "XX000"].contains(error.sqlState) {}
+        }
     }
 
     /// Prepares the space, and runs a statement under its role.

@@ -23,31 +23,41 @@ final class SimulatorServer: Sendable {
     private static let maximumBodySizeInBytes = 1 << 20
 
     let port: Int
+    private let channel: any Channel
     private let task: Task<Void, any Error>
 
-    private init(port: Int, _ task: Task<Void, any Error>) {
+    private init(port: Int, _ channel: any Channel, _ task: Task<Void, any Error>) {
         self.port = port
+        self.channel = channel
         self.task = task
     }
 
     static func start(_ answer: @escaping @Sendable (Request) async throws -> Answer) async throws -> SimulatorServer {
-        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        let (channels, channel) = AsyncStream.makeStream(of: (any Channel).self)
         let responder = CallbackResponder { (request: Hummingbird.Request, _: BasicRequestContext) in
             try await Self.respond(request, answer)
         }
         let application = Application(
             responder: responder, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { port.yield($0.localAddress?.port ?? 0) }, logger: Logger(label: "simulator") { _ in SwiftLogNoOpLogHandler() })
+            onServerRunning: { channel.yield($0) }, logger: Logger(label: "simulator") { _ in SwiftLogNoOpLogHandler() })
         let task = Task {
-            defer { port.finish() }
+            defer { channel.finish() }
             try await application.run()
         }
-        for await found in ports { return SimulatorServer(port: found, task) }
+        for await found in channels { return SimulatorServer(port: found.localAddress?.port ?? 0, found, task) }
         try await task.value
         throw CancellationError()
     }
 
-    func stop() { task.cancel() }
+    /// Takes no more connections, and soon ends those that are there. Cancelled at once, Hummingbird's server would stop the whole process at a
+    /// connection that is just coming in (`NIOAsyncWriter` ends so).
+    func stop() {
+        channel.close(promise: nil)
+        Task { [task] in
+            try? await Task.sleep(for: .seconds(1))
+            task.cancel()
+        }
+    }
 
     private static func respond(
         _ request: Hummingbird.Request, _ answer: @Sendable (Request) async throws -> Answer
