@@ -17,8 +17,8 @@ extension NotificationsService {
         let credentials = devices.credentials.store
         router.on(.get, "notifications/credentials", ListCredentials(spaces: spaces, store: credentials))
         router.on(.get, "notifications/credentials/:kind", ReadCredential(spaces: spaces, store: credentials))
-        router.on(.put, "notifications/credentials/:kind", PutCredential(spaces: spaces, store: credentials))
-        router.on(.delete, "notifications/credentials/:kind", DeleteCredential(spaces: spaces, store: credentials))
+        router.on(.put, "notifications/credentials/:kind", PutCredential(spaces: spaces, credentials: devices.credentials))
+        router.on(.delete, "notifications/credentials/:kind", DeleteCredential(spaces: spaces, credentials: devices.credentials))
         router.on(.post, "notifications/credentials/:kind/test", TestCredential(spaces: spaces, devices: devices))
 
         router.on(.get, "notifications/installations", ListInstallations(spaces: spaces, store: store))

@@ -39,7 +39,7 @@ struct ReadCredential: Endpoint {
 /// `PUT /notifications/credentials/{kind}` with `CredentialContent`: 200 with what is shown of it. The one before is gone.
 struct PutCredential: Endpoint {
     let spaces: Spaces
-    let store: CredentialStore
+    let credentials: PushCredentials
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, author) = try await context.notifications(may: .update, spaces)
@@ -47,19 +47,22 @@ struct PutCredential: Endpoint {
         let kind = try context.credentialKind
         guard let type = CredentialKind.contents.first(where: { $0.kind == kind }) else { throw HTTPProblem(.credentialNotFound) }
         let content: any CredentialContent = try await type.init(request)
-        return .json(try await store.put(content, by: author, in: space.id).json.text)
+        let stored = try await credentials.store.put(content, by: author, in: space.id)
+        credentials.forget(space.id)
+        return .json(stored.json.text)
     }
 }
 
 /// `DELETE /notifications/credentials/{kind}`: 204. Nothing is sent by this service any more.
 struct DeleteCredential: Endpoint {
     let spaces: Spaces
-    let store: CredentialStore
+    let credentials: PushCredentials
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .delete, spaces)
         try request.allowParameters()
-        guard try await store.delete(try context.credentialKind, in: space.id) else { throw HTTPProblem(.credentialNotFound) }
+        guard try await credentials.store.delete(try context.credentialKind, in: space.id) else { throw HTTPProblem(.credentialNotFound) }
+        credentials.forget(space.id)
         return Response(status: .noContent)
     }
 }
