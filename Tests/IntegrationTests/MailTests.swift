@@ -29,7 +29,7 @@ extension IntegrationTests {
             try #require(made.status == 201, "\(made)")
             let code = try #require(
                 try await MailServer.shared.mail(to: address).text.split(separator: "\n").first { $0.count == 8 && $0.allSatisfy(\.isNumber) })
-            let confirmed = try await client.post("auth/email/verify/confirm", #"{"email":"\#(address)","mailCode":"\#(code)"}"#)
+            let confirmed = try await client.post("auth/email/verify/confirm", #"{"email":"\#(address)","mailCode":"\#(String(code))"}"#)
             try #require(confirmed.status == 204, "\(confirmed)")
             return try #require(made.string("user.id"))
         }
