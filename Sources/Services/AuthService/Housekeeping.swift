@@ -24,5 +24,4 @@ struct Housekeeping: PeriodicWork {
         try await proofs.clean()
         try await flows.clean()
     }
-
 }
