@@ -1,5 +1,6 @@
 import MartletAPI
 import MartletCore
+import MartletTesting
 import Synchronization
 import Testing
 
@@ -40,49 +41,20 @@ import Testing
         #expect(try !breaker.begin(at: later))
     }
 
-    /// A service that takes questions and answers none until it is told to fail.
-    private final class Hole: Sendable {
-        private struct State {
-            var asked = 0
-            var refused = 0
-            var hanging: [CheckedContinuation<Void, Never>] = []
-            var isOver = false
-        }
-        private let state = Mutex(State())
-
-        var asked: Int { state.withLock { $0.asked } }
+    private final class Refusals: Sendable {
         /// How many did not even wait.
-        var refused: Int { state.withLock { $0.refused } }
-
-        func noteRefusal() { state.withLock { $0.refused += 1 } }
-
-        func load() async throws -> UserRoles {
-            await withCheckedContinuation { continuation in
-                let isOver = state.withLock { state in
-                    state.asked += 1
-                    if !state.isOver { state.hanging.append(continuation) }
-                    return state.isOver
-                }
-                if isOver { continuation.resume() }
-            }
-            throw OutgoingFailure.timeout
-        }
-
-        /// The time of all look-ups is up.
-        func end() {
-            let hanging = state.withLock { state in
-                state.isOver = true
-                return state.hanging
-            }
-            for continuation in hanging { continuation.resume() }
-        }
+        let count = Atomic(0)
     }
 
     @Test func `Of a crowd at a service that never answers few ask, so many wait, and all go on when the first ones' time is up`() async throws {
         var limits = LookupLimits()
         (limits.underWay, limits.waiting, limits.pause) = (4, 20, .seconds(3_600))
-        let hole = Hole()
-        let names = RoleNames(limits: limits) { _ in try await hole.load() }
+        let hole = BlackHole()
+        let refusals = Refusals()
+        let names = RoleNames(limits: limits) { _ in
+            await hole.ask()
+            throw OutgoingFailure.timeout
+        }
         let failed = await withTaskGroup(of: Bool.self) { group in
             for number in 0..<100 {
                 group.addTask {
@@ -90,18 +62,18 @@ import Testing
                         _ = try await names.roles(of: Self.principal(number))
                         return false
                     } catch {
-                        if error is LookupsFull { hole.noteRefusal() }
+                        if error is LookupsFull { refusals.count.add(1, ordering: .relaxed) }
                         return true
                     }
                 }
             }
             // The others were turned away while nothing was answered yet.
-            while hole.refused < 76 || hole.asked < 4 { await Task.yield() }
+            while refusals.count.load(ordering: .relaxed) < 76 || hole.asked < 4 { await Task.yield() }
             #expect(hole.asked == 4)
             hole.end()
             return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
-        #expect(failed == 100 && hole.refused == 76)
+        #expect(failed == 100 && refusals.count.load(ordering: .relaxed) == 76)
         // Between the first failure and the third two more may have had their turn.
         let asked = hole.asked
         #expect((4...6).contains(asked), "\(asked)")

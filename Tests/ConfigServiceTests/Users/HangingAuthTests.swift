@@ -1,45 +1,12 @@
 import MartletCore
 import MartletHTTP
 import MartletTesting
-import Synchronization
 import Testing
 
 @testable import ConfigService
 
 /// Auth takes questions and never answers.
 @Suite struct HangingAuthTests {
-    /// Auth: what is asked hangs until its time is up.
-    private final class Hole: Sendable {
-        private struct State {
-            var asked = 0
-            var hanging: [CheckedContinuation<Void, Never>] = []
-            var isOver = false
-        }
-        private let state = Mutex(State())
-
-        var asked: Int { state.withLock { $0.asked } }
-
-        func load() async throws -> JSONValue {
-            await withCheckedContinuation { continuation in
-                let isOver = state.withLock { state in
-                    state.asked += 1
-                    if !state.isOver { state.hanging.append(continuation) }
-                    return state.isOver
-                }
-                if isOver { continuation.resume() }
-            }
-            throw OutgoingFailure.timeout
-        }
-
-        func end() {
-            let hanging = state.withLock { state in
-                state.isOver = true
-                return state.hanging
-            }
-            for continuation in hanging { continuation.resume() }
-        }
-    }
-
     private static let flags = """
         {"flags":{"gold":{"type":"boolean","default":false,"rules":[{"when":{"user.profile.plan":"gold"},"value":true}]},
           "others":{"type":"boolean","default":false,"rules":[{"when":{"user.profile.plan":{"$ne":"gold"}},"value":true}]},
@@ -47,10 +14,13 @@ import Testing
         """
 
     @Test func `A crowd of evaluations ends when the time of a few look-ups is up, each denied what nobody knows; then nobody waits`() async throws {
-        let hole = Hole()
+        let hole = BlackHole()
         var limits = LookupLimits()
         (limits.underWay, limits.waiting, limits.pause) = (4, 40, .seconds(3_600))
-        try await ConfigApp.run(profiles: { _ in try await hole.load() }, lookups: limits) { app in
+        try await ConfigApp.run(profiles: { _ in
+            await hole.ask()
+            throw OutgoingFailure.timeout
+        }, lookups: limits) { app in
             try await app.publish(.flags, "default", Self.flags)
             let overrides = #"{"mainSettings":{"menu":"plain"},"overrides":[{"when":{"user.profile.plan":"gold"},"patch":{"mainSettings":{"menu":"gold"}}}]}"#
             try #require(try await app.publish(.configuration, "1.0", overrides).status == 200)
