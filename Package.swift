@@ -88,6 +88,10 @@ let package = Package(
         .systemLibrary(
             name: "CCurl", path: "Sources/Shared/CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", path: "Sources/Shared/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(
+            name: "CBrotli", path: "Sources/Shared/CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
+        .systemLibrary(
+            name: "CZstandard", path: "Sources/Shared/CZstandard", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         .target(
             name: "MartletCore", dependencies: ["MartletAPI", "MartletLogic", crypto], path: "Sources/Shared/MartletCore",
             swiftSettings: settings),
@@ -111,9 +115,9 @@ let package = Package(
             ],
             path: "Sources/Shared/MartletFiles", swiftSettings: settings),
 
-        // gzip and deflate, both ways.
+        // gzip both ways; deflate, Brotli and Zstandard of what comes in.
         .target(
-            name: "MartletCompression", dependencies: ["CZlib", nioCore], path: "Sources/Shared/MartletCompression", swiftSettings: settings),
+            name: "MartletCompression", dependencies: ["CBrotli", "CZlib", "CZstandard", nioCore], path: "Sources/Shared/MartletCompression", swiftSettings: settings),
 
         // Catalogues of translations: file formats, plural rules, lint.
         .target(

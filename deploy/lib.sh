@@ -25,7 +25,7 @@ need_packages() {
 
 need_build_packages() {
     command -v swift >/dev/null || die "a Swift 6.2 or newer toolchain must be on PATH (https://swift.org/install)"
-    need_packages postgresql libpq-dev libssl-dev libargon2-dev libcrypt-dev libcurl4-openssl-dev zlib1g-dev pkg-config ca-certificates curl jq util-linux libvips-tools llvm
+    need_packages postgresql libpq-dev libssl-dev libargon2-dev libcrypt-dev libcurl4-openssl-dev zlib1g-dev libbrotli-dev libzstd-dev pkg-config ca-certificates curl jq util-linux libvips-tools llvm
 }
 
 # The programs, in one release build. Prints nothing when there is nothing to do. MARTLET_BUILD are further arguments for the build.

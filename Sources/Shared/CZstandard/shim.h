@@ -1,0 +1,2 @@
+// Zstandard (RFC 8878).
+#include <zstd.h>
