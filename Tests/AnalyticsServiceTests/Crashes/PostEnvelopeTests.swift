@@ -39,9 +39,25 @@ import Testing
         }
     }
 
+    /// `{"message":"packed"}` under `id`, packed by PyPI's brotli and by the program zstd.
+    @Test(arguments: [
+        ("br", "G1UAUBwHdoyzhTkIb+cjVHoqpO1B6TntN0yihN8m4Vul0wcOOXD4AioKMFAsdpqjxGSFR56nBCovOaIsjX7fjhlz6/v1aiNNs4IGmgVslQQ="),
+        ("zstd", "KLUv/QRYfQIAsgQRGJCnOpRfgA4jctYShUDuClQ2k9qoGMucJSSaPbCqOfmHcu6C5LfCMyTRy8zwstZQdPIkWqoY1X3mKrFXJzNA8QYn3DACADQFQD0oKODbtzo="),
+    ])
+    func `Bodies come packed as clients of today do it`(_ coding: String, _ body: String) async throws {
+        try await AnalyticsApp.run { app in
+            let bytes = Array(try #require(Data(base64Encoded: body)))
+            let answer = try await app.post(bytes, headers: ["Content-Encoding": coding])
+            #expect(answer.status == 200 && answer["id"] == "\"\(Self.id)\"", "\(answer)")
+            #expect(try await app.rows("SELECT title, events FROM analytics.issues WHERE space = %") == ["packed|1"])
+            let cut = try await app.post(Array(bytes.dropLast()), headers: ["Content-Encoding": coding])
+            #expect(cut.status == 400 && cut.header("X-Sentry-Error") == "the body is not packed as Content-Encoding says", "\(cut)")
+        }
+    }
+
     @Test(arguments: [
         ("", "", 400, "missing envelope header"), ("nonsense", "", 400, "invalid header: not a JSON object"), ("{}\n{}\n", "", 400, "missing type of item 1"),
-        ("x", "gzip", 400, "the body is not packed as Content-Encoding says"), ("{}", "br", 415, "send gzip or deflate"),
+        ("x", "gzip", 400, "the body is not packed as Content-Encoding says"), ("{}", "br", 400, "the body is not packed as Content-Encoding says"), ("{}", "lzma", 415, "send gzip, deflate, br or zstd"),
         ("{}\n{\"type\":\"event\",\"length\":2}\n{}\n{\"type\":\"event\",\"length\":2}\n{}", "", 400, "more than one event"),
         ("{}\n{\"type\":\"event\",\"length\":1048577}\n" + String(repeating: "x", count: 1_048_577), "", 413, "an item of type 'event' has more than 1048576 bytes"),
     ])

@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test func `Envelopes are read as they were written`() throws {
-        for coding in [nil, .gzip, .deflate] as [ContentCoding?] {
+        for coding in [nil, .gzip, .deflate, .brotli, .zstandard] as [ContentCoding?] {
             for id in [nil, UUID()] {
                 let envelope = ReceivedEnvelope(
                     appID: "app1", environment: .test, received: Date(timeIntervalSince1970: 1_795_338_000.25), eventID: id, coding: coding, body: [1, 2, 3])

@@ -157,7 +157,7 @@ import Testing
             let bomb = try #require(Gzip.compress([UInt8](repeating: UInt8(ascii: " "), count: 20 << 20)))
             #expect(try await app.send(bomb, headers: ["Content-Encoding": "gzip"]).isProblem(.payloadTooLarge))
             #expect(try await app.send(Array("{}".utf8), headers: ["Content-Encoding": "gzip"]).isProblem(.invalidBody))
-            #expect(try await app.send(Array("{}".utf8), headers: ["Content-Encoding": "br"]).isProblem(.unsupportedMediaType, field: "Content-Encoding"))
+            #expect(try await app.send(Array("{}".utf8), headers: ["Content-Encoding": "lzma"]).isProblem(.unsupportedMediaType, field: "Content-Encoding"))
             #expect(try await post(#"{"batch":[]}"#).text == #"{"accepted":0,"success":true}"#)
             for kind in [Principal.Kind.client, .master, .evaluation, .staff, .visitor] {
                 let other = app.gateway.asking(as: app.principal(kind))

@@ -44,7 +44,9 @@ def crash():
 
 
 def report():
-    init(send_default_pii=True)
+    transport = init(send_default_pii=True)
+    # As it is by itself where PyPI's brotli is installed.
+    check(transport._compression_algo == "br", transport._compression_algo)
     sentry_sdk.set_user({"id": "user-1", "email": "ann@example.com", "ip_address": "{{auto}}"})
     sentry_sdk.set_tag("martlet.config", "12")
     sentry_sdk.set_context("martlet", {"variants": {"checkout": "dark"}})
@@ -71,7 +73,7 @@ def report():
 
 
 def flood():
-    transport = init()
+    transport = init(_experiments={"transport_compression_algo": "gzip"})
     for number in range(60):
         sentry_sdk.capture_message("flood %d" % number)
         sentry_sdk.flush(20)

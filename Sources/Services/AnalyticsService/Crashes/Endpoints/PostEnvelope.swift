@@ -10,7 +10,7 @@ import NIOCore
 
 /// `POST /crash/api/{project}/envelope/`: what Sentry's clients send. 200 with `{"id":…}` when it is on the disk; ingest key.
 ///
-/// 400 for what is no envelope, 413, 415 for another packing than gzip and deflate, 429 with `X-Sentry-Rate-Limits`; never a 5xx.
+/// 400 for what is no envelope, 413, 415 for another packing than gzip, deflate, br and zstd, 429 with `X-Sentry-Rate-Limits`; never a 5xx.
 struct PostEnvelope: Endpoint {
     let intake: CrashIntake
 
@@ -72,7 +72,7 @@ extension Request {
         let name = headers[.contentEncoding]?.trimmingCharacters(in: .whitespaces) ?? ""
         let coding = ContentCoding(name: name)
         guard coding != nil || name.isEmpty || name.lowercased() == "identity" else {
-            throw EnvelopeRefusal(status: .unsupportedMediaType, detail: "unsupported content encoding", causes: ["send gzip or deflate"])
+            throw EnvelopeRefusal(status: .unsupportedMediaType, detail: "unsupported content encoding", causes: ["send gzip, deflate, br or zstd"])
         }
         do {
             return (try await wholeBody(upTo: CrashIntake.Limits.body), coding)

@@ -7,6 +7,8 @@ import NIOCore
 /// An envelope as it waits in the spool, with what is known besides.
 struct ReceivedEnvelope: Sendable, Equatable {
     private static let version: UInt8 = 1
+    /// By their numbers in a record.
+    private static let codings: [ContentCoding?] = [nil, .gzip, .deflate, .brotli, .zstandard]
 
     var appID: String
     var environment: AppEnvironment
@@ -28,7 +30,7 @@ struct ReceivedEnvelope: Sendable, Equatable {
     /// version, coding, environment, microseconds since 1970 (8), event id (16, zero for none), length of the app's id, the app's id, body.
     var record: [UInt8] {
         let appID = Array(appID.utf8.prefix(255))
-        var record: [UInt8] = [Self.version, coding == nil ? 0 : coding == .gzip ? 1 : 2, environment == .live ? 0 : 1]
+        var record: [UInt8] = [Self.version, UInt8(Self.codings.firstIndex(of: coding) ?? 0), environment == .live ? 0 : 1]
         record.reserveCapacity(28 + appID.count + body.count)
         withUnsafeBytes(of: Int64(received.timeIntervalSince1970 * 1e6).bigEndian) { record.append(contentsOf: $0) }
         withUnsafeBytes(of: (eventID ?? Self.none).uuid) { record.append(contentsOf: $0) }
@@ -40,10 +42,10 @@ struct ReceivedEnvelope: Sendable, Equatable {
 
     /// Nil: not what `record` made.
     init?(record: [UInt8]) {
-        guard record.count >= 28, record[0] == Self.version, record[1] <= 2, record[2] <= 1 else { return nil }
+        guard record.count >= 28, record[0] == Self.version, record[1] < Self.codings.count, record[2] <= 1 else { return nil }
         let idLength = Int(record[27])
         guard record.count >= 28 + idLength else { return nil }
-        coding = record[1] == 0 ? nil : record[1] == 1 ? .gzip : .deflate
+        coding = Self.codings[Int(record[1])]
         environment = record[2] == 0 ? .live : .test
         let microseconds = record[3..<11].reduce(Int64(0)) { $0 << 8 | Int64($1) }
         received = Date(timeIntervalSince1970: Double(microseconds) / 1e6)

@@ -38,7 +38,7 @@ struct EventIntake: Sendable {
         let body = try await request.wholeBody(upTo: Self.maximumBodyInBytes)
         guard let name = request.headers[.contentEncoding], name.lowercased() != "identity" else { return Array(body.readableBytesView) }
         guard let coding = ContentCoding(name: name) else {
-            throw HTTPProblem(.unsupportedMediaType, "A body may come as it is, or by gzip or deflate.", field: "Content-Encoding")
+            throw HTTPProblem(.unsupportedMediaType, "A body may come as it is, or by gzip, deflate, br or zstd.", field: "Content-Encoding")
         }
         do {
             return Array(try Inflate.decode(body, coding, upTo: Self.maximumInflatedInBytes).readableBytesView)
