@@ -33,7 +33,9 @@ struct Rules: Sendable {
         self.stored = stored
         self.acts = acts
         self.work = work
-        webhooks = RuleWebhooks(postgres: postgres, store: store, arePrivateAddressesAllowed: options.rules.arePrivateAddressesAllowed)
+        webhooks = RuleWebhooks(
+            postgres: postgres, store: store,
+            sender: WebhookSender(arePrivateAddressesAllowed: options.rules.arePrivateAddressesAllowed))
         let (feeds, news, stuck) = (RuleFeeds(postgres: postgres, spaces: spaces, copy: UUID()), RuleNews(), StuckRules())
         clock = RuleClock(postgres: postgres, spaces: spaces, stored: stored, acts: acts, work: work, news: news, logger: logger)
         following = RuleFollowing(feeds: feeds, postgres: postgres, news: news, logger: logger) { space in

@@ -70,7 +70,7 @@ struct BeforeHooks: Sendable {
             let states = try await states(of: write, in: scope)
             let message = HookMessage(hook, scope.rights.identity).body(with: [("object", states.after), ("original", states.before)])
             let verdict = try await HookVerdict(hook) {
-                guard deadline > .now else { throw HookFailure.call(.timeout) }
+                guard deadline > .now else { return WebhookOutcome(.timeout) }
                 return try await client.ask(message, hook, in: scope.space, within: deadline - .now)
             }
             if let object = verdict.answer["object"], object != .null { write = try Self.write(write, with: object, hook) }

@@ -1,4 +1,5 @@
 import Logging
+import MartletHTTP
 import MartletPostgres
 import NIOCore
 import ServiceLifecycle
@@ -133,34 +134,21 @@ final class HookDelivery: Service {
     }
 
     private func make(_ claim: DeliveryStore.Claim, _ hook: Hook, _ space: AppSpace) async {
-        var status: Int?
-        var failure: HookFailure?
-        var retryAfter: Duration = .zero
-        do {
-            let answer = try await client.send(ByteBuffer(string: claim.body), id: claim.webhookID, to: hook, in: space)
-            status = answer.status
-            if [429, 503].contains(answer.status) { retryAfter = min(answer.retryAfter ?? .zero, settings.maximumPause) }
-            if !(200..<300).contains(answer.status) { failure = .status(answer.status) }
-        } catch let error as HookFailure {
-            failure = error
-        } catch {
-            // This copy is ending: another one tries when the lease is over.
-            return
-        }
-        let isGone = status == 410
-        let isLast = isGone || claim.attempts >= settings.maximumAttempts
-        if let failure, isLast {
+        // Without: this copy is ending, and another one tries when the lease is over.
+        guard let outcome = try? await client.send(ByteBuffer(string: claim.body), id: claim.webhookID, to: hook, in: space) else { return }
+        let isLast = outcome.isGone || claim.attempts >= settings.maximumAttempts
+        if !outcome.isAccepted, isLast {
             logger.warning(
                 "a hook was not told of a change",
-                metadata: ["hook.name": "\(hook.name)", "delivery.id": "\(claim.webhookID)", "error.cause": "\(failure.cause)"])
+                metadata: ["hook.name": "\(hook.name)", "delivery.id": "\(claim.webhookID)", "error.cause": "\(outcome.cause ?? "")"])
         }
-        let pause = isLast ? nil : max(settings.pause(after: claim.attempts), retryAfter)
+        let pause = isLast ? nil : max(settings.pause(after: claim.attempts), min(outcome.retryAfter ?? .zero, settings.maximumPause))
         do {
             // Standard Webhooks: whoever answers 410 wants no more.
-            if isGone, try await hooks.disable(hook, in: space) {
+            if outcome.isGone, try await hooks.disable(hook, in: space) {
                 logger.warning("a hook answered 410 and was disabled", metadata: ["hook.name": "\(hook.name)"])
             }
-            try await deliveries.settle(claim, status: status, error: failure?.sentence, pause: pause, in: space)
+            try await deliveries.settle(claim, status: outcome.status, error: outcome.failure, pause: pause, in: space)
         } catch {
             logger.warning("a delivery's end was not written", metadata: ["delivery.id": "\(claim.webhookID)", "error.cause": "\(error)"])
         }

@@ -11,25 +11,21 @@ struct HookVerdict: Sendable {
     let answer: JSONValue
 
     /// - Throws: `hook-refused` with the hook's own sentence, for `{"error":"…"}` and every 4xx; `hook-failed`.
-    init(_ hook: Hook, _ ask: () async throws -> HookClient.Answer) async throws {
-        do {
-            answer = try Self.members(of: try await ask(), hook)
-        } catch let failure as HookFailure {
-            throw HTTPProblem(
-                .hookFailed, "The hook \"\(hook.name)\" could not be asked, or did not answer properly in time.", cause: failure.cause)
+    init(_ hook: Hook, _ ask: () async throws -> WebhookOutcome) async throws {
+        let outcome = try await ask()
+        let isRefusal = (400..<500).contains(outcome.status ?? 0)
+        guard isRefusal || outcome.isAccepted else { throw Self.failed(hook, outcome.cause) }
+        let value = outcome.body.readableBytes == 0 ? .object([]) : try? JSONValue(parsing: outcome.body.readableBytesView)
+        if let error = value?["error"], error != .null {
+            throw HTTPProblem(.hookRefused, Self.sentence(error), cause: "hook \(hook.name)")
         }
+        if isRefusal { throw HTTPProblem(.hookRefused, cause: "hook \(hook.name): \(outcome.status ?? 0)") }
+        guard let value, case .object = value else { throw Self.failed(hook, "Its answer is not what a hook may answer.") }
+        answer = value
     }
 
-    private static func members(of answer: HookClient.Answer, _ hook: Hook) throws -> JSONValue {
-        let isRefusal = (400..<500).contains(answer.status)
-        guard isRefusal || (200..<300).contains(answer.status) else { throw HookFailure.status(answer.status) }
-        let value = answer.body.readableBytes == 0 ? .object([]) : try? JSONValue(parsing: answer.body.readableBytesView)
-        if let error = value?["error"], error != .null {
-            throw HTTPProblem(.hookRefused, sentence(error), cause: "hook \(hook.name)")
-        }
-        if isRefusal { throw HTTPProblem(.hookRefused, cause: "hook \(hook.name): \(answer.status)") }
-        guard case .object = value else { throw HookFailure.notUnderstood }
-        return value ?? .object([])
+    private static func failed(_ hook: Hook, _ cause: String?) -> HTTPProblem {
+        HTTPProblem(.hookFailed, "The hook \"\(hook.name)\" could not be asked, or did not answer properly in time.", cause: cause)
     }
 
     /// The hook's own words, or those of `{"error":{"message":"…"}}`; bounded.

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import Foundation
 import MartletAPI
 import MartletCore
@@ -45,59 +44,29 @@ struct AlertOutcome: Sendable, Equatable {
 
 /// Each alert by the way that its address says.
 struct AlertTargets: AlertTarget {
-    private let webhooks: WebhookTarget
+    private let webhooks: WebhookSender
     private let notifications: NotificationTarget
 
     init(_ settings: AlertSettings) {
-        webhooks = WebhookTarget(settings)
+        webhooks = WebhookSender(arePrivateAddressesAllowed: settings.arePrivateAddressesAllowed)
         notifications = NotificationTarget(settings)
     }
 
     func check(_ address: AlertAddress) async throws {
-        if case .webhook(let url) = address { try await webhooks.check(url) }
+        if case .webhook(let url) = address { try await webhooks.check(url, field: "target.url") }
     }
 
     func send(_ message: AlertMessage, to address: AlertAddress) async throws -> AlertOutcome {
         switch address {
-        case .webhook(let url): try await webhooks.send(message, to: url)
+        case .webhook(let url):
+            AlertOutcome(try await webhooks.send(ByteBuffer(string: message.body), id: message.id, to: url, signedBy: message.secrets))
         case .notification: try await notifications.send(message)
         }
     }
 }
 
-/// Webhooks, signed by the Standard Webhooks scheme.
-private struct WebhookTarget: Sendable {
-    private static let timeout: Duration = .seconds(10)
-    private static let maximumAnswerSizeInBytes = 64 << 10
-
-    private let client: OutgoingClient
-    private let arePrivateAddressesAllowed: Bool
-
-    init(_ settings: AlertSettings) {
-        arePrivateAddressesAllowed = settings.arePrivateAddressesAllowed
-        client = OutgoingClient(arePrivateAddressesAllowed ? .anywhere : .publicAddresses())
-    }
-
-    func check(_ url: String) async throws {
-        do {
-            try await client.check(url) { _ in arePrivateAddressesAllowed }
-        } catch let failure as OutgoingFailure {
-            throw HTTPProblem(.invalidBody, failure.sentence, field: "target.url")
-        }
-    }
-
-    func send(_ message: AlertMessage, to url: String) async throws -> AlertOutcome {
-        do {
-            // The settings may have been others when it was set.
-            _ = try OutgoingClient.host(of: url) { _ in arePrivateAddressesAllowed }
-            let request = HTTPClientRequest.webhook(url, ByteBuffer(string: message.body), id: message.id, at: Date(), signedBy: message.secrets)
-            let answer = try await client.send(request, within: Self.timeout, upTo: Self.maximumAnswerSizeInBytes)
-            let isAccepted = (200..<300).contains(answer.status)
-            return AlertOutcome(
-                status: answer.status, failure: isAccepted ? nil : "It answered with the status \(answer.status).",
-                retryAfter: [429, 503].contains(answer.status) ? answer.retryAfter : nil)
-        } catch let failure as OutgoingFailure {
-            return AlertOutcome(failure: failure.sentence, cause: failure.cause)
-        }
+extension AlertOutcome {
+    fileprivate init(_ outcome: WebhookOutcome) {
+        self.init(status: outcome.status, failure: outcome.failure, cause: outcome.cause, retryAfter: outcome.retryAfter)
     }
 }

@@ -116,7 +116,7 @@ extension Rules {
         if let sentence = Self.fault(in: .object(rule.variables)) { throw HTTPProblem(.invalidBody, sentence, field: "variables") }
         if case .audience(let json) = rule.recipients.sources.first { _ = try Audience(json) }
         if let mail = rule.mail { try await check(mail, in: space) }
-        if let url = rule.webhookURL { try await webhooks.check(url) }
+        if let url = rule.webhookURL { try await webhooks.sender.check(url, field: "webhook.url") }
     }
 
     /// - Throws: `not-implemented` where no mail can be sent, `template-not-found`, `invalid-body`.

@@ -4,35 +4,14 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 import NIOCore
-import AsyncHTTPClient
 
 /// Tells apps' own servers what rules saw, as the Standard Webhooks scheme has it.
 struct RuleWebhooks: Sendable {
     static let keptDays = 30
-    private static let timeout: Duration = .seconds(10)
-    private static let maximumAnswerSizeInBytes = 64 << 10
 
     let postgres: PostgresClient
     let store: RuleStore
-    let client: OutgoingClient
-    /// Whether they may be at private addresses and speak plain HTTP.
-    let arePrivateAddressesAllowed: Bool
-
-    init(postgres: PostgresClient, store: RuleStore, arePrivateAddressesAllowed: Bool) {
-        self.postgres = postgres
-        self.store = store
-        self.arePrivateAddressesAllowed = arePrivateAddressesAllowed
-        client = OutgoingClient(arePrivateAddressesAllowed ? .anywhere : .publicAddresses())
-    }
-
-    /// - Throws: `invalid-body` for an address that could not be spoken to.
-    func check(_ url: String) async throws {
-        do {
-            try await client.check(url) { _ in arePrivateAddressesAllowed }
-        } catch let failure as OutgoingFailure {
-            throw HTTPProblem(.invalidBody, failure.sentence, field: "webhook.url")
-        }
-    }
+    let sender: WebhookSender
 
     struct Attempt: Sendable {
         var body: String
@@ -56,29 +35,9 @@ struct RuleWebhooks: Sendable {
         return Attempt(body: body, number: try row.decode(1), url: url, secrets: salts.map { store.secret($0, of: name, in: space) })
     }
 
-    struct Result: Sendable {
-        var status: Int?
-        /// Nil: it was accepted.
-        var failure: String?
-        var cause: String?
-        var retryAfter: Duration?
-    }
-
     /// - Throws: `CancellationError`.
-    func send(_ attempt: Attempt, id: UUID) async throws -> Result {
-        do {
-            // The settings may have been others when it was set.
-            _ = try OutgoingClient.host(of: attempt.url) { _ in arePrivateAddressesAllowed }
-            let request = HTTPClientRequest.webhook(
-                attempt.url, ByteBuffer(string: attempt.body), id: id.uuidString.lowercased(), at: Date(), signedBy: attempt.secrets)
-            let answer = try await client.send(request, within: Self.timeout, upTo: Self.maximumAnswerSizeInBytes)
-            let isAccepted = (200..<300).contains(answer.status)
-            return Result(
-                status: answer.status, failure: isAccepted ? nil : "It answered with the status \(answer.status).",
-                retryAfter: [429, 503].contains(answer.status) ? answer.retryAfter : nil)
-        } catch let failure as OutgoingFailure {
-            return Result(failure: failure.sentence, cause: failure.cause)
-        }
+    func send(_ attempt: Attempt, id: UUID) async throws -> WebhookOutcome {
+        try await sender.send(ByteBuffer(string: attempt.body), id: id.uuidString.lowercased(), to: attempt.url, signedBy: attempt.secrets)
     }
 
     enum State: String {
@@ -86,10 +45,10 @@ struct RuleWebhooks: Sendable {
     }
 
     /// Notes what came of an attempt; what is told is not kept.
-    func note(_ result: Result, of id: UUID, _ state: State) async throws {
+    func note(_ outcome: WebhookOutcome, of id: UUID, _ state: State) async throws {
         try await postgres.execute(
             """
-            UPDATE notifications.rule_deliveries SET state = \(state.rawValue), status = \(result.status.map(Int32.init)), error = \(result.failure),
+            UPDATE notifications.rule_deliveries SET state = \(state.rawValue), status = \(outcome.status.map(Int32.init)), error = \(outcome.failure),
                 finished = CASE WHEN \(state != .waiting) THEN now() END, body = CASE WHEN \(state == .waiting) THEN body END
             WHERE id = \(id) AND state = 'waiting'
             """)

@@ -1,4 +1,5 @@
 import Foundation
+import MartletHTTP
 import MartletJobs
 
 /// The job that tells a webhook what a rule saw, again and again with growing pauses, about four hours long, until it is accepted.
@@ -20,15 +21,15 @@ struct TellWebhook: JobHandler {
     func run(_ parameters: Parameters, _ job: RunningJob) async throws -> JobNoResult {
         let id = parameters.delivery
         guard let attempt = try await webhooks.begin(id) else { return JobNoResult() }
-        let result = try await webhooks.send(attempt, id: id)
-        guard let failure = result.failure else {
-            try await webhooks.note(result, of: id, .done)
+        let outcome = try await webhooks.send(attempt, id: id)
+        guard let failure = outcome.failure else {
+            try await webhooks.note(outcome, of: id, .done)
             return JobNoResult()
         }
         // Standard Webhooks: whoever answers 410 wants no more.
-        let isEnd = result.status == 410 || job.isLastAttempt || attempt.number >= Self.maximumAttempts
-        try await webhooks.note(result, of: id, isEnd ? .dead : .waiting)
-        if let pause = result.retryAfter, !isEnd { throw JobPostponement(by: max(pause, .seconds(1))) }
-        throw JobFailure(code: "webhook-not-told", detail: failure, isFinal: isEnd, cause: result.cause)
+        let isEnd = outcome.isGone || job.isLastAttempt || attempt.number >= Self.maximumAttempts
+        try await webhooks.note(outcome, of: id, isEnd ? .dead : .waiting)
+        if let pause = outcome.retryAfter, !isEnd { throw JobPostponement(by: max(pause, .seconds(1))) }
+        throw JobFailure(code: "webhook-not-told", detail: failure, isFinal: isEnd, cause: outcome.cause)
     }
 }
