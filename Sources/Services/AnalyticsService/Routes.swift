@@ -9,6 +9,7 @@ extension AnalyticsService {
         addQuestionsRoutes(to: router)
         addCrashesRoutes(to: router)
         addSymbolsRoutes(to: router)
+        addSentryAPIRoutes(to: router)
         addTicketsRoutes(to: router)
     }
 }

@@ -83,23 +83,23 @@ import Testing
             let piece = [UInt8](repeating: 7, count: 1_000)
             let name = SymbolUpload.sha1(piece)
             let unnamed = try await upload.send([("../../etc/passwd", piece)])
-            #expect(unnamed.isProblem(.invalidBody, field: "filename"))
-            #expect(try await upload.send([(name, Array(piece.dropLast()))]).isProblem(.invalidBody))
-            #expect(try await upload.send([(name, [])]).isProblem(.invalidBody))
+            #expect(unnamed.isSentryRefusal(.invalidBody, field: "filename"))
+            #expect(try await upload.send([(name, Array(piece.dropLast()))]).isSentryRefusal(.invalidBody))
+            #expect(try await upload.send([(name, [])]).isSentryRefusal(.invalidBody))
             let bomb = try #require(Gzip.compress([UInt8](repeating: 0, count: 60 << 20)))
-            #expect(try await upload.send([(name, bomb)]).isProblem(.payloadTooLarge))
+            #expect(try await upload.send([(name, bomb)]).isSentryRefusal(.payloadTooLarge))
             let large = [UInt8](repeating: 1, count: 9 << 20)
-            #expect(try await upload.send([(SymbolUpload.sha1(large), large)]).isProblem(.payloadTooLarge))
+            #expect(try await upload.send([(SymbolUpload.sha1(large), large)]).isSentryRefusal(.payloadTooLarge))
             let many = (0..<65).map { index in
                 let bytes = [UInt8](repeating: UInt8(index), count: 10)
                 return (name: SymbolUpload.sha1(bytes), bytes: bytes)
             }
             #expect(try await app.symbolRows("symbol_chunks") == 0)
             #expect(try await app.symbolBlobs() == [])
-            #expect(try await upload.send(many).isProblem(.limitExceeded))
+            #expect(try await upload.send(many).isSentryRefusal(.limitExceeded))
             let path = "/crash/api/0/organizations/any/chunk-upload/"
-            #expect(try await app.master("POST", path, "hello").isProblem(.invalidBody))
-            #expect(try await app.master("POST", path, "--x\r\n", headers: ["Content-Type": "multipart/form-data; boundary=x"]).isProblem(.invalidBody))
+            #expect(try await app.master("POST", path, "hello").isSentryRefusal(.invalidBody))
+            #expect(try await app.master("POST", path, "--x\r\n", headers: ["Content-Type": "multipart/form-data; boundary=x"]).isSentryRefusal(.invalidBody))
         }
     }
 
@@ -115,7 +115,7 @@ import Testing
         try await AnalyticsApp.run { app in
             for (body, code) in Self.bodies {
                 let answer = try await app.master("POST", "/crash/api/0/projects/o/1/files/difs/assemble/", body)
-                #expect(answer.isProblem(code), "\(body): \(answer)")
+                #expect(answer.isSentryRefusal(code), "\(body): \(answer)")
             }
         }
     }
@@ -125,18 +125,18 @@ import Testing
             let upload = SymbolUpload(app: app)
             let file = try DebugFiles.real()
             for project in ["2", "app2", "", "01"] where !project.isEmpty {
-                #expect(try await upload.assemble(file, project: project).isProblem(.appNotFound), "\(project)")
+                #expect(try await upload.assemble(file, project: project).isSentryRefusal(.appNotFound), "\(project)")
             }
             let own = try await upload.assemble(file, project: "app1")
             #expect(own.status == 200)
             for path in ["/crash/api/0", "/crash/api/0/organizations/o/chunk-upload/"] {
                 #expect(try await app.master("GET", path).status == 200)
-                #expect(try await app.client("GET", path, user: "u").isProblem(.forbidden))
-                #expect(try await app.ingest("GET", path).isProblem(.forbidden))
-                #expect(try await app.staff("GET", path, rights: Self.rights).isProblem(.forbidden))
+                #expect(try await app.client("GET", path, user: "u").isSentryRefusal(.forbidden))
+                #expect(try await app.ingest("GET", path).isSentryRefusal(.forbidden))
+                #expect(try await app.staff("GET", path, rights: Self.rights).isSentryRefusal(.forbidden))
             }
-            #expect(try await app.ingest("POST", "/crash/api/0/projects/o/1/files/difs/assemble/", "{}").isProblem(.forbidden))
-            #expect(try await app.ingest("POST", "/crash/api/0/organizations/o/chunk-upload/", "").isProblem(.forbidden))
+            #expect(try await app.ingest("POST", "/crash/api/0/projects/o/1/files/difs/assemble/", "{}").isSentryRefusal(.forbidden))
+            #expect(try await app.ingest("POST", "/crash/api/0/organizations/o/chunk-upload/", "").isSentryRefusal(.forbidden))
         }
     }
 
@@ -155,7 +155,7 @@ import Testing
             #expect(refused.state == "error" && refused.answer.text.contains("700000"), "\(refused.answer)")
             let more = (0..<4).map { [UInt8](repeating: UInt8($0), count: 200_000) }
             _ = try await upload.send(more.map { (SymbolUpload.sha1($0), $0) })
-            #expect(try await upload.send([(SymbolUpload.sha1([1]), [1])]).isProblem(.limitExceeded))
+            #expect(try await upload.send([(SymbolUpload.sha1([1]), [1])]).isSentryRefusal(.limitExceeded))
             #expect(try await app.symbolRows("symbol_files") == 1)
         }
     }

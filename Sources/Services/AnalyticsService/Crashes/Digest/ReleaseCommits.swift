@@ -72,12 +72,13 @@ struct ReleaseCommitStore: Sendable {
         ).first?.decode(0)
     }
 
-    /// The release before this one, or the newest where this one is not known, of those that have commits: `{"version","lastCommit"}`; `{}`: there is
-    /// none.
+    /// The release before this one, or the newest where this one is not known, of those that have commits: `{"version","dateCreated",
+    /// "url","lastCommit"}`, without which `sentry-cli` does not read it; `{}`: there is none.
     func previous(to release: ReleaseName, in space: Space) async throws -> String {
         try await postgres.query(
             """
-            SELECT jsonb_build_object('version', r.name, 'lastCommit', \(Self.commit))::text
+            SELECT jsonb_build_object('version', r.name, 'dateCreated', \(PostgresQuery.rfc3339("r.first_seen")), 'url', NULL,
+                'lastCommit', \(Self.commit))::text
             FROM analytics.releases AS r JOIN analytics.release_commits AS c ON c.release = r.id AND c.position = 1
             WHERE r.space = \(space.id) AND r.name <> \(release.text) AND r.first_seen <= coalesce(
                 (SELECT first_seen FROM analytics.releases WHERE space = \(space.id) AND name = \(release.text)), 'infinity')

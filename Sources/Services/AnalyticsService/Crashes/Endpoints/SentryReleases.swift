@@ -15,7 +15,6 @@ struct CreateSentryRelease: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.master
         let body = try await request.sentryRelease(of: principal)
-        if body.hasReferences { return .noReferences }
         guard let version = body["version"]?.looseText else { throw HTTPProblem(.invalidBody, "This field is required.", field: "version") }
         let name = try SentryReleases.name(version, "version")
         var response = Response.json(try await releases.make(name, try SentryReleases.Facts(body), for: principal))
@@ -33,7 +32,6 @@ struct FinishSentryRelease: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.master
         let body = try await request.sentryRelease(of: principal)
-        if body.hasReferences { return .noReferences }
         return .json(try await releases.make(try context.sentryVersion, try SentryReleases.Facts(body), for: principal))
     }
 }
@@ -56,7 +54,12 @@ extension Request {
         let value: JSONValue
         do { value = try JSONValue(parsing: body.readableBytesView) } catch { throw HTTPProblem(.invalidJSON, "\(error)") }
         guard case .object = value else { throw HTTPProblem(.invalidBody, "The body must be an object.") }
-        if let status = value["status"]?.looseText, status != "open" { throw HTTPProblem(.invalidBody, "Releases are not archived here.", field: "status") }
+        if let status = value["status"]?.looseText, status != "open" {
+            throw HTTPProblem(.invalidBody, "Martlet does not archive releases: those without reports can be deleted.", field: "status")
+        }
+        guard !value.hasReferences else {
+            throw HTTPProblem(.invalidBody, "Martlet reads no repositories: send the commits, as `releases set-commits --local` does.", field: "refs")
+        }
         for project in value["projects"]?.looseList ?? [] {
             guard let name = project.looseText, name == String(principal.appNumber) || name == principal.appID else {
                 throw HTTPProblem(.appNotFound, "The project of this key has the number \(principal.appNumber).")
@@ -66,21 +69,12 @@ extension Request {
     }
 }
 
-extension Response {
-    /// In the only form whose words `sentry-cli` shows: it reads no `application/problem+json`.
-    fileprivate static var noReferences: Response {
-        .json(
-            ByteBuffer(string: #"{"detail":"Martlet reads no repositories: send the commits, as `releases set-commits --local` does."}"#),
-            status: .badRequest)
-    }
-}
-
 extension JSONValue {
     /// Names of commits in repositories that the server would have to read.
     fileprivate var hasReferences: Bool { !(self["refs"]?.looseList ?? []).isEmpty }
 
     /// - Throws: `invalid-body`.
-    fileprivate func date(_ name: String) throws -> Date? {
+    func date(_ name: String) throws -> Date? {
         guard let value = self[name], value != .null else { return nil }
         guard let date = Date(loose: value) else { throw HTTPProblem(.invalidBody, "This must be a time such as 2026-11-22T08:48:59Z.", field: name) }
         return date
@@ -146,14 +140,9 @@ struct SentryReleases: Sendable {
     /// As `sentry-cli` reads it.
     func read(_ name: ReleaseName, for principal: Principal) async throws -> String? {
         let space = try await spaces.space(of: principal)
-        let project = String(principal.appNumber)
         return try await postgres.query(
             """
-            SELECT jsonb_build_object('version', r.name, 'dateCreated', \(PostgresQuery.rfc3339("r.first_seen")),
-                'dateReleased', \(PostgresQuery.rfc3339("r.released")), 'lastEvent', NULL, 'url', NULL, 'commitCount', (
-                    SELECT count(*) FROM analytics.release_commits AS c WHERE c.release = r.id), 'newGroups', (
-                    SELECT count(*) FROM analytics.issues AS i WHERE i.space = r.space AND i.first_release = r.id AND i.deleted IS NULL),
-                'projects', jsonb_build_array(jsonb_build_object('slug', \(project)::text, 'name', \(project)::text)))::text
+            SELECT \(Self.json(project: principal.appNumber))::text
             FROM analytics.releases AS r WHERE r.space = \(space.id) AND r.name = \(name.text)
             """
         ).first?.decode(0)

@@ -21,7 +21,8 @@ struct IssueReader: Sendable {
         try await page(Self.cells, as: [String?].self, filter, order, cursor, limit, space).map { (cells: $0, place: $1) }
     }
 
-    private func page<Element: PostgresDecodable>(
+    /// What is selected of each, and where it stands.
+    func page<Element: PostgresDecodable>(
         _ selection: PostgresQuery, as _: Element.Type, _ filter: IssueFilter, _ order: IssueOrder, _ cursor: ListCursor?, _ limit: Int, _ space: Space
     ) async throws -> [(Element, ListCursor)] {
         let behind: PostgresQuery = cursor.map { "AND (\(order.column), i.id) < (\(order.value($0.value)), \($0.id))" } ?? ""

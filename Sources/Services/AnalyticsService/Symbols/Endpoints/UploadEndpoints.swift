@@ -8,7 +8,7 @@ import NIOCore
 struct DescribeSentryAPI: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         _ = try context.master
-        return .json(#"{"version":"0","auth":{"scopes":["project:read","project:write","project:releases"]},"user":null}"#)
+        return .json(#"{"version":"0","auth":{"scopes":["project:read","project:write","project:releases","event:read","event:write"]},"user":null}"#)
     }
 }
 

@@ -20,6 +20,11 @@ struct Assembly: Sendable {
         var name: String
         var expected: DebugID?
         var chunks: [String]
+
+        /// Said at once of what would be refused when it is put together: who does not wait for that would take it for done.
+        var reasonAgainst: String? {
+            name.hasPrefix("/proguard/") ? "Martlet does not read ProGuard mappings." : nil
+        }
     }
 
     struct Answer: Sendable {
@@ -60,6 +65,10 @@ struct Assembly: Sendable {
         for request in requests {
             if let status = known[request.sha1] {
                 answers.append(Answer(sha1: request.sha1, json: Self.json(status)))
+                continue
+            }
+            if let reason = request.reasonAgainst {
+                answers.append(Answer(sha1: request.sha1, json: Self.json("error", detail: reason)))
                 continue
             }
             let found = request.chunks.compactMap { pieces[$0] }

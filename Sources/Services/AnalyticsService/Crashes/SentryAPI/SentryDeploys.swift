@@ -1,0 +1,120 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import MartletSentry
+import NIOCore
+
+/// `POST /crash/api/0/organizations/{organization}/releases/{version}/deploys/` with `{"environment","name"?,"url"?,"dateStarted"?,"dateFinished"?}`,
+/// as `sentry-cli deploys new` sends it: where and when a release was put. 201; master key. The hundred last of a release are kept.
+struct CreateSentryDeploy: Endpoint {
+    private static let maximumBodySizeInBytes = 64 << 10
+
+    let releases: SentryReleases
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let principal = try context.master
+        let body = try await request.wholeBody(upTo: Self.maximumBodySizeInBytes)
+        let value: JSONValue
+        do { value = try JSONValue(parsing: body.readableBytesView) } catch { throw HTTPProblem(.invalidJSON, "\(error)") }
+        guard case .object = value else { throw HTTPProblem(.invalidBody, "The body must be an object.") }
+        let deploy = try SentryDeploy(value)
+        guard let json = try await releases.add(deploy, to: try context.sentryVersion, for: principal) else {
+            throw HTTPProblem(.notFound, "There is no such release.")
+        }
+        return .json(ByteBuffer(string: json), status: .created)
+    }
+}
+
+/// `GET /crash/api/0/organizations/{organization}/releases/{version}/deploys/`: the newest first. Master key.
+struct ListSentryDeploys: Endpoint {
+    let releases: SentryReleases
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        guard let list = try await releases.deploys(of: try context.sentryVersion, for: try context.master) else {
+            throw HTTPProblem(.notFound, "There is no such release.")
+        }
+        return .json(list)
+    }
+}
+
+/// That a release was put somewhere.
+struct SentryDeploy: Sendable {
+    var environment: String
+    var name: String?
+    var url: String?
+    var started: Date?
+    var finished: Date
+
+    /// - Throws: `invalid-body` naming the field.
+    init(_ value: JSONValue) throws {
+        guard let environment = try value.deployText("environment", upTo: 64) else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: "environment")
+        }
+        self.environment = environment
+        name = try value.deployText("name", upTo: 64)
+        url = try value.deployText("url", upTo: 500)
+        started = try value.date("dateStarted")
+        finished = try value.date("dateFinished") ?? Date()
+    }
+}
+
+extension JSONValue {
+    /// Nil where it is empty.
+    ///
+    /// - Throws: `invalid-body`.
+    fileprivate func deployText(_ name: String, upTo limit: Int) throws -> String? {
+        guard let text = self[name]?.looseText, !text.isEmpty else { return nil }
+        guard text.utf8.count <= limit, !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            throw HTTPProblem(.invalidBody, "It has 1 to \(limit) bytes.", field: name)
+        }
+        return text
+    }
+}
+
+extension SentryReleases {
+    private static let maximumDeploys = 100
+
+    /// As JSON; nil: there is no such release.
+    func add(_ deploy: SentryDeploy, to release: ReleaseName, for principal: Principal) async throws -> String? {
+        let space = try await spaces.space(of: principal)
+        return try await postgres.withTransaction { transaction in
+            // One after the other.
+            let id = try await transaction.query(
+                "SELECT id FROM analytics.releases WHERE space = \(space.id) AND name = \(release.text) FOR NO KEY UPDATE"
+            ).first?.decode(0, as: Int32.self)
+            guard let id else { return nil }
+            try await transaction.execute(
+                """
+                DELETE FROM analytics.release_deploys WHERE release = \(id) AND id NOT IN (
+                    SELECT id FROM analytics.release_deploys WHERE release = \(id) ORDER BY id DESC LIMIT \(Self.maximumDeploys - 1))
+                """)
+            return try await transaction.query(
+                """
+                INSERT INTO analytics.release_deploys AS d (release, environment, name, url, started, finished)
+                VALUES (\(id), \(deploy.environment), \(deploy.name), \(deploy.url), \(deploy.started), \(deploy.finished))
+                RETURNING \(Self.deploy)::text
+                """
+            ).first?.decode(0)
+        }
+    }
+
+    /// A JSON list, the newest first; nil: there is no such release.
+    func deploys(of release: ReleaseName, for principal: Principal) async throws -> String? {
+        let space = try await spaces.space(of: principal)
+        return try await postgres.query(
+            """
+            SELECT coalesce((SELECT jsonb_agg(\(Self.deploy) ORDER BY d.id DESC) FROM analytics.release_deploys AS d WHERE d.release = r.id), '[]')::text
+            FROM analytics.releases AS r WHERE r.space = \(space.id) AND r.name = \(release.text)
+            """
+        ).first?.decode(0)
+    }
+
+    /// Of a row `d`.
+    private static let deploy: PostgresQuery = """
+        jsonb_build_object('id', d.id::text, 'environment', d.environment, 'name', d.name, 'url', d.url,
+            'dateStarted', \(PostgresQuery.rfc3339("d.started")), 'dateFinished', \(PostgresQuery.rfc3339("d.finished")))
+        """
+}

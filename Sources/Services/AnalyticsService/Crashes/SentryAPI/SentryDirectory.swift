@@ -1,0 +1,40 @@
+import Hummingbird
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import NIOCore
+
+/// `GET /crash/api/0/users/me/regions/`: none, so that `sentry-cli` asks this server for organizations. Master key.
+struct ListSentryRegions: Endpoint {
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        _ = try context.master
+        return .json(#"{"regions":[]}"#)
+    }
+}
+
+/// `GET /crash/api/0/organizations/`: one, which stands for this server. Any other name is as good. Master key.
+struct ListSentryOrganizations: Endpoint {
+    let postgres: PostgresClient
+    let spaces: Spaces
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let space = try await spaces.space(of: try context.master)
+        let rows = try await postgres.query(
+            """
+            SELECT jsonb_build_array(jsonb_build_object('id', '1', 'slug', 'martlet', 'name', 'Martlet',
+                'dateCreated', \(PostgresQuery.rfc3339("created")), 'isEarlyAdopter', FALSE, 'require2FA', FALSE,
+                'requireEmailVerification', FALSE, 'features', '[]'::jsonb))::text
+            FROM analytics.spaces WHERE id = \(space.id)
+            """)
+        return .json(try rows.first?.decode(0, as: String.self) ?? "[]")
+    }
+}
+
+/// `GET /crash/api/0/organizations/{organization}/projects/`: the app of the key. Master key.
+struct ListSentryProjects: Endpoint {
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let principal = try context.master
+        let number = principal.appNumber
+        return .json(#"[{"id":"\#(number)","slug":"\#(number)","name":"\#(principal.appID)","team":null}]"#)
+    }
+}

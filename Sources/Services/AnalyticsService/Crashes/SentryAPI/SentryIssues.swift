@@ -1,0 +1,137 @@
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// `GET /crash/api/0/projects/{organization}/{project}/issues/?query=&cursor=`: the last seen first, a hundred a page, as `sentry-cli issues list` reads
+/// them. Of a query `is:`, `level:` and `release:` count, and the words between them. Master key.
+struct ListSentryIssues: Endpoint {
+    private static let pageLength = 100
+    private static let link = HTTPField.Name("Link")!
+
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let space = try await life.spaces.space(of: try context.symbolProject("project"))
+        let query = request.uri.queryParameters
+        let filter = try IssueFilter(sentryQuery: String(query["query"] ?? ""))
+        let cursor = query["cursor"].flatMap { $0.isEmpty ? nil : $0 }
+        let after = try ListCursor(cursor, order: IssueOrder.lastSeen.rawValue)
+        let found = try await life.reader.sentryList(filter, after: after, limit: Self.pageLength + 1, in: space)
+        let page = found.prefix(Self.pageLength)
+        var response = Response.json("[\(page.map(\.json).joined(separator: ","))]")
+        let next = found.count > Self.pageLength ? page.last?.place.text : nil
+        response.headers[Self.link] = #"<\#(request.uri.path)>; rel="next"; results="\#(next != nil)"; cursor="\#(next ?? "-")""#
+        return response
+    }
+}
+
+/// `PUT /crash/api/0/projects/{organization}/{project}/issues/?id=&status=` with `{"status"}`, as `sentry-cli issues resolve`, `mute` and `unresolve` send
+/// it: changes those with the ids, those with the status, or all; a thousand at the most. Master key.
+struct ChangeSentryIssues: Endpoint {
+    private static let maximumBodySizeInBytes = 64 << 10
+    private static let maximumIssues = 1_000
+
+    let life: IssueLife
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let principal = try context.symbolProject("project")
+        let (space, author) = try await context.crashes(may: .update, life.spaces)
+        let body = try await request.wholeBody(upTo: Self.maximumBodySizeInBytes)
+        let value: JSONValue
+        do { value = try JSONValue(parsing: body.readableBytesView) } catch { throw HTTPProblem(.invalidJSON, "\(error)") }
+        let change = try Self.change(value["status"]?.plainText ?? "")
+        let numbers = try await numbers(request, in: space)
+        for start in stride(from: 0, to: numbers.count, by: IssueChanges.maximumPerCall) {
+            let some = numbers[start..<min(start + IssueChanges.maximumPerCall, numbers.count)]
+            _ = try await life.changes.make([change], to: Array(some), by: author, in: space)
+        }
+        return .json(#"{"status":\#(JSONValue.quote(value["status"]?.plainText ?? "")),"project":\#(principal.appNumber)}"#)
+    }
+
+    private static func change(_ status: String) throws -> IssueChange {
+        switch status {
+        case "resolved": .resolve(in: .now)
+        case "resolvedInNextRelease": .resolve(in: .nextRelease)
+        case "muted", "ignored": .ignore(until: nil, events: nil, users: nil)
+        case "unresolved": .reopen
+        default: throw HTTPProblem(.invalidBody, "It is resolved, resolvedInNextRelease, muted or unresolved.", field: "status")
+        }
+    }
+
+    /// Those that the query names.
+    private func numbers(_ request: Request, in space: Space) async throws -> [Int32] {
+        let ids = request.uri.queryParameters.getAll("id")
+        guard ids.isEmpty else {
+            guard ids.count <= Self.maximumIssues else { throw HTTPProblem(.limitExceeded, "At most \(Self.maximumIssues) issues at once.") }
+            return try ids.map { id in
+                guard let number = Int32(id), number > 0 else { throw HTTPProblem(.invalidParameter, "It is the number of an issue.", field: "id") }
+                return number
+            }
+        }
+        var filter = IssueFilter()
+        if let status = request.uri.queryParameters["status"] { filter.states = try IssueFilter.states(String(status)) }
+        return try await life.reader.numbers(filter, limit: Self.maximumIssues, in: space)
+    }
+}
+
+extension IssueFilter {
+    private static let maximumQueryLength = 500
+
+    /// A query as Sentry's people write it: `is:unresolved level:error cart`.
+    ///
+    /// - Throws: `invalid-parameter` for what would not count.
+    init(sentryQuery text: String) throws {
+        self.init()
+        guard text.utf8.count <= Self.maximumQueryLength, !text.utf8.contains(0) else {
+            throw HTTPProblem(.invalidParameter, "It has at most \(Self.maximumQueryLength) bytes.", field: "query")
+        }
+        var words: [Substring] = []
+        for word in text.split(separator: " ") {
+            let parts = word.split(separator: ":", maxSplits: 1)
+            switch (parts[0], parts.count == 2 ? String(parts[1]) : nil) {
+            case ("is", let state?): states += try Self.states(state)
+            case ("level", let level?):
+                guard let level = CrashLevel(name: level) else { throw HTTPProblem(.invalidParameter, "No such level: \(level).", field: "query") }
+                levels.append(level)
+            case ("release", let name?): release = name
+            case (let name, _?) where name.allSatisfy(\.isLetter):
+                throw HTTPProblem(.invalidParameter, "Martlet does not search by \(name): but by is, level, release and words.", field: "query")
+            default: words.append(word)
+            }
+        }
+        if !words.isEmpty { self.text = words.joined(separator: " ") }
+    }
+
+    /// What Sentry calls a status.
+    ///
+    /// - Throws: `invalid-parameter`.
+    static func states(_ name: String) throws -> [IssueState] {
+        switch name {
+        case "unresolved": [.unresolved, .regressed]
+        case "resolved": [.resolved]
+        case "muted", "ignored", "archived": [.ignored]
+        default: throw HTTPProblem(.invalidParameter, "It is unresolved, resolved or ignored.", field: "status")
+        }
+    }
+}
+
+extension IssueReader {
+    /// As `sentry-cli` reads them, the last seen first.
+    func sentryList(_ filter: IssueFilter, after cursor: ListCursor?, limit: Int, in space: Space) async throws -> [(json: String, place: ListCursor)] {
+        try await page(Self.sentryJSON, as: String.self, filter, .lastSeen, cursor, limit, space).map { (json: $0, place: $1) }
+    }
+
+    /// The last seen first.
+    func numbers(_ filter: IssueFilter, limit: Int, in space: Space) async throws -> [Int32] {
+        try await page("i.number", as: Int32.self, filter, .lastSeen, nil, limit, space).map(\.0)
+    }
+
+    private static let sentryJSON: PostgresQuery = """
+        jsonb_build_object('id', i.number::text, 'shortId', '#' || i.number, 'title', i.title, 'culprit', i.culprit,
+            'status', i.status, 'level', \(CrashLevel.name(of: "i.level")), 'count', i.events::text, 'userCount', i.users,
+            'firstSeen', \(PostgresQuery.rfc3339("i.first_seen")), 'lastSeen', \(PostgresQuery.rfc3339("i.last_seen")))::text
+        """
+}

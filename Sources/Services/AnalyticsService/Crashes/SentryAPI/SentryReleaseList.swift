@@ -1,0 +1,71 @@
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import MartletSentry
+
+/// `GET /crash/api/0/projects/{organization}/{project}/releases/`, and `…/organizations/{organization}/releases/`: the hundred newest, as
+/// `sentry-cli releases list` reads them. Master key.
+struct ListSentryReleases: Endpoint {
+    let releases: SentryReleases
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let principal = try context.parameters.get("project") == nil ? context.master : context.symbolProject("project")
+        return .json("[\(try await releases.list(for: principal).joined(separator: ","))]")
+    }
+}
+
+/// `DELETE /crash/api/0/organizations/{organization}/releases/{version}/`: 204. One that reports, sessions or issues name stays, and says so. Master key.
+struct DeleteSentryRelease: Endpoint {
+    let releases: SentryReleases
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let principal = try context.master
+        let isFound: Bool
+        do {
+            isFound = try await releases.delete(try context.sentryVersion, for: principal)
+        } catch let error as PostgresError where error.sqlState == "23503" {
+            throw HTTPProblem(.conflict, "Reports, sessions or issues are of this release. It can be deleted when there are none.")
+        }
+        guard isFound else { throw HTTPProblem(.notFound, "There is no such release.") }
+        return Response(status: .noContent)
+    }
+}
+
+extension SentryReleases {
+    private static let maximumListed = 100
+
+    /// The newest first, by version where it is one.
+    func list(for principal: Principal) async throws -> [String] {
+        let space = try await spaces.space(of: principal)
+        return try await postgres.query(
+            """
+            SELECT \(Self.json(project: principal.appNumber))::text FROM analytics.releases AS r WHERE r.space = \(space.id)
+            ORDER BY r.sort_key DESC NULLS LAST, r.first_seen DESC, r.id DESC LIMIT \(Self.maximumListed)
+            """
+        ).map { try $0.decode(0) }
+    }
+
+    /// Commits and deploys go with it. False: there is none.
+    ///
+    /// - Throws: SQLSTATE 23503 when something else is of it.
+    func delete(_ name: ReleaseName, for principal: Principal) async throws -> Bool {
+        let space = try await spaces.space(of: principal)
+        let count = try await postgres.execute("DELETE FROM analytics.releases WHERE space = \(space.id) AND name = \(name.text)")
+        store.forget()
+        return count == 1
+    }
+
+    /// Of a row `r`, as `sentry-cli` reads it.
+    static func json(project: Int) -> PostgresQuery {
+        """
+        jsonb_build_object('version', r.name, 'dateCreated', \(PostgresQuery.rfc3339("r.first_seen")),
+            'dateReleased', \(PostgresQuery.rfc3339("r.released")), 'url', NULL, 'commitCount', (
+                SELECT count(*) FROM analytics.release_commits AS c WHERE c.release = r.id), 'deployCount', (
+                SELECT count(*) FROM analytics.release_deploys AS d WHERE d.release = r.id), 'newGroups', (
+                SELECT count(*) FROM analytics.issues AS i WHERE i.space = r.space AND i.first_release = r.id AND i.deleted IS NULL),
+            'projects', jsonb_build_array(jsonb_build_object('slug', \(String(project))::text, 'name', \(String(project))::text)))
+        """
+    }
+}
