@@ -105,7 +105,7 @@ private struct OpenAPIDocument {
 private enum CodedRoutes {
     /// Addresses of their own, by the path that the gateway makes of them.
     private static let rewritten = [
-        "/segment/v1/settings": "/segment/v1/projects/{}/settings", "/thesis/events": "/api/{}/storage/TBAnalytics",
+        "/segment/v1/settings/{}": "/segment/v1/projects/{}/settings", "/thesis/events": "/api/{}/storage/TBAnalytics",
         "/thesis/exceptions": "/api/{}/storage/TBException", "/thesis/notification": "/api/{}/notification",
         "/thesis/notifications": "/api/{}/storage/TBNotification",
     ]

@@ -15,7 +15,14 @@ extension AnalyticsService {
         router.on(.post, "segment/v1/page", TakeMessage(kind: .page, intake: intake))
         router.on(.post, "segment/v1/group", TakeMessage(kind: .group, intake: intake))
         router.on(.post, "segment/v1/alias", TakeMessage(kind: .alias, intake: intake))
-        router.on(.get, "segment/v1/settings", ReadProjectSettings(events: events))
+        // The same as analytics.js in browsers calls them.
+        router.on(.post, "segment/v1/i", TakeMessage(kind: .identify, intake: intake))
+        router.on(.post, "segment/v1/t", TakeMessage(kind: .track, intake: intake))
+        router.on(.post, "segment/v1/s", TakeMessage(kind: .screen, intake: intake))
+        router.on(.post, "segment/v1/p", TakeMessage(kind: .page, intake: intake))
+        router.on(.post, "segment/v1/g", TakeMessage(kind: .group, intake: intake))
+        router.on(.post, "segment/v1/a", TakeMessage(kind: .alias, intake: intake))
+        router.on(.get, "segment/v1/settings/:key", ReadProjectSettings(events: events))
         // The app's own.
         router.on(.post, "events", TakeBatch(intake: intake, kinds: [.client, .master]))
         router.on(.get, "events/opt-out", OptOutEndpoint(act: .read, events: events))

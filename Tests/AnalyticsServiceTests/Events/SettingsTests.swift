@@ -59,7 +59,7 @@ import Testing
             #expect(try await app.client("POST", "/thesis/events", #"{"type":"x"}"#).status == 201)
             #expect(try await app.count("analytics.events") == 0)
             #expect(try await app.count("analytics.terms") == 0)
-            #expect(try await app.ingest("GET", "/segment/v1/settings")["integrations"] == "{}")
+            #expect(try await app.ingest("GET", "/segment/v1/settings/mi_live_key")["integrations"] == "{}")
         }
     }
 }

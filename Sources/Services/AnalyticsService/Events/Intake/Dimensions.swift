@@ -30,7 +30,9 @@ struct Dimensions: Sendable, Hashable {
     init(_ context: JSONValue, defaults: Dimensions) {
         self = defaults
         release = Self.release(version: context["app"]?["version"]?.scalar, build: context["app"]?["build"]?.scalar) ?? release
-        os = Self.joined(context["os"]?["name"]?.scalar, context["os"]?["version"]?.scalar) ?? os
+        // Browsers say it by User-Agent Client Hints only.
+        os = Self.joined(context["os"]?["name"]?.scalar, context["os"]?["version"]?.scalar)
+            ?? Self.joined(context["userAgentData"]?["platform"]?.scalar, context["userAgentData"]?["platformVersion"]?.scalar) ?? os
         device = Self.joined(context["device"]?["manufacturer"]?.scalar, context["device"]?["model"]?.scalar) ?? device
         configuration = context["configVersion"]?.scalar.flatMap(Self.version) ?? configuration
         variants = context["experiments"].flatMap(Self.variants) ?? variants

@@ -2,7 +2,7 @@ import Foundation
 import MartletCore
 
 extension EventReader {
-    private static let farthestAhead: TimeInterval = 86_400
+    static let farthestAhead: TimeInterval = 86_400
 
     /// When it happened, and before when it cannot have come.
     func time(of fields: MessageFields) throws -> (at: Date, earliest: Date) {
@@ -15,8 +15,7 @@ extension EventReader {
         guard at >= origin.received - origin.maximumAge else {
             throw EventFault(field, "This is more than \(Int(origin.maximumAge / 86_400)) days ago.")
         }
-        // By a clock that is an hour fast when it is sent again.
-        return (min(at, origin.received), min(at, origin.received) - 3_600)
+        return (min(at, origin.received), min(at, origin.received) - slack)
     }
 
     /// What a message's context says.

@@ -32,6 +32,8 @@ struct EventReader {
     let origin: Origin
     /// What the client's clock lags behind ours, with the request's way to us.
     let lag: TimeInterval
+    /// How far that clock may still be ahead, so that an event seems to have happened later than it came: an hour where `sentAt` says what it shows.
+    let slack: TimeInterval
     /// Messages of one device mostly have the same context, byte by byte.
     var known: (text: [UInt8], context: Context)?
 
@@ -39,6 +41,7 @@ struct EventReader {
     init(_ origin: Origin, sentAt: Date?) {
         self.origin = origin
         lag = sentAt.map { origin.received.timeIntervalSince($0) } ?? 0
+        slack = sentAt == nil ? Self.farthestAhead : 3_600
     }
 
     /// - Parameter kind: what the path says it is; nil: the message has to say it.

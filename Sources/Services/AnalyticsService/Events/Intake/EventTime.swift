@@ -1,6 +1,7 @@
 import Foundation
 
-/// Times as clients write them: ISO 8601 with or without fractions of a second and offset; without offset it is UTC.
+/// Times as clients write them: ISO 8601 with or without fractions of a second and offset; without offset it is UTC. Also as Foundation's `Date`
+/// describes itself (`2017-03-05 20:21:39 +0000`), and with `GMT` or `UTC` behind it.
 ///
 /// By hand: a time of every event is read, and Foundation takes longer for it than for all else that is done with the event.
 enum EventTime {
@@ -88,6 +89,11 @@ enum EventTime {
 
         mutating func offsetInMinutes() -> Int? {
             if isAtEnd || take("Z") || take("z") { return 0 }
+            _ = take(" ")
+            if bytes[position...].elementsEqual("GMT".utf8) || bytes[position...].elementsEqual("UTC".utf8) {
+                position = bytes.count
+                return 0
+            }
             let sign = take("+") ? 1 : take("-") ? -1 : 0
             guard sign != 0, let hours = digits(2), hours < 24 else { return nil }
             guard !isAtEnd else { return sign * hours * 60 }

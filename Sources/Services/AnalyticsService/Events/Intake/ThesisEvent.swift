@@ -20,7 +20,9 @@ struct ThesisEvent {
             .init("properties", .object(members.filter { !Self.known.contains($0.name) })),
             .init("context", Self.context(object)),
         ]
-        if let time = try Self.text(object, "timeStamp") { message.append(.init("timestamp", .string(time))) }
+        // Some have it among the tags, where it may also be something else.
+        let tagged = object["tags"]?["timeStamp"]?.scalar.flatMap { EventTime.date($0) == nil ? nil : $0 }
+        if let time = try Self.text(object, "timeStamp") ?? tagged { message.append(.init("timestamp", .string(time))) }
         if isView, let className {
             message += [.init("type", .string("screen")), .init("name", .string(className))]
         } else {
@@ -50,6 +52,6 @@ struct ThesisEvent {
             ("app", some(("version", tag("appVersion", "version", "buildVersion", "Build version")), ("build", tag("build", "buildName", "Build name")))),
             ("os", some(("name", tag("OSName", "osName", "systemName")), ("version", tag("OSVersion", "osVersion", "OS version", "systemVersion")))),
             ("device", some(("manufacturer", tag("deviceMake", "make", "Device make")), ("model", tag("deviceModel", "model", "Device model")))),
-            ("locale", tag("locale")), ("configVersion", object["configVersion"]?.scalar.map { JSONValue.string($0) }))
+            ("locale", tag("locale")), ("configVersion", tag("configVersion")?.scalar.map { JSONValue.string($0) }))
     }
 }

@@ -1,0 +1,86 @@
+import Foundation
+import MartletAPI
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import AnalyticsService
+
+/// What clients are told while PostgreSQL cannot store anything, and what is there afterwards.
+@Suite struct EventOutageTests {
+    /// Sends each message until it is taken, as clients do; returns the statuses of all answers.
+    private static func sendAll(_ count: Int, _ app: AnalyticsApp) async throws -> Set<Int> {
+        try await withThrowingTaskGroup(of: Set<Int>.self) { group in
+            for number in 0..<count {
+                group.addTask {
+                    var statuses = Set<Int>()
+                    while true {
+                        let answer = try await app.batch(track("a", id: "m\(number)", at: Date()))
+                        statuses.insert(Int(answer.status))
+                        if answer.status == 200 { return statuses }
+                        #expect(answer.header("retry-after") != nil, "\(answer)")
+                        try await Task.sleep(for: .milliseconds(50))
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0.formUnion($1) }
+        }
+    }
+
+    @Test func `while PostgreSQL takes no connections clients are told to come back, and all that was acknowledged is there once`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            try await app.batch(track("before", id: "before"))
+            let name: String = try await app.postgres.query("SELECT current_database()")[0].decode(0)
+            let database = try #require(PostgresIdentifier(name))
+            let admin = PostgresClient(configuration: app.database.server.configuration(), logger: .silent)
+            try await admin.execute("ALTER DATABASE \(database) ALLOW_CONNECTIONS false")
+            try await admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = \(name)")
+            async let sent = Self.sendAll(20, app)
+            try await Task.sleep(for: .seconds(1))
+            try await admin.execute("ALTER DATABASE \(database) ALLOW_CONNECTIONS true")
+            await admin.close()
+            let statuses = try await sent
+            #expect(statuses.isSubset(of: [200, 429, 503]), "\(statuses)")
+            #expect(try await app.count("(SELECT DISTINCT key FROM analytics.events) AS keys") == app.count("analytics.events"))
+            #expect(try await app.events().filter { $0.name == "a" }.count == 20)
+        }
+    }
+
+    @Test func `while the disk is full clients are told to come back`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            try await app.batch(track("a", id: "before"))
+            try await app.database.withSuperuser { database in
+                // As PostgreSQL says it (53100).
+                try await database.execute(
+                    """
+                    CREATE FUNCTION public.disk_full() RETURNS trigger LANGUAGE plpgsql AS
+                    $$BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END$$
+                    """)
+                try await database.execute("CREATE TRIGGER full_disk BEFORE INSERT ON analytics.events FOR EACH ROW EXECUTE FUNCTION public.disk_full()")
+            }
+            for _ in 0..<3 {
+                let answer = try await app.batch(track("a", id: "1"), track("b", id: "2"))
+                #expect(answer.isProblem(.unavailable) && answer.header("retry-after") != nil, "\(answer)")
+            }
+            try await app.database.withSuperuser { try await $0.execute("DROP TRIGGER full_disk ON analytics.events") }
+            #expect(try await app.batch(track("a", id: "1"), track("b", id: "2"))["accepted"] == "2")
+            #expect(try await app.count("analytics.events") == 3)
+        }
+    }
+
+    @Test func `an app with names that are all different fills neither the table nor what is remembered`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            for round in 0..<6 {
+                let messages = (0..<1_000).map { track("random \(round) \($0)") }
+                let answer = try await app.ingest("POST", "/segment/v1/batch", #"{"batch":[\#(messages.joined(separator: ","))]}"#)
+                #expect(answer["accepted"] == "1000" && answer["rejected"] == nil)
+            }
+            #expect(try await app.count("analytics.terms WHERE kind = \(TermKind.name.rawValue)") == 2_001)
+            try await app.rollUp()
+            // All are counted, those beyond the limit as one.
+            let day = Date().formatted(.iso8601.year().month().day())
+            let lines = try await app.ask("counts?interval=none&group=event&limit=1&from=2026-01-01&to=\(day)")
+            #expect(lines == ["2026-01-01,(other),false,4000,", "2026-01-01,,true,2000,"], "\(lines)")
+        }
+    }
+}
