@@ -3,6 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 import MartletTesting
+import Synchronization
 import Testing
 
 @testable import AnalyticsService
@@ -27,6 +28,23 @@ import Testing
             let given = try await app.master("POST", "/crashes/issues/update", #"{"issues":[1,2],"assignee":"\#(Colleague.bob.id)"}"#)
             #expect(given.each("assignee") == Array(repeating: "\"\(Colleague.bob.id)\"", count: 2), "\(given)")
             #expect(try await app.change(1, #"{"assignee":null}"#)["assignee"] == "null")
+        }
+    }
+
+    @Test func `Who has gone keeps the ticket until somebody else has it, and gets none anew`() async throws {
+        let gone = Mutex(Set<String>())
+        var options = AnalyticsOptions()
+        options.staff = StaffDirectory { ids in
+            Set(ids).intersection(Colleague.allCases.filter { colleague in !gone.withLock { $0.contains(colleague.id) } }.compactMap { UUID(uuidString: $0.id) })
+        }
+        try await AnalyticsApp.run(options) { app in
+            try await app.ticket(#"{"title":"t","assignee":"\#(Colleague.bob.id)"}"#)
+            _ = gone.withLock { $0.insert(Colleague.bob.id) }
+            // As a form sends it, with all that it has.
+            let changed = try await app.change(1, #"{"title":"u","assignee":"\#(Colleague.bob.id)"}"#)
+            #expect(changed["title"] == "\"u\"" && changed["assignee"] == "\"\(Colleague.bob.id)\"", "\(changed)")
+            #expect(try await app.change(1, #"{"assignee":"\#(Colleague.eve.id)"}"#).status == 200)
+            #expect(try await app.change(1, #"{"assignee":"\#(Colleague.bob.id)"}"#).isProblem(.invalidBody, field: "assignee"))
         }
     }
 
