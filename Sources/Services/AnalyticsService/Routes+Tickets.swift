@@ -27,6 +27,7 @@ extension AnalyticsService {
         router.on(.get, "tickets/sprints/:sprint", ReadSprint(desk: desk, sprints: tickets.sprints))
         router.on(.patch, "tickets/sprints/:sprint", ChangeSprint(desk: desk, sprints: tickets.sprints))
         router.on(.delete, "tickets/sprints/:sprint", DeleteSprint(desk: desk, sprints: tickets.sprints))
+        router.on(.get, "tickets/sprints/:sprint/report", ReportSprint(desk: desk, sprints: tickets.sprints))
         router.on(.post, "tickets/sprints/:sprint/start", StartSprint(desk: desk, sprints: tickets.sprints))
         router.on(.post, "tickets/sprints/:sprint/close", CloseSprint(desk: desk, sprints: tickets.sprints))
 

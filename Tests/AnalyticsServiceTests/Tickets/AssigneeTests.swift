@@ -30,6 +30,19 @@ import Testing
         }
     }
 
+    @Test func `Who has gone keeps the ticket until somebody else has it, and gets none anew`() async throws {
+        try await AnalyticsApp.run { app in
+            try await app.ticket(#"{"title":"t"}"#)
+            // Given to them when they were there.
+            try await app.postgres.execute("UPDATE analytics.tickets SET assignee = \(Self.stranger)::text::uuid")
+            // As a form sends it, with all that it has.
+            let changed = try await app.change(1, #"{"title":"u","assignee":"\#(Self.stranger)"}"#)
+            #expect(changed["title"] == "\"u\"" && changed["assignee"] == "\"\(Self.stranger)\"", "\(changed)")
+            #expect(try await app.change(1, #"{"assignee":"\#(Colleague.eve.id)"}"#).status == 200)
+            #expect(try await app.change(1, #"{"assignee":"\#(Self.stranger)"}"#).isProblem(.invalidBody, field: "assignee"))
+        }
+    }
+
     @Test func `While auth cannot say, nobody is given anything but by themselves and to themselves`() async throws {
         var options = AnalyticsOptions()
         // Nothing listens there.

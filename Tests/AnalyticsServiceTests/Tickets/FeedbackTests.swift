@@ -165,6 +165,70 @@ import Testing
         }
     }
 
+    @Test func `feedback of Sentry's clients brings its version, its picture and who it is of`() async throws {
+        try await AnalyticsApp.run { app in
+            let id = "9ec79c33ec9942ab8353589fcb2e04aa"
+            let said = #"{"feedback":{"message":"It froze","contact_email":"kim@example.org"}}"#
+            let words = #"{"event_id":"\#(id)","release":"org.example.shop@1.4.2+57","user":{"id":"\#(Self.user)"},"contexts":\#(said)}"#
+            let gif = "GIF89a and so on"
+            #expect(try await app.envelope([("feedback", words), ("attachment", gif), ("attachment", "no picture")]).status == 200)
+            try await app.digested()
+            let ticket = try await app.ask("GET", "/tickets/1")
+            #expect(ticket["appVersion"] == "\"1.4.2\"" && ticket["feedback.user"] == "\"\(Self.user)\"" && ticket["attachmentCount"] == "1", "\(ticket)")
+            #expect(ticket["attachments.0.contentType"] == "\"image/gif\"" && ticket["attachments.0.by"] == "\"client\"")
+            #expect(try await app.rows("SELECT count(*) FROM analytics.crash_attachments") == ["0"])
+
+            // Theirs, so it goes with them.
+            let request = #"{"app":"app1","environment":"live","user":"\#(Self.user)","after":"tickets:"}"#
+            #expect(try await app.gateway.asking(as: .service("auth")).post("/internal/users/erase", request)["erased.feedback"] == "1")
+            #expect(try await app.rows("SELECT count(*) FROM analytics.crash_feedback") == ["0"])
+            #expect(try await app.ask("GET", "/tickets/1")["attachmentCount"] == "0")
+        }
+    }
+
+    @Test func `the report that feedback is about may come later`() async throws {
+        try await AnalyticsApp.run { app in
+            let event = "9ec79c33ec9942ab8353589fcb2e04ab"
+            #expect(try await app.envelope([("user_report", #"{"event_id":"\#(event)","comments":"first the words"}"#)]).status == 200)
+            try await app.digested()
+            #expect(try await app.ask("GET", "/tickets/1")["issueCount"] == "0")
+            try await app.report(TestEnvelope.crash(in: "f", release: "shop@1.4", id: event))
+            let ticket = try await app.ask("GET", "/tickets/1")
+            #expect(ticket.numbers("issues") == [1], "\(ticket)")
+            let history = try await app.ask("GET", "/tickets/1/history")
+            #expect(history["data.1.act"] == "\"issueAttached\"" && history["count"] == "2", "\(history)")
+            // One that came before tells its version.
+            #expect(try await app.client("POST", "/feedback", #"{"message":"again","eventId":"\#(event)"}"#).status == 204)
+            let second = try await app.ask("GET", "/tickets/2")
+            #expect(second["appVersion"] == "\"1.4\"" && second.numbers("issues") == [1], "\(second)")
+        }
+    }
+
+    @Test func `feedback leaves the team room for tickets and files`() async throws {
+        try await AnalyticsApp.run { app in
+            try await app.ticket(#"{"title":"t"}"#)
+            try await app.postgres.execute(
+                """
+                INSERT INTO analytics.ticket_attachments (ticket, number, blob, name, content_type, size, sha256, author)
+                SELECT id, 1, md5('x'), 'x', 'x', \(TicketLimits.attachmentsOfFeedbackInBytes), md5('') || md5(''), 'x' FROM analytics.tickets
+                """)
+            #expect(try await app.client("POST", "/feedback", #"{"message":"m","screenshot":"\#(Self.png)"}"#).status == 204)
+            #expect(try await app.ask("GET", "/tickets/2")["attachmentCount"] == "0", "the words alone")
+            let space = try await app.service.spaces.space(of: "app1", .live)
+            #expect(try await app.service.tickets.attachments.files.list(AttachmentStore.blobSpace(space), after: nil, limit: 10).blobs.isEmpty)
+            #expect(try await app.ask("POST", "/tickets/1/attachments?name=a", "x").status == 201)
+            try await app.postgres.execute(
+                """
+                INSERT INTO analytics.tickets (space, number, type, status, priority, title, position, generation, author)
+                SELECT \(space.id), n, 'task', 'todo', 'low', 'x', 'a0', 0, 'service' FROM generate_series(3, \(TicketLimits.ticketsForFeedback)) AS n
+                """, timeout: .seconds(60))
+            #expect(try await app.client("POST", "/feedback", #"{"message":"m"}"#).isProblem(.limitExceeded))
+            try await app.ask("PATCH", "/tickets/settings", #"{"prefix":"APP"}"#)
+            try await app.postgres.execute("UPDATE analytics.ticket_spaces SET last_number = 100000")
+            #expect(try await app.ask("POST", "/tickets", #"{"title":"ours"}"#).status == 201)
+        }
+    }
+
     @Test func `what comes by two ways at once is one ticket`() async throws {
         try await AnalyticsApp.run { app in
             let space = try await app.service.spaces.space(of: "app1", .live)

@@ -40,6 +40,29 @@ import Testing
         }
     }
 
+    @Test func `whoever shows what is blocked, or a ticket's key, is told when it is different`() async throws {
+        try await AnalyticsApp.run { app in
+            for _ in 1...3 { try await app.ticket(#"{"title":"t"}"#) }
+            try await app.ask("POST", "/tickets/1/links", #"{"kind":"blocks","ticket":2}"#)
+            let space = try await app.service.spaces.space(of: "app1", .live)
+            let store = app.service.tickets.store
+            let steps: [(call: String, body: String?, isBlocked: String, told: [Int])] = [
+                ("PATCH /tickets/1", #"{"priority":"low"}"#, "true", [1]), ("PATCH /tickets/1", #"{"status":"complete"}"#, "false", [1, 2]),
+                ("POST /tickets/1/move", #"{"status":"todo"}"#, "true", [1, 2]), ("POST /tickets/1/move", #"{"end":"top"}"#, "true", [1]),
+                ("DELETE /tickets/1", nil, "false", [1, 2]), ("POST /tickets/1/restore", nil, "true", [1, 2]),
+                ("PATCH /tickets/settings", #"{"prefix":"APP"}"#, "true", []), ("PATCH /tickets/settings", #"{"prefix":"SHOP"}"#, "true", [1, 2, 3]),
+            ]
+            for step in steps {
+                let before = try await store.generation(of: space)
+                let parts = step.call.split(separator: " ").map(String.init)
+                let answer = try await app.ask(parts[0], parts[1], step.body, headers: parts[0] == "PATCH" ? ["if-match": "*"] : [:])
+                #expect([200, 204].contains(answer.status), "\(answer)")
+                #expect(try await app.ask("GET", "/tickets/2")["isBlocked"] == step.isBlocked, "\(step)")
+                #expect(try await store.changes(in: space, after: before, limit: 10).numbers?.sorted() == step.told, "\(step)")
+            }
+        }
+    }
+
     @Test func `who comes back gets what came meanwhile at once, and of too much or another past that it is all`() async throws {
         try await AnalyticsApp.run { app in
             for _ in 0..<3 { try await app.ticket(#"{"title":"t"}"#) }

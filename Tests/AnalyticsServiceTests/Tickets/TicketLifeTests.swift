@@ -44,10 +44,11 @@ import Testing
             #expect(try await app.ask("DELETE", "/tickets/1", headers: ["if-match": "\"3\""]).status == 204)
             #expect(try await app.ask("GET", "/tickets/1").isProblem(.ticketNotFound))
             #expect(try await app.numbers("") == [])
-            #expect(try await app.numbers("?deleted=true") == [1])
+            let bin = try await app.ask("GET", "/tickets?deleted=true")
+            #expect(bin.numbers("data") == [1] && bin["data.0.deleted"]?.hasPrefix("\"20") == true, "since when")
             #expect(try await app.column(.onHold) == [])
             let restored = try await app.ask("POST", "/tickets/1/restore")
-            #expect(restored.status == 200 && restored["status"] == "\"onHold\"", "\(restored)")
+            #expect(restored.status == 200 && restored["status"] == "\"onHold\"" && restored["deleted"] == "null", "\(restored)")
             #expect(try await app.ask("POST", "/tickets/1/restore").isProblem(.ticketNotFound))
             #expect(try await app.column(.onHold) == [1])
         }

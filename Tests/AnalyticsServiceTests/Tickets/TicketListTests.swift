@@ -35,7 +35,8 @@ import Testing
         ("?assignee=none,\(Colleague.bob.id.uppercased())", [6, 5, 4, 3, 2]), ("?label=ui", [3, 1]), ("?label=CORE", [5, 3]), ("?label=ui,core", [5, 3, 1]),
         ("?label=none", [6, 4, 2]), ("?label=nope", []), ("?sprint=1", [2]), ("?sprint=active", [3]), ("?sprint=none", [6, 5, 4, 1]), ("?sprint=1,active", [3, 2]),
         ("?version=1.0", [2]), ("?version=1.0,1.0.1", [4, 2]), ("?issue=1", [3, 1]), ("?issue=2", [3]), ("?issue=9", []),
-        ("?createdBy=staff:\(Colleague.bob.id)", [5]), ("?blocked=true", [2]), ("?blocked=false", [6, 5, 4, 3, 1]), ("?deleted=true", [7]),
+        ("?createdBy=staff:\(Colleague.bob.id)", [5]), ("?createdBy=\(Colleague.bob.id.uppercased())", [5]), ("?createdBy=me", [6, 4, 3, 2, 1]), ("?createdBy=me,client", [6, 4, 3, 2, 1]),
+        ("?blocked=true", [2]), ("?blocked=false", [6, 5, 4, 3, 1]), ("?deleted=true", [7]),
         ("?updatedAfter=2020-01-01T00:00:00Z", [6, 5, 4, 3, 2, 1]), ("?updatedAfter=2120-01-01T00:00:00Z", []),
         ("?status=todo&type=bug&label=ui&sprint=active", [3]), ("?type=bug&status=complete", []),
         // Search
@@ -49,6 +50,27 @@ import Testing
         try await AnalyticsApp.run { app in
             try await Self.fill(app)
             for (query, numbers) in Self.filters { #expect(try await app.numbers(query) == numbers, "\(query)") }
+        }
+    }
+
+    /// Titles, and what finds which of them.
+    private static let texts = ["Überweisung schlägt fehl", "Cafe\u{301} crème", "支払いで落ちる", "アプリがクラッシュする", "ﾃｽﾄ ＡＢＣ 12", "O'Brien iPhoneで確認"]
+    static let searches: [(text: String, numbers: [Int])] = [
+        ("U\u{308}berweisung", [1]), ("ÜBERW", [1]), ("Café", [2]), ("cre\u{300}me", [2]), ("落ちる", [3]), ("支払い", [3]), ("払い 落", [3]), ("落払", []), ("落で", []),
+        ("クラッシュ", [4]), ("アプリ クラッシュ", [4]), ("ラクッシュ", []), ("テスト", [5]), ("abc", [5]), ("ＡＢ", [5]), ("iphoneで", [6]), ("iphone", [6]), ("確認", [6]),
+        ("o'brien", [6]), ("\"brien\" <-> & :*", [6]), ("'); --", []),
+    ]
+
+    @Test func `words are found however they were typed, and without blanks between them`() async throws {
+        try await AnalyticsApp.run { app in
+            for text in Self.texts { try await app.ticket(#"{"title":\#(JSONValue.quote(text))}"#) }
+            for (text, numbers) in Self.searches {
+                let query = try #require(text.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+                #expect(try await app.numbers("?search=\(query)") == numbers, "\(text)")
+            }
+            // In comments as well.
+            try await app.ask("POST", "/tickets/1/comments", #"{"text":"エラーが出ます"}"#)
+            #expect(try await app.numbers("?search=%E5%87%BA%E3%81%BE%E3%81%99") == [1])
         }
     }
 

@@ -126,6 +126,38 @@ import Testing
         }
     }
 
+    @Test func `what becomes of an issue is in the histories of its tickets, and whoever follows is told`() async throws {
+        try await AnalyticsApp.run { app in
+            try await app.makeIssues(1...3)
+            try await app.ticket(#"{"title":"t","issues":[1,3]}"#)
+            try await app.ticket(#"{"title":"u","issues":[1,2]}"#)
+            try await app.ticket(#"{"title":"v"}"#)
+            let space = try await app.service.spaces.space(of: "app1", .live)
+            let store = app.service.tickets.store
+            let acts = { (number: Int) in
+                let history = try await app.ask("GET", "/tickets/\(number)/history")
+                return (3..<6).compactMap { index in history["data.\(index).act"].map { "\($0) \(history["data.\(index).before"] ?? "") \(history["data.\(index).after"] ?? "")" } }
+            }
+            var generation = try await store.generation(of: space)
+            #expect(try await app.master("POST", "/crashes/issues/2/merge", #"{"issues":[1]}"#).status == 200)
+            var changes = try await store.changes(in: space, after: generation, limit: 10)
+            #expect(changes.numbers?.sorted() == [1, 2] && changes.generation == generation + 1)
+            #expect(try await acts(1) == [#""issueDetached" 1 null"#, #""issueAttached" null 2"#])
+            #expect(try await acts(2) == [#""issueDetached" 1 null"#], "it had the other one")
+            // The number that is no more is that of what it became.
+            #expect(try await app.numbers("?issue=1") == [2, 1])
+            #expect(try await app.ask("POST", "/tickets/3/issues", #"{"issues":[1]}"#).numbers("issues") == [2])
+
+            generation = try await store.generation(of: space)
+            #expect(try await app.master("DELETE", "/crashes/issues/3").status == 204)
+            changes = try await store.changes(in: space, after: generation, limit: 10)
+            #expect(changes.numbers == [1])
+            #expect(try await acts(1).last == #""issueDetached" 3 null"#)
+            let ticket = try await app.ask("GET", "/tickets/1")
+            #expect(ticket["issueCount"] == "1" && ticket.numbers("issues") == [2], "\(ticket)")
+        }
+    }
+
     @Test func `links are seen from both sides`() async throws {
         try await AnalyticsApp.run { app in
             for _ in 1...3 { try await app.ticket(#"{"title":"t"}"#) }
@@ -191,7 +223,10 @@ import Testing
             try await app.ticket(#"{"title":"t","labels":["UI","needs work"]}"#)
             try await app.ticket(#"{"title":"t","labels":["ui"]}"#)
             #expect(try await app.ask("PATCH", "/tickets/labels/needs%20work", #"{"name":"Later"}"#)["color"] == "\"#ff8800\"")
-            #expect(try await app.ask("GET", "/tickets/1")["labels"] == #"["Later","ui"]"#)
+            let renamed = try await app.ask("GET", "/tickets/1")
+            #expect(renamed["labels"] == #"["Later","ui"]"# && renamed["revision"] == "2")
+            #expect(try await app.ask("PATCH", "/tickets/labels/later", ##"{"color":"#000000"}"##)["color"] == "\"#000000\"")
+            #expect(try await app.ask("GET", "/tickets/1")["revision"] == "2", "a color is nothing of the ticket")
             let list = try await app.ask("GET", "/tickets/labels")
             #expect(list["data.0.name"] == "\"Later\"" && list["data.1.tickets"] == "2", "\(list)")
             #expect(try await app.ask("DELETE", "/tickets/labels/UI").status == 204)

@@ -26,16 +26,19 @@ extension CrashHelpers {
                 return false
             }
         }
+        joinFeedback = { try await tickets.join($0, in: $1) }
     }
 }
 
 extension Feedback {
     /// Nil when nothing was said.
-    fileprivate init?(_ feedback: UserFeedback) {
+    fileprivate init?(_ feedback: DigestedFeedback) {
+        let words = feedback.words
         let fitted = Feedback.fitted(
-            message: feedback.message, name: feedback.name, email: feedback.email, eventID: feedback.eventID?.uuidString,
-            key: "sentry:" + feedback.id.uuidString.lowercased())
-        guard let fitted else { return nil }
+            message: words.message, name: words.name, email: words.email, userID: feedback.user?.uuidString, appVersion: feedback.appVersion,
+            eventID: words.eventID?.uuidString, key: "sentry:" + words.id.uuidString.lowercased())
+        guard var fitted else { return nil }
+        fitted.files = feedback.pictures
         self = fitted
     }
 }

@@ -14,5 +14,7 @@ struct CrashHelpers: Sendable {
 
     var symbolicate: @Sendable (_ report: JSONValue, Space) async -> Symbolicated = { report, _ in Symbolicated(report: report) }
     /// Makes a ticket of what a person wrote; harmless to repeat. False: there will be none. An error means "again".
-    var feedback: @Sendable (UserFeedback, Space) async throws -> Bool = { _, _ in true }
+    var feedback: @Sendable (DigestedFeedback, Space) async throws -> Bool = { _, _ in true }
+    /// Reports are stored that somebody may have said something of before.
+    var joinFeedback: @Sendable (_ eventIDs: [UUID], Space) async throws -> Void = { _, _ in }
 }

@@ -162,9 +162,22 @@ final class CrashDigester: Service {
             store.releases.forget()
             try await store.store(digested, moving: move)
         }
+        await joinFeedback(digested)
         // As a newer version of the service wrote it, perhaps.
         let unknown = received.filter { $0.envelope == nil }.map(\.record)
         if !unknown.isEmpty { try refuse(unknown, SpoolError.unavailable(cause: "a record of another version")) }
+    }
+
+    /// What was said of a report before it came.
+    private func joinFeedback(_ digested: [DigestedEnvelope]) async {
+        for (space, reports) in Dictionary(grouping: digested.compactMap(\.report), by: \.space) {
+            do {
+                try await digestion.helpers.joinFeedback(reports.map(\.eventID), space)
+            } catch {
+                // The reports are stored; somebody can attach the issue to the ticket by hand.
+                logger.warning("Feedback was not joined with its report.", metadata: ["error.cause": "\(error)"])
+            }
+        }
     }
 
     /// In the order given. A few at a time, so that one that waits for its symbols does not hold up all behind it.

@@ -1,4 +1,5 @@
 import Foundation
+import MartletCore
 import MartletPostgres
 import MartletSentry
 
@@ -10,7 +11,9 @@ struct DigestedEnvelope: Sendable {
     var updates: [SessionUpdate] = []
     var counts: [SessionCounts] = []
     var outcomes: [DigestedOutcome] = []
-    var feedback: [UserFeedback] = []
+    var feedback: [DigestedFeedback] = []
+    /// Sent with feedback and without a report.
+    var pictures: [Feedback.File] = []
     var attachments: [DigestedAttachment] = []
 }
 
@@ -55,6 +58,22 @@ struct DigestedOutcome: Sendable, Hashable {
     var category: DataCategory
     var reason: String
     var quantity: Int
+}
+
+/// What a person wrote, and what is known of it beside.
+struct DigestedFeedback: Sendable {
+    var words: UserFeedback
+    /// Of the release it was sent by.
+    var appVersion: String?
+    /// A user of the app, as the client says.
+    var user: UUID?
+    var pictures: [Feedback.File] = []
+
+    init(_ words: UserFeedback, from event: JSONValue) {
+        self.words = words
+        appVersion = event["release"]?.looseText.map { ReleaseName($0).version }
+        user = event["user"]?["id"]?.looseText.flatMap { UUID(uuidString: $0) }
+    }
 }
 
 /// A file of a report, whose bytes are stored already.

@@ -27,6 +27,7 @@ struct EnvelopeDigestion: Sendable {
             return digested
         }
         for item in envelope.items { try await digest(item, of: envelope, received, into: &digested) }
+        if !digested.feedback.isEmpty { digested.feedback[0].pictures = digested.pictures }
         for feedback in digested.feedback where !(try await helpers.feedback(feedback, space)) {
             digested.outcomes.append(DigestedOutcome(source: .server, category: .feedback, reason: "no_ticket", quantity: 1))
         }
@@ -34,7 +35,10 @@ struct EnvelopeDigestion: Sendable {
     }
 
     private func digest(_ item: Envelope.Item, of envelope: Envelope, _ received: ReceivedEnvelope, into digested: inout DigestedEnvelope) async throws {
-        if item.type == "attachment" { return try await attach(item, received, &digested) }
+        if item.type == "attachment" {
+            if Self.isFeedback(envelope) { return keep(picture: item, &digested) }
+            return try await attach(item, received, &digested)
+        }
         let value: JSONValue
         do throws(JSONError) {
             value = try LooseJSON.value(item.payload)
@@ -51,14 +55,36 @@ struct EnvelopeDigestion: Sendable {
             let counts = SessionCounts.all(value, received: received.received)
             if counts.isEmpty { invalid(item, &digested) } else { digested.counts += counts }
         case "user_report":
-            if let feedback = UserFeedback(userReport: value, eventID: received.eventID) { digested.feedback.append(feedback) } else { invalid(item, &digested) }
+            if let feedback = UserFeedback(userReport: value, eventID: received.eventID) {
+                digested.feedback.append(DigestedFeedback(feedback, from: value))
+            } else {
+                invalid(item, &digested)
+            }
         case "feedback":
-            if let feedback = UserFeedback(feedback: value, eventID: received.eventID) { digested.feedback.append(feedback) } else { invalid(item, &digested) }
+            if let feedback = UserFeedback(feedback: value, eventID: received.eventID) {
+                digested.feedback.append(DigestedFeedback(feedback, from: value))
+            } else {
+                invalid(item, &digested)
+            }
         case "client_report":
             digested.outcomes += ClientReport(value).counts.map { DigestedOutcome(source: .client, category: $0.category, reason: $0.reason, quantity: $0.quantity) }
         case CrashIntake.dropReport: digested.outcomes += Self.dropped(value)
         default: invalid(item, &digested)
         }
+    }
+
+    /// Whether there is no report that its files could be of.
+    private static func isFeedback(_ envelope: Envelope) -> Bool {
+        envelope.items.contains { $0.type == "feedback" } && !envelope.items.contains { $0.type == "event" }
+    }
+
+    /// A picture of the screen, for the ticket.
+    private func keep(picture item: Envelope.Item, _ digested: inout DigestedEnvelope) {
+        guard digested.pictures.count < Feedback.maximumFiles, item.payload.count <= Feedback.maximumFileInBytes,
+            ContentType.isPicture(ContentType.decide(declared: nil, prefix: Array(item.payload.prefix(512))))
+        else { return invalid(item, &digested) }
+        digested.pictures.append(
+            Feedback.File(name: item.header["filename"]?.looseText ?? "", contentType: nil, bytes: ByteBuffer(bytes: item.payload)))
     }
 
     private func invalid(_ item: Envelope.Item, _ digested: inout DigestedEnvelope) {

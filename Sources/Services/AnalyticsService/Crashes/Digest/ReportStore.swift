@@ -56,7 +56,7 @@ extension DigestStore {
 
     func store(feedback envelopes: [DigestedEnvelope], _ transaction: PostgresTransaction) async throws {
         for envelope in envelopes {
-            for feedback in envelope.feedback {
+            for feedback in envelope.feedback.map(\.words) {
                 try await transaction.execute(
                     """
                     INSERT INTO analytics.crash_feedback (space, feedback_id, event_id, name, email, message, received)

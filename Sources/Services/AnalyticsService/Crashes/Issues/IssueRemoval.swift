@@ -24,6 +24,7 @@ struct IssueRemoval: Sendable {
                 "UPDATE analytics.issues SET deleted = now() WHERE id = \(issue) AND space = \(space.id) AND deleted IS NULL")
             guard removed == 1 else { throw HTTPProblem(.issueNotFound) }
             try await transaction.execute("DELETE FROM analytics.issue_hashes WHERE issue = \(issue)")
+            try await TicketStore.dropIssue(issue, transaction)
             try await queue.enqueue(RemoveIssue.self, .init(issue: issue), JobOptions(uniqueKey: String(issue)), in: transaction)
         }
     }

@@ -51,7 +51,8 @@ struct FollowTickets: Endpoint {
 ///
 /// An error behind the first byte cuts the answer off, which HTTP tells the reader.
 struct ExportTickets: Endpoint {
-    private static let pageLength = 500
+    /// Descriptions may be long.
+    private static let pageLength = 100
 
     let desk: TicketDesk
     let tickets: TicketStore

@@ -1,5 +1,6 @@
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 import NIOCore
@@ -64,6 +65,17 @@ struct StartSprint: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let visitor = try await desk.admit(request, context, to: .update)
         return .json(try await sprints.start(try context.sprint, in: visitor.space, by: visitor.author))
+    }
+}
+
+/// `GET /tickets/sprints/{sprint}/report`: how it stood when it was started, how it stands, and each day between.
+struct ReportSprint: Endpoint {
+    let desk: TicketDesk
+    let sprints: SprintStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let visitor = try await desk.admit(request, context, to: .read)
+        return .json(try await sprints.report(try context.sprint, in: visitor.space).json.text)
     }
 }
 

@@ -42,10 +42,15 @@ struct TicketDesk: Sendable {
 
     /// What a body wants a ticket to be.
     ///
+    /// - Parameter current: who has the ticket by now: they may keep it, also where they are gone since.
     /// - Throws: as `TicketChange.init`, and for an assignee as `StaffDirectory.check`.
-    func change(_ fields: BodyFields, _ visitor: Visitor, _ context: ServiceContext) async throws -> TicketChange {
+    func change(
+        _ fields: BodyFields, _ visitor: Visitor, _ context: ServiceContext, current: () async throws -> UUID? = { nil }
+    ) async throws -> TicketChange {
         let change = try TicketChange(fields, staff: visitor.staff)
-        if case .some(let assignee?) = change.assignee { try await directory.check(assignee, askedBy: try context.principal) }
+        if case .some(let assignee?) = change.assignee, try await current() != assignee {
+            try await directory.check(assignee, askedBy: try context.principal)
+        }
         return change
     }
 

@@ -60,8 +60,8 @@ struct ChangeTicket: Endpoint {
         }
         let fields = try await BodyFields(request, TicketChange.fields.union(["resolveIssues"]), upTo: TicketBody.maximumSizeInBytes)
         let resolvesIssues = try fields.flag("resolveIssues") ?? false
-        try await tickets.update(
-            number, try await desk.change(fields, visitor, context), if: condition, resolvesIssues: resolvesIssues, in: visitor.space, by: visitor.author)
+        let change = try await desk.change(fields, visitor, context) { try await tickets.assignee(of: number, in: visitor.space) }
+        try await tickets.update(number, change, if: condition, resolvesIssues: resolvesIssues, in: visitor.space, by: visitor.author)
         return try await tickets.answer(with: number, in: visitor.space)
     }
 }

@@ -41,11 +41,31 @@ struct FeedbackIntake: Sendable {
         try await checkLimits(checked.user, in: space)
         if let source = feedback.source, !sources.take(source, in: space, upTo: limits.ofSource, at: Date()) { throw FeedbackRefusal.tooMany(seconds: 3_600) }
         let files = try await store(feedback.files, in: space)
-        let (number, isNew) = try await tickets.change(space, by: Self.author) { work in
+        let (number, attached) = try await tickets.change(space, by: Self.author) { work in
             try await write(feedback, checked, files, work)
         }
-        if !isNew { for file in files { try? await attachments.files.remove(file.blob) } }
+        for file in files.dropFirst(attached) { try? await attachments.files.remove(file.blob) }
         return number
+    }
+
+    /// Attaches the issues of crash reports to the tickets of feedback that came before them.
+    func join(_ events: [UUID], in space: Space) async throws {
+        let missing: PostgresQuery = """
+            SELECT DISTINCT f.ticket, i.number FROM analytics.ticket_feedback AS f
+            JOIN analytics.crash_events AS e ON e.space = f.space AND e.event_id = f.event_id
+            JOIN analytics.issues AS i ON i.id = e.issue AND i.deleted IS NULL
+            WHERE f.space = \(space.id) AND f.event_id = ANY (\(events))
+                AND NOT EXISTS (SELECT FROM analytics.ticket_issues AS a WHERE a.ticket = f.ticket AND a.issue = i.id)
+            """
+        // Nothing is locked for the many reports that nobody said anything of.
+        guard try await !tickets.postgres.query(missing).isEmpty else { return }
+        try await tickets.change(space, by: Self.author) { work in
+            for row in try await work.transaction.query(missing) {
+                let ticket: Int64 = try row.decode(0)
+                try await work.attach(issues: [try row.decode(1)], to: ticket)
+                try await work.touch(ticket)
+            }
+        }
     }
 
     private struct Checked {
@@ -138,34 +158,43 @@ struct FeedbackIntake: Sendable {
 
     private func write(
         _ feedback: Feedback, _ checked: Checked, _ files: [AttachmentStore.Stored], _ work: TicketWork
-    ) async throws -> (number: Int, isNew: Bool) {
+    ) async throws -> (number: Int, attached: Int) {
         // The same came by another way while the files were stored.
-        if let key = feedback.key, let row = try await work.transaction.query(Self.knownTicket(key, work.space)).first { return (try row.decode(0), false) }
+        if let key = feedback.key, let row = try await work.transaction.query(Self.knownTicket(key, work.space)).first { return (try row.decode(0), 0) }
         try await count(work)
         var ticket = NewTicket(title: feedback.title)
         ticket.type = .feedback
         ticket.appVersion = feedback.appVersion
-        if let event = checked.event { ticket.issues = try await work.issues(of: event) }
-        let (id, number) = try await work.create(ticket)
+        if let event = checked.event, let report = try await work.report(event) {
+            ticket.issues = [report.issue]
+            ticket.appVersion = ticket.appVersion ?? report.appVersion
+        }
+        let (id, number) = try await work.create(ticket, upTo: TicketLimits.ticketsForFeedback)
         try await work.transaction.execute(
             """
             INSERT INTO analytics.ticket_feedback (ticket, space, user_id, name, email, message, event_id, key)
             VALUES (\(id), \(work.space.id), \(checked.user), \(feedback.name ?? ""), \(feedback.email ?? ""), \(feedback.message), \(checked.event),
                 \(feedback.key))
             """)
-        for file in files { _ = try await work.attach(file, to: id, isFeedback: true) }
-        return (number, true)
+        // Words without their pictures are better than none.
+        var attached = 0
+        for file in files where try await work.hasRoom(for: file, upTo: TicketLimits.attachmentsOfFeedbackInBytes) {
+            _ = try await work.attach(file, to: id, isFeedback: true)
+            attached += 1
+        }
+        return (number, attached)
     }
 }
 
 extension TicketWork {
-    /// The number of the issue that a crash report was counted to; none where it has not come yet.
-    fileprivate func issues(of event: UUID) async throws -> [Int] {
+    /// The number of the issue that a crash report was counted to, and the version it came from; nil where it has not come yet.
+    fileprivate func report(_ event: UUID) async throws -> (issue: Int, appVersion: String?)? {
         try await transaction.query(
             """
-            SELECT i.number FROM analytics.crash_events AS e JOIN analytics.issues AS i ON i.id = e.issue
+            SELECT i.number, nullif(left(r.version, 64), '') FROM analytics.crash_events AS e JOIN analytics.issues AS i ON i.id = e.issue
+            LEFT JOIN analytics.releases AS r ON r.id = e.release
             WHERE e.space = \(space.id) AND e.event_id = \(event) AND i.deleted IS NULL
             """
-        ).map { try $0.decode(0) }
+        ).first.map { (try $0.decode(0), try $0.decode(1)) }
     }
 }

@@ -96,6 +96,12 @@ extension TicketWork {
     fileprivate func forget(_ ids: [Int]) async throws -> [BlobName] {
         let blobs: [String] = try await transaction.query(
             "DELETE FROM analytics.ticket_attachments WHERE ticket = ANY (\(ids)) AND is_feedback RETURNING blob").map { try $0.decode(0) }
+        // As it came in an envelope; the same words once more.
+        try await transaction.execute(
+            """
+            DELETE FROM analytics.crash_feedback AS c USING analytics.ticket_feedback AS f
+            WHERE f.ticket = ANY (\(ids)) AND c.space = f.space AND f.key = 'sentry:' || c.feedback_id
+            """)
         try await transaction.execute("DELETE FROM analytics.ticket_feedback WHERE ticket = ANY (\(ids))")
         try await transaction.execute(
             """

@@ -5,7 +5,7 @@ import MartletHTTP
 
 /// What somebody wants a ticket to be: of a field that is nil nothing is said.
 struct TicketChange: Sendable {
-    static let fields: Set<String> = ["type", "status", "priority", "title", "description", "assignee", "appVersion", "sprint", "labels"]
+    static let fields: Set<String> = ["type", "status", "priority", "title", "description", "assignee", "appVersion", "sprint", "estimate", "labels"]
 
     var type: TicketType?
     var status: TicketStatus?
@@ -17,6 +17,8 @@ struct TicketChange: Sendable {
     var appVersion: String??
     /// A number; `.some(nil)`: none, which is the backlog.
     var sprint: Int??
+    /// Of the work, in whatever the team counts; `.some(nil)`: none.
+    var estimate: Int??
     /// All names that it shall have.
     var labels: [String]?
 
@@ -34,6 +36,7 @@ struct TicketChange: Sendable {
         if fields["assignee"] != nil { assignee = .some(try Self.assignee(fields, staff)) }
         if fields["appVersion"] != nil { appVersion = .some(try TicketInput.line(fields, "appVersion", upTo: 64)) }
         if fields["sprint"] != nil { sprint = .some(try TicketInput.number(fields, "sprint")) }
+        if fields["estimate"] != nil { estimate = .some(try fields.integer("estimate", in: 0...TicketLimits.estimate)) }
         if fields["labels"] != nil { labels = try Self.labels(fields) }
     }
 
@@ -66,6 +69,7 @@ struct TicketRow: Sendable {
     var assignee: UUID?
     var appVersion: String?
     var sprint: Int?
+    var estimate: Int?
     var position: String
     var revision: Int64
     let isDeleted: Bool
@@ -99,6 +103,7 @@ extension TicketRow {
         set("assignee", &assignee, change.assignee) { $0.map { JSONValue.string($0.uuidString.lowercased()) } ?? .null }
         set("appVersion", &appVersion, change.appVersion) { $0.map { JSONValue.string($0) } ?? .null }
         set("sprint", &sprint, change.sprint) { $0.map { JSONValue.number(String($0)) } ?? .null }
+        set("estimate", &estimate, change.estimate) { $0.map { JSONValue.number(String($0)) } ?? .null }
         set("labels", &labels, newLabels) { .array($0.map { JSONValue.string($0) }) }
         return changes
     }

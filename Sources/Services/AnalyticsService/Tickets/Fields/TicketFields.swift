@@ -51,6 +51,8 @@ enum TicketAct: String, Sendable {
 /// The most of everything.
 enum TicketLimits {
     static let tickets = 100_000
+    /// What people say leaves some to the team.
+    static let ticketsForFeedback = 90_000
     static let title = 200
     static let description = 50_000
     static let labels = 200
@@ -62,6 +64,9 @@ enum TicketLimits {
     static let attachmentInBytes = 20 << 20
     /// Of all tickets of a space together.
     static let attachmentsInBytes = 10 << 30
+    /// Beyond, feedback comes without pictures.
+    static let attachmentsOfFeedbackInBytes = 5 << 30
+    static let estimate = 1_000
     static let issues = 100
     static let links = 50
     static let search = 200

@@ -28,7 +28,7 @@ struct TicketFilter: Sendable {
         if let values = try Self.values(request, "sprint") { conditions.append(try Self.sprints(values)) }
         if let values = try Self.values(request, "version") { conditions.append("t.app_version = ANY (\(values))") }
         if let values = try Self.values(request, "issue") { conditions.append(try Self.issues(values)) }
-        if let values = try Self.values(request, "createdBy") { conditions.append("t.author = ANY (\(values))") }
+        if let values = try Self.values(request, "createdBy") { conditions.append("t.author = ANY (\(try Self.authors(values, staff)))") }
         if let text = request.uri.queryParameters["updatedAfter"] {
             guard let date = Date(rfc3339: String(text)) else { throw Self.refusal("It must be a time such as 2026-11-22T09:00:00Z.", "updatedAfter") }
             conditions.append("t.updated > \(date)")
@@ -73,6 +73,17 @@ struct TicketFilter: Sendable {
         return "(t.assignee = ANY (\(ids)) OR \(values.contains("none")) AND t.assignee IS NULL)"
     }
 
+    /// As `Author` has them; a staff member also by the id alone.
+    private static func authors(_ values: [String], _ staff: UUID?) throws -> [String] {
+        try values.map { value in
+            if value == "me" {
+                guard let staff else { throw refusal("It has me only where staff ask.", "createdBy") }
+                return "staff:" + staff.uuidString.lowercased()
+            }
+            return UUID(uuidString: value).map { "staff:" + $0.uuidString.lowercased() } ?? value
+        }
+    }
+
     private static func labels(_ values: [String]) -> PostgresQuery {
         """
         (EXISTS (
@@ -102,7 +113,8 @@ struct TicketFilter: Sendable {
         return """
             EXISTS (
                 SELECT FROM analytics.ticket_issues AS a JOIN analytics.issues AS i ON i.id = a.issue
-                WHERE a.ticket = t.id AND i.space = t.space AND i.number = ANY (\(numbers)))
+                WHERE a.ticket = t.id AND i.space = t.space AND (i.number = ANY (\(numbers)) OR i.id IN (
+                    SELECT m.issue FROM analytics.merged_issues AS m WHERE m.space = t.space AND m.number = ANY (\(numbers)))))
             """
     }
 

@@ -35,7 +35,8 @@ struct TicketOrder: Sendable {
     /// Of a row `t`.
     private var expression: PostgresQuery {
         switch key {
-        case .number: "t.number::bigint"
+        // Without a cast, by its index.
+        case .number: "t.number"
         case .created: "(extract(epoch FROM t.created) * 1000000)::bigint"
         case .updated: "(extract(epoch FROM t.updated) * 1000000)::bigint"
         case .priority: "array_position(ARRAY['low', 'medium', 'high', 'urgent'], t.priority)::bigint"

@@ -104,14 +104,19 @@ extension AttachmentStore {
 }
 
 extension TicketWork {
-    /// - Throws: `limit-exceeded` when the attachments of the space are too large together.
-    func attach(_ stored: AttachmentStore.Stored, to id: Int64, isFeedback: Bool = false) async throws -> String {
-        let total: Int64 = try await transaction.query(
+    /// Whether the attachments of all tickets together stay below a limit with this one.
+    func hasRoom(for stored: AttachmentStore.Stored, upTo limitInBytes: Int) async throws -> Bool {
+        let total: Int = try await transaction.query(
             """
             SELECT coalesce(sum(f.size), 0)::bigint FROM analytics.ticket_attachments AS f JOIN analytics.tickets AS t ON t.id = f.ticket
             WHERE t.space = \(space.id)
             """)[0].decode(0)
-        guard total + Int64(stored.file.sizeInBytes) <= Int64(TicketLimits.attachmentsInBytes) else {
+        return total + stored.file.sizeInBytes <= limitInBytes
+    }
+
+    /// - Throws: `limit-exceeded` when the attachments of the space are too large together.
+    func attach(_ stored: AttachmentStore.Stored, to id: Int64, isFeedback: Bool = false) async throws -> String {
+        guard try await hasRoom(for: stored, upTo: TicketLimits.attachmentsInBytes) else {
             throw HTTPProblem(.limitExceeded, "The attachments of all tickets may have at most \(TicketLimits.attachmentsInBytes) bytes together.")
         }
         let json: String = try await transaction.query(

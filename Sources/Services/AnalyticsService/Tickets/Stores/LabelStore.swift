@@ -24,10 +24,12 @@ struct LabelStore: Sendable {
     func update(_ label: String, name: String?, color: String?, in space: Space, by author: Author) async throws -> String {
         try await tickets.change(space, by: author) { work in
             let id = try await Self.id(of: label, work)
+            // Tickets have names of labels, and no colors.
             try await work.transaction.execute(
                 """
                 UPDATE analytics.tickets SET generation = \(work.generation), revision = revision + 1
-                WHERE id IN (SELECT ticket FROM analytics.ticket_label_uses WHERE label = \(id))
+                WHERE id IN (SELECT u.ticket FROM analytics.ticket_label_uses AS u JOIN analytics.ticket_labels AS l ON l.id = u.label
+                    WHERE l.id = \(id) AND l.name <> \(name))
                 """)
             return try await Self.checkingName {
                 try await work.transaction.query(

@@ -158,6 +158,8 @@ struct SprintRow: Sendable {
             'created', \(PostgresQuery.rfc3339("p.created")), 'createdBy', p.author, 'counts', (
                 SELECT jsonb_build_object('todo', count(*) FILTER (WHERE t.status = 'todo'), 'inProgress', count(*) FILTER (WHERE t.status = 'inProgress'),
                     'onHold', count(*) FILTER (WHERE t.status = 'onHold'), 'complete', count(*) FILTER (WHERE t.status = 'complete'))
+                FROM analytics.tickets AS t WHERE t.space = p.space AND t.sprint = p.number AND t.deleted IS NULL), 'estimates', (
+                SELECT jsonb_build_object('all', coalesce(sum(t.estimate), 0), 'complete', coalesce(sum(t.estimate) FILTER (WHERE t.status = 'complete'), 0))
                 FROM analytics.tickets AS t WHERE t.space = p.space AND t.sprint = p.number AND t.deleted IS NULL))::text
         """
 

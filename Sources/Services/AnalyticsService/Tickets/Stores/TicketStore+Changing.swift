@@ -61,6 +61,7 @@ extension TicketStore {
                 WHERE id = \(row.id)
                 """)
             try await work.record(.deleted, of: row.id)
+            try await work.touchBlocked(by: row.id)
         }
     }
 
@@ -78,6 +79,7 @@ extension TicketStore {
                 WHERE id = \(row.id)
                 """)
             try await work.record(.restored, of: row.id)
+            try await work.touchBlocked(by: row.id)
         }
     }
 }
@@ -98,12 +100,13 @@ extension TicketWork {
             """
             UPDATE analytics.tickets SET type = \(row.type.rawValue), status = \(row.status.rawValue), priority = \(row.priority.rawValue),
                 title = \(row.title), description = \(row.description), assignee = \(row.assignee), app_version = \(row.appVersion),
-                sprint = \(row.sprint), position = \(row.position), generation = \(generation), updated = clock_timestamp(),
+                sprint = \(row.sprint), estimate = \(row.estimate), position = \(row.position), generation = \(generation), updated = clock_timestamp(),
                 revision = revision + \(changes.isEmpty ? 0 : 1),
                 completed = CASE WHEN \(row.status == .complete) THEN coalesce(completed, now()) END
             WHERE id = \(row.id)
             """)
         for change in changes { try await record(.changed, of: row.id, field: change.field, before: change.before, after: change.after) }
+        if changes.contains(where: { $0.field == "status" }) { try await touchBlocked(by: row.id) }
     }
 
     /// Marks the crash issues of a ticket that is complete resolved.

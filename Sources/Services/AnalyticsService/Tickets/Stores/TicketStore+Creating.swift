@@ -14,6 +14,7 @@ struct NewTicket: Sendable {
     var assignee: UUID?
     var appVersion: String?
     var sprint: Int?
+    var estimate: Int?
     var labels: [String] = []
     /// Numbers of crash issues.
     var issues: [Int] = []
@@ -33,6 +34,7 @@ struct NewTicket: Sendable {
         assignee = change.assignee ?? nil
         appVersion = change.appVersion ?? nil
         sprint = change.sprint ?? nil
+        estimate = change.estimate ?? nil
         labels = change.labels ?? []
         self.issues = issues
     }
@@ -48,18 +50,18 @@ extension TicketStore {
 }
 
 extension TicketWork {
-    func create(_ ticket: NewTicket) async throws -> (id: Int64, number: Int) {
-        try await checkCount("analytics.tickets WHERE space = \(space.id)", upTo: TicketLimits.tickets, "tickets, those in the bin included")
+    func create(_ ticket: NewTicket, upTo limit: Int = TicketLimits.tickets) async throws -> (id: Int64, number: Int) {
+        try await checkCount("analytics.tickets WHERE space = \(space.id)", upTo: limit, "tickets, those in the bin included")
         try await checkSprint(ticket.sprint)
         let position = try await key(for: .usual(in: ticket.status), in: ticket.status, of: nil)
         // The number is taken back with everything else should this fail.
         let row = try await transaction.query(
             """
             WITH n AS (UPDATE analytics.ticket_spaces SET last_number = last_number + 1 WHERE space = \(space.id) RETURNING last_number)
-            INSERT INTO analytics.tickets (space, number, type, status, priority, title, description, assignee, app_version, sprint, position,
+            INSERT INTO analytics.tickets (space, number, type, status, priority, title, description, assignee, app_version, sprint, estimate, position,
                 generation, author, completed)
             SELECT \(space.id), n.last_number, \(ticket.type.rawValue), \(ticket.status.rawValue), \(ticket.priority.rawValue), \(ticket.title),
-                \(ticket.description), \(ticket.assignee), \(ticket.appVersion), \(ticket.sprint), \(position.text), \(generation), \(author.text),
+                \(ticket.description), \(ticket.assignee), \(ticket.appVersion), \(ticket.sprint), \(ticket.estimate), \(position.text), \(generation), \(author.text),
                 CASE WHEN \(ticket.status == .complete) THEN now() END
             FROM n RETURNING id, number
             """)[0]

@@ -32,6 +32,7 @@ extension TicketStore {
 
     /// The tickets of an issue become another's: for when two issues turn out to be one.
     static func moveIssue(from old: Int64, to new: Int64, _ transaction: PostgresTransaction) async throws {
+        try await leave(old, for: new, transaction)
         try await transaction.execute(
             """
             INSERT INTO analytics.ticket_issues (ticket, issue, author, added)
@@ -39,18 +40,56 @@ extension TicketStore {
             """)
         try await transaction.execute("DELETE FROM analytics.ticket_issues WHERE issue = \(old)")
     }
+
+    /// No ticket has the issue any more, which goes.
+    static func dropIssue(_ issue: Int64, _ transaction: PostgresTransaction) async throws {
+        try await leave(issue, for: nil, transaction)
+        try await transaction.execute("DELETE FROM analytics.ticket_issues WHERE issue = \(issue)")
+    }
+
+    /// Notes it in the histories of its tickets, and tells whoever follows.
+    private static func leave(_ old: Int64, for new: Int64?, _ transaction: PostgresTransaction) async throws {
+        let row = try await transaction.query(
+            """
+            UPDATE analytics.ticket_spaces AS s SET generation = generation + 1
+            WHERE space = (SELECT space FROM analytics.issues WHERE id = \(old)) AND EXISTS (SELECT FROM analytics.ticket_issues WHERE issue = \(old))
+            RETURNING s.generation, pg_notify(\(channel), s.space::text)
+            """
+        ).first
+        guard let generation: Int64 = try row?.decode(0) else { return }
+        try await transaction.execute(
+            """
+            WITH changed AS (
+                UPDATE analytics.tickets SET generation = \(generation), updated = clock_timestamp()
+                WHERE id IN (SELECT ticket FROM analytics.ticket_issues WHERE issue = \(old)) RETURNING id)
+            INSERT INTO analytics.ticket_history (ticket, author, act, before, after)
+            SELECT c.id, \(Author.service.text), h.act, h.before, h.after
+            FROM changed AS c CROSS JOIN (
+                SELECT 1, \(TicketAct.issueDetached.rawValue), to_jsonb(i.number), NULL FROM analytics.issues AS i WHERE i.id = \(old)
+                UNION ALL
+                SELECT 2, \(TicketAct.issueAttached.rawValue), NULL, to_jsonb(i.number) FROM analytics.issues AS i WHERE i.id = \(new)) AS h (place, act, before, after)
+            WHERE h.place = 1 OR NOT EXISTS (SELECT FROM analytics.ticket_issues AS a WHERE a.ticket = c.id AND a.issue = \(new))
+            ORDER BY c.id, h.place
+            """)
+    }
 }
 
 extension TicketWork {
     func attach(issues numbers: [Int], to id: Int64) async throws {
-        let found: Int = try await transaction.query(
-            "SELECT count(*) FROM analytics.issues WHERE space = \(space.id) AND number = ANY (\(numbers)) AND deleted IS NULL")[0].decode(0)
-        guard found == numbers.count else { throw HTTPProblem(.invalidBody, "There is no such issue.", field: "issues") }
+        // Also by the numbers of those that became part of another.
+        let found: [Int] = try await transaction.query(
+            """
+            SELECT i.id FROM unnest(\(numbers)) AS w (number)
+            LEFT JOIN analytics.merged_issues AS m ON m.space = \(space.id) AND m.number = w.number
+            JOIN analytics.issues AS i ON i.space = \(space.id) AND i.deleted IS NULL AND (i.id = m.issue OR m.issue IS NULL AND i.number = w.number)
+            """
+        ).map { try $0.decode(0) }
+        guard found.count == numbers.count else { throw HTTPProblem(.invalidBody, "There is no such issue.", field: "issues") }
         let added: [Int] = try await transaction.query(
             """
             WITH added AS (
                 INSERT INTO analytics.ticket_issues (ticket, issue, author)
-                SELECT \(id), i.id, \(author.text) FROM analytics.issues AS i WHERE i.space = \(space.id) AND i.number = ANY (\(numbers)) AND i.deleted IS NULL
+                SELECT \(id), i.id, \(author.text) FROM analytics.issues AS i WHERE i.id = ANY (\(found))
                 ON CONFLICT DO NOTHING RETURNING issue)
             SELECT i.number FROM added JOIN analytics.issues AS i ON i.id = added.issue ORDER BY i.number
             """

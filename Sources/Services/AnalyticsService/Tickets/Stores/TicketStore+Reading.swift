@@ -1,3 +1,4 @@
+import Foundation
 import MartletAPI
 import MartletCore
 import MartletHTTP
@@ -16,6 +17,11 @@ extension TicketStore {
             """)
         guard let row = rows.first else { throw HTTPProblem(.ticketNotFound) }
         return (try row.decode(0), try row.decode(1))
+    }
+
+    /// Nil: nobody, or there is no such ticket.
+    func assignee(of number: Int, in space: Space) async throws -> UUID? {
+        try await postgres.query("SELECT assignee FROM analytics.tickets WHERE space = \(space.id) AND number = \(number)").first?.decode(0)
     }
 
     /// A page of tickets, and the cursor of the next.
@@ -49,12 +55,12 @@ extension TicketStore {
         let order = try TicketOrder("position")
         let rows = try await postgres.query(
             """
-            SELECT (\(Self.summary))::text, t.status, t.position, t.number, t.in_column
-            FROM (
-                SELECT t.*, row_number() OVER (PARTITION BY t.status ORDER BY t.position, t.number) AS place, count(*) OVER (PARTITION BY t.status) AS in_column
-                FROM analytics.tickets AS t WHERE \(filter.condition)) AS t
+            SELECT (\(Self.summary))::text, t.status, t.position, t.number, n.in_column
+            FROM (SELECT t.status, count(*) AS in_column FROM analytics.tickets AS t WHERE \(filter.condition) GROUP BY t.status) AS n
+            CROSS JOIN LATERAL (
+                SELECT * FROM analytics.tickets AS t WHERE \(filter.condition) AND t.status = n.status ORDER BY t.position, t.number LIMIT \(limit)) AS t
             JOIN analytics.ticket_spaces AS s ON s.space = t.space
-            WHERE t.place <= \(limit) ORDER BY t.status, t.place
+            ORDER BY t.status, t.position, t.number
             """)
         var columns = TicketStatus.allCases.map { Column(status: $0) }
         for row in rows {
@@ -81,9 +87,10 @@ extension TicketStore {
     static let summary: PostgresQuery = """
         jsonb_build_object(
             'number', t.number, 'key', s.prefix || '-' || t.number, 'type', t.type, 'status', t.status, 'priority', t.priority, 'title', t.title,
-            'assignee', t.assignee, 'appVersion', t.app_version, 'sprint', t.sprint, 'position', t.position, 'revision', t.revision,
+            'assignee', t.assignee, 'appVersion', t.app_version, 'sprint', t.sprint, 'estimate', t.estimate, 'position', t.position, 'revision', t.revision,
             'generation', t.generation, 'createdBy', t.author, 'created', \(PostgresQuery.rfc3339("t.created")),
             'updated', \(PostgresQuery.rfc3339("t.updated")), 'completed', \(PostgresQuery.rfc3339("t.completed")),
+            'deleted', \(PostgresQuery.rfc3339("t.deleted")),
             'isBlocked', \(isBlocked), 'labels', (
                 SELECT coalesce(jsonb_agg(l.name ORDER BY l.name), '[]') FROM analytics.ticket_label_uses AS u
                 JOIN analytics.ticket_labels AS l ON l.id = u.label WHERE u.ticket = t.id),
@@ -105,7 +112,7 @@ extension TicketStore {
             'issues', (
                 SELECT coalesce(jsonb_agg(jsonb_build_object('number', i.number, 'title', i.title, 'culprit', i.culprit, 'status', i.status)
                     ORDER BY a.added, i.number), '[]')
-                FROM analytics.ticket_issues AS a JOIN analytics.issues AS i ON i.id = a.issue WHERE a.ticket = t.id),
+                FROM analytics.ticket_issues AS a JOIN analytics.issues AS i ON i.id = a.issue WHERE a.ticket = t.id AND i.deleted IS NULL),
             'links', (
                 SELECT coalesce(jsonb_agg(jsonb_build_object('kind', k.kind, 'ticket', o.number, 'key', s.prefix || '-' || o.number, 'title', o.title,
                     'status', o.status) ORDER BY k.kind, o.number), '[]')

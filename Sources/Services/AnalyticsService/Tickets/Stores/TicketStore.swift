@@ -60,7 +60,11 @@ struct TicketStore: Sendable {
 
     func setPrefix(_ prefix: String, in space: Space, by author: Author) async throws {
         try await change(space, by: author) { work in
-            _ = try await work.transaction.execute("UPDATE analytics.ticket_spaces SET prefix = \(prefix) WHERE space = \(space.id)")
+            let changed = try await work.transaction.execute(
+                "UPDATE analytics.ticket_spaces SET prefix = \(prefix) WHERE space = \(space.id) AND prefix <> \(prefix)")
+            // Whoever follows has keys that are wrong now.
+            guard changed > 0 else { return }
+            try await work.transaction.execute("UPDATE analytics.tickets SET generation = \(work.generation) WHERE space = \(space.id)")
         }
     }
 }
@@ -93,6 +97,15 @@ struct TicketWork: Sendable {
         try await transaction.execute("UPDATE analytics.tickets SET updated = clock_timestamp(), generation = \(generation) WHERE id = \(id)")
     }
 
+    /// A ticket is no longer, or again, in the way of those that it blocks: boards show it.
+    func touchBlocked(by id: Int64) async throws {
+        try await transaction.execute(
+            """
+            UPDATE analytics.tickets SET generation = \(generation)
+            WHERE id IN (SELECT target FROM analytics.ticket_links WHERE source = \(id) AND kind = 'blocks')
+            """)
+    }
+
     /// Writes into the history of a ticket.
     func record(_ act: TicketAct, of id: Int64, field: String? = nil, before: JSONValue? = nil, after: JSONValue? = nil) async throws {
         try await transaction.execute(
@@ -113,7 +126,7 @@ extension TicketRow {
     /// Of a row `t`.
     static let columns: PostgresQuery = """
         t.id, t.number, t.type, t.status, t.priority, t.title, t.description, t.assignee, t.app_version, t.sprint, t.position, t.revision,
-        t.deleted IS NOT NULL, ARRAY(
+        t.deleted IS NOT NULL, t.estimate, ARRAY(
             SELECT l.name FROM analytics.ticket_label_uses AS u JOIN analytics.ticket_labels AS l ON l.id = u.label WHERE u.ticket = t.id ORDER BY l.name)
         """
 
@@ -131,7 +144,8 @@ extension TicketRow {
         position = try row.decode(10)
         revision = try row.decode(11)
         isDeleted = try row.decode(12)
-        labels = try row.decode(13)
+        estimate = try row.decode(13)
+        labels = try row.decode(14)
     }
 
     private static func word<Word: RawRepresentable<String>>(_ row: PostgresRow, _ column: Int) throws -> Word {

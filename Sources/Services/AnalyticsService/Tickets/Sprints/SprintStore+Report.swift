@@ -1,0 +1,65 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+extension SprintStore {
+    /// - Throws: `sprint-not-found`; `conflict` for one that was not started; `limit-exceeded` for one with more tickets or changes than are summed up.
+    func report(_ number: Int, in space: Space, at now: Date = Date()) async throws -> SprintReport {
+        let rows = try await tickets.postgres.query(
+            "SELECT started, closed FROM analytics.ticket_sprints WHERE space = \(space.id) AND number = \(number)")
+        guard let row = rows.first else { throw HTTPProblem(.sprintNotFound) }
+        guard let started: Date = try row.decode(0) else { throw HTTPProblem(.conflict, "This sprint was not started yet.") }
+        return SprintReport(SprintLog(sprint: number, tickets: try await log(number, in: space)), from: started, to: try row.decode(1) ?? now)
+    }
+
+    /// Tickets that are or were in the sprint, with what was changed of them that it counts.
+    private func log(_ number: Int, in space: Space) async throws -> [SprintLog.Ticket] {
+        var (found, places) = ([SprintLog.Ticket](), [Int64: Int]())
+        let rows = try await tickets.postgres.query(
+            """
+            SELECT t.id, t.created, t.status, t.sprint, t.estimate FROM analytics.tickets AS t
+            WHERE t.space = \(space.id) AND (t.sprint = \(number) OR t.id IN (
+                SELECT h.ticket FROM analytics.ticket_history AS h JOIN analytics.tickets AS o ON o.id = h.ticket
+                WHERE o.space = \(space.id) AND h.field = 'sprint' AND (h.before = to_jsonb(\(number)) OR h.after = to_jsonb(\(number)))))
+            ORDER BY t.id LIMIT \(SprintReport.maximumTickets + 1)
+            """)
+        guard rows.count <= SprintReport.maximumTickets else {
+            throw HTTPProblem(.limitExceeded, "A sprint of more than \(SprintReport.maximumTickets) tickets is not summed up.")
+        }
+        for row in rows {
+            places[try row.decode(0)] = found.count
+            found.append(SprintLog.Ticket(created: try row.decode(1), status: try row.decode(2), sprint: try row.decode(3), estimate: try row.decode(4)))
+        }
+        let changes = try await tickets.postgres.query(
+            """
+            SELECT h.ticket, h.at, h.act, coalesce(h.field, ''), h.before #>> '{}' FROM analytics.ticket_history AS h
+            WHERE h.ticket = ANY (\(places.keys.map { Int($0) })) AND (h.field IN ('status', 'sprint', 'estimate') OR h.act IN ('deleted', 'restored'))
+            ORDER BY h.id LIMIT \(SprintReport.maximumChanges + 1)
+            """)
+        guard changes.count <= SprintReport.maximumChanges else {
+            throw HTTPProblem(.limitExceeded, "A sprint of more than \(SprintReport.maximumChanges) changes is not summed up.")
+        }
+        for row in changes {
+            guard let place = places[try row.decode(0)], let change = try Self.change(row) else { continue }
+            found[place].changes.append(change)
+        }
+        return found
+    }
+
+    private static func change(_ row: PostgresRow) throws -> SprintLog.Change? {
+        let before: String? = try row.decode(4)
+        let what: SprintLog.Change.What? =
+            switch (try row.decode(2, as: String.self), try row.decode(3, as: String.self)) {
+            case (TicketAct.deleted.rawValue, _): .bin(isIn: true)
+            case (TicketAct.restored.rawValue, _): .bin(isIn: false)
+            case (_, "status"): before.map { .status(before: $0) }
+            case (_, "sprint"): .sprint(before: before.flatMap { Int($0) })
+            case (_, "estimate"): .estimate(before: before.flatMap { Int($0) })
+            default: nil
+            }
+        let at: Date = try row.decode(1)
+        return what.map { SprintLog.Change(at: at, what: $0) }
+    }
+}
