@@ -62,6 +62,19 @@ extension IntegrationTests {
             #expect(try await post(server.connection.ingestKey)["accepted"] == "1")
             let settings = try await Client.send("GET", "\(server.connection.url)/segment/v1/projects/\(server.connection.ingestKey)/settings")
             #expect(settings.status == 200 && settings["plan"] != nil, "\(settings)")
+            #expect(settings.text.contains(#""apiKey":"\#(server.connection.ingestKey)""#), "\(settings)")
+            // As mobile clients and browsers send: the key is in the address, and nowhere else that counts.
+            func post(by key: String, _ path: String, _ body: String) async throws -> Reply {
+                try await Client.send(
+                    "POST", "\(server.connection.url)/segment/v1/projects/\(key)/\(path)", headers: ["Content-Type": "text/plain"], body)
+            }
+            #expect(try await post(by: server.connection.ingestKey, "b", body)["accepted"] == "1")
+            #expect(try await post(by: server.connection.ingestKey, "t", #"{"event":"Door","userId":"u1","writeKey":"x"}"#)["accepted"] == "1")
+            for key in ["mi_live_wrong", server.connection.masterKey, server.connection.appKey] {
+                #expect(try await post(by: key, "b", body).isProblem(.unauthorized))
+            }
+            let read = try await Client.send("GET", "\(server.connection.url)/segment/v1/projects/\(server.connection.ingestKey)/b")
+            #expect(read.status == 405 && read.header("allow") == "POST", "\(read)")
             let client = Client(server.connection)
             #expect(try await client.post("events", body)["accepted"] == "1")
             #expect(try await client.post("storage/TBAnalytics", #"{"type":"Door"}"#).status == 201)

@@ -41,7 +41,8 @@ import Testing
             await admin.close()
             let statuses = try await sent
             #expect(statuses.isSubset(of: [200, 429, 503]), "\(statuses)")
-            #expect(try await app.count("(SELECT DISTINCT key FROM analytics.events) AS keys") == app.count("analytics.events"))
+            let (keys, events) = (try await app.count("(SELECT DISTINCT key FROM analytics.events) AS keys"), try await app.count("analytics.events"))
+            #expect(keys == events)
             #expect(try await app.events().filter { $0.name == "a" }.count == 20)
         }
     }
@@ -62,7 +63,7 @@ import Testing
                 let answer = try await app.batch(track("a", id: "1"), track("b", id: "2"))
                 #expect(answer.isProblem(.unavailable) && answer.header("retry-after") != nil, "\(answer)")
             }
-            try await app.database.withSuperuser { try await $0.execute("DROP TRIGGER full_disk ON analytics.events") }
+            _ = try await app.database.withSuperuser { try await $0.execute("DROP TRIGGER full_disk ON analytics.events") }
             #expect(try await app.batch(track("a", id: "1"), track("b", id: "2"))["accepted"] == "2")
             #expect(try await app.count("analytics.events") == 3)
         }

@@ -199,9 +199,10 @@ import Testing
             """)
         let question = "retention?" + query(interval, zone)
         let answer = try await app.ask(question)
-        let returned = answer.map { $0.split(separator: ",") }.filter { $0.count == 4 && $0[3] != "0" }.map { "\($0[0]),\($0[2]),\($0[3])" }.sorted()
-        #expect(returned == expected, "\(question) \(seed)")
+        let rows = answer.map { line in line.split(separator: ",").map(String.init) }
+        let returned: [String] = rows.filter { $0.last != "0" }.map { row in row[0] + "," + row[2] + "," + row[3] }
+        #expect(returned.sorted() == expected, "\(question) \(seed)")
         // The size stands in every line of the cohort, and is what there is of it at first.
-        #expect(answer.map { $0.split(separator: ",") }.filter { $0[2] == "0" }.allSatisfy { $0[1] == $0[3] }, "\(question) \(seed)")
+        #expect(rows.allSatisfy { $0[2] != "0" || $0[1] == $0[3] }, "\(question) \(seed)")
     }
 }

@@ -9,8 +9,6 @@ final class Route: Sendable {
     let upstreamIndex: Int
     let credential: RouteCredential
     let methods: MethodSet
-    /// For `Allow`.
-    let methodNames: String
     let maximumBodyBytes: Int64
     let headTimeout: TimeAmount
     let isStreaming: Bool
@@ -69,7 +67,6 @@ final class Route: Sendable {
         self.upstreamIndex = upstreamIndex
         self.credential = entry.credential
         self.methods = methods
-        self.methodNames = Method.allCases.filter(methods.contains).map { "\($0.name)" }.joined(separator: ", ")
         self.segments = segments
         self.appKeyIndex = names.firstIndex(of: "appKey")
         self.projectIndex = names.firstIndex(of: "project")

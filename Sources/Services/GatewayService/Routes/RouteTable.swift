@@ -119,7 +119,10 @@ final class RouteTable: Sendable {
         let method: Method
         var captures = Captures()
         /// Methods of patterns that fit otherwise.
-        var allow: String?
+        private var allowed = MethodSet()
+
+        /// Nil: no pattern fits.
+        var allow: String? { allowed.isEmpty ? nil : allowed.names }
 
         init(bytes: UnsafeRawBufferPointer, end: Int, method: Method) {
             self.bytes = bytes
@@ -150,7 +153,7 @@ final class RouteTable: Sendable {
         private mutating func choose(_ routes: [Route]) -> Route? {
             for route in routes {
                 if route.methods.contains(method) { return route }
-                allow = allow.map { $0 + ", " + route.methodNames } ?? route.methodNames
+                allowed.formUnion(route.methods)
             }
             return nil
         }

@@ -46,10 +46,15 @@ struct MethodSet {
 
     var isEmpty: Bool { bits == 0 }
 
+    /// `GET, HEAD`, as `Allow` has them.
+    var names: String { Method.allCases.filter(contains).map { "\($0.name)" }.joined(separator: ", ") }
+
     @inline(__always)
     func contains(_ method: Method) -> Bool { bits >> UInt16(method.rawValue) & 1 == 1 }
 
     mutating func insert(_ method: Method) { bits |= 1 << UInt16(method.rawValue) }
+
+    mutating func formUnion(_ other: MethodSet) { bits |= other.bits }
 
     func isDisjoint(with other: MethodSet) -> Bool { bits & other.bits == 0 }
 }
