@@ -116,6 +116,27 @@ struct OrderMailTests {
         }
     }
 
+    @Test func `The same key gives the same mails although nothing of the order would be taken any more`() async throws {
+        var options = Self.options
+        options.mail.mailsPerHour = 1
+        try await MailApp.run(options) { app in
+            let template = "/notifications/mail/templates/welcome"
+            #expect(try await app.master("PUT", template, #"{"subject":"Welcome","text":"Hello"}"#).status == 200)
+            let body = #"{"to":["ada@example.org"],"template":"welcome"}"#
+            func order(_ body: String) async throws -> Answer { try await app.master("POST", "/notifications/mail", body, headers: ["Idempotency-Key": "k"]) }
+            let first = try await order(body)
+            #expect(first.status == 202 && first["count"] == "1")
+            #expect(try await app.master("DELETE", template).status == 204)
+            #expect(try await app.master("POST", "/notifications/mail", body).isProblem(.templateNotFound))
+            let again = try await order(body)
+            #expect(again.status == 202 && again.text == first.text)
+            // What comes with it now is looked at no more than that it is something else.
+            #expect(try await order(#"{"to":["nobody"]}"#).isProblem(.idempotencyKeyReused))
+            #expect(try await order(#"{"to":["eve@example.org"],"template":"welcome"}"#).isProblem(.idempotencyKeyReused))
+            #expect(try await app.count("mails") == 1)
+        }
+    }
+
     @Test func `What is ordered in a transaction that fails is not sent`() async throws {
         try await MailApp.run(Self.options) { app in
             let space = try await app.space

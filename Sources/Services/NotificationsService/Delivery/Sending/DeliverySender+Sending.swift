@@ -23,6 +23,10 @@ extension DeliverySender {
         guard message.users.allSatisfy({ device.userID.map($0.contains) ?? false }) else { return finish(claim, .failed("signed-out")) }
         let time = now()
         if message.expires <= time { return finish(claim, .failed("expired")) }
+        // It was held up, or the device has moved: when it was due it was no time to sleep.
+        if let end = message.timing.endOfQuiet(at: time, in: message.timing.zone(device.timeZone)) {
+            return finish(claim, .again(after: .seconds(end.timeIntervalSince(time)), reason: Verdict.quietHours, counts: false))
+        }
         if let obstacle = transport.obstacle(device, means, isTrial: isTrial, isKnown: claim.service == device.service) { return finish(claim, obstacle) }
         let place = device.host.map { Holds.Place(space: device.space, service: device.service, host: $0) }
         let end = state.withLock { state in

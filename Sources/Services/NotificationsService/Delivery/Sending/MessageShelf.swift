@@ -10,6 +10,7 @@ struct MessageInHand: Sendable {
     let expires: Date
     let badge: MessageBadge?
     let isAtMostOnce: Bool
+    let timing: MessageTiming
     /// Of each audience that names users: nobody else gets it who has signed in on the device meanwhile.
     let users: [Set<String>]
     let renderer: MessageRenderer
@@ -44,7 +45,11 @@ final class MessageShelf: Sendable {
     func messages(_ ids: [UUID]) async throws -> [UUID: MessageInHand] {
         let missing = state.withLock { state in ids.filter { state.entries[$0] == nil } }
         if !missing.isEmpty {
-            let rows = try await postgres.query("SELECT id, space, expires, content, audience -> 'users', segment -> 'users' FROM notifications.messages WHERE id = ANY (\(missing))")
+            let rows = try await postgres.query(
+                """
+                SELECT id, space, expires, content, audience -> 'users', segment -> 'users', timing FROM notifications.messages
+                WHERE id = ANY (\(missing))
+                """)
             let read = try rows.map { row in (try row.decode(0, as: UUID.self), try? Self.message(row)) }
             state.withLock { state in for (id, message) in read { state.entries[id] = Entry(message: message, lastUse: state.uses) } }
         }
@@ -71,7 +76,7 @@ final class MessageShelf: Sendable {
         }
         return MessageInHand(
             id: id, space: try row.decode(1), expires: try row.decode(2), badge: content.badge,
-            isAtMostOnce: content.atMostOnce, users: users,
+            isAtMostOnce: content.atMostOnce, timing: try MessageTiming(try row.json(6)), users: users,
             renderer: MessageRenderer(content, message: id))
     }
 }

@@ -10,6 +10,7 @@ struct OnceWindow {
 
     mutating func note(_ verdict: Verdict) {
         switch verdict {
+        case .again(_, Verdict.quietHours, _): break
         case .ended(.accepted, _, _): size = min(size + 1, Self.most)
         // Nothing gets through now: what is claimed would only wait.
         case .ended(.unknown, _, _), .again(_, _, counts: false): size = Self.first

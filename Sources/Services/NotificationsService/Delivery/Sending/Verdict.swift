@@ -12,6 +12,7 @@ enum Verdict: Sendable, Equatable {
     /// Of those that left without an answer.
     static let maximumUnknown = 3
     static let notSentDelay: Duration = .seconds(2)
+    static let quietHours = "quiet-hours"
 
     /// Of a row that this version does not understand: perhaps another one does, while they are being exchanged.
     static func unreadable(attempt: Int) -> Verdict {

@@ -7,18 +7,23 @@ import MartletPostgres
 
 /// `POST /notifications/mail` with `to` and `users`, `template` or `subject`, `text` and `html`, `variables`, `language`, `replyTo`, `topic`: 202 with
 /// `{"count":n,"data":["<id of a mail>",…]}`, in the order of the recipients, addresses first. With an `Idempotency-Key` that came before, the same
-/// mails again.
+/// mails again, whatever has become of the template, the mail server and the limits since.
 struct OrderMail: Endpoint {
     let mail: Mail
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let (space, author) = try await context.notifications(may: .create, mail.spaces)
-        let key = try request.idempotencyKey
+        let origin = try request.idempotencyKey.map { "key:" + $0 }
         let fields = try await BodyFields(request, MailOrder.fields, upTo: MailOrder.maximumBodySizeInBytes)
-        let order = try MailOrder(fields, author: author, origin: key.map { "key:" + $0 })
+        let digest = origin.map { _ in Data(fields.digest(of: MailOrder.fields)) }
+        if let origin, let known = try await mail.mails.known(origin, digest: digest, in: space) { return try Self.answer(known) }
+        let order = try MailOrder(fields, author: author, origin: origin, digest: digest)
         guard try await mail.senders.way(of: space) != nil else { throw HTTPProblem.noMailServer }
-        let ids = try await mail.orders.place(order, in: space)
+        return try Self.answer(try await mail.orders.place(order, in: space))
+    }
+
+    private static func answer(_ ids: [UUID]) throws -> Response {
         var response = try Response.list(ids.map { $0.uuidString.lowercased() })
         response.status = .accepted
         return response

@@ -12,7 +12,7 @@ extension MailOrder {
     /// `to` (addresses) and `users` (ids), together 1 to 50; `topic`; and what `MailContent` has.
     ///
     /// - Throws: `invalid-body` naming the field.
-    init(_ fields: BodyFields, author: Author, origin: String?) throws {
+    init(_ fields: BodyFields, author: Author, origin: String?, digest: Data?) throws {
         let addresses = try fields.strings("to", upTo: Self.maximumRecipients) ?? []
         let users = try fields.strings("users", upTo: Self.maximumRecipients) ?? []
         var recipients = try addresses.map { MailRecipient.address(try EmailAddress($0, field: "to")) }
@@ -27,7 +27,7 @@ extension MailOrder {
         self.init(
             to: recipients, try MailContent(fields), topic: try fields.string("topic").map { try MailTopic.checked($0, field: "topic") }, author: author,
             origin: origin)
-        originDigest = origin.map { _ in Data(fields.digest(of: Self.fields)) }
+        originDigest = digest
     }
 }
 

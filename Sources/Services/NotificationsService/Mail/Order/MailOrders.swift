@@ -51,11 +51,7 @@ struct MailOrders: Sendable {
     func place(_ order: MailOrder, in space: Space, _ transaction: PostgresTransaction) async throws -> [UUID] {
         // Orders of a space are placed one after the other: they are counted, and none is placed twice.
         _ = try await transaction.query("SELECT FROM notifications.spaces WHERE id = \(space.id) FOR NO KEY UPDATE")
-        if let origin = order.origin {
-            let known = try await mails.known(origin, in: space, transaction)
-            guard known.allSatisfy({ $0.digest == order.originDigest }) else { throw HTTPProblem(.idempotencyKeyReused, field: "Idempotency-Key") }
-            guard known.isEmpty else { return known.map(\.id) }
-        }
+        if let origin = order.origin, let known = try await mails.known(origin, digest: order.originDigest, in: space, transaction) { return known }
         let (hour, day) = try await mails.counts(in: space, transaction)
         for (count, limit, period) in [(hour, options.mailsPerHour, "an hour"), (day, options.mailsPerDay, "a day")]
         where count + order.recipients.count > limit {

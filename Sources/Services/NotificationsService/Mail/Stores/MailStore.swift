@@ -1,4 +1,5 @@
 import Foundation
+import MartletAPI
 import MartletCore
 import MartletHTTP
 import MartletMail
@@ -15,11 +16,27 @@ struct MailStore: Sendable {
 
     // MARK: Ordering
 
-    /// What was ordered with an origin, in the order of its recipients.
-    func known(_ origin: String, in space: Space, _ transaction: PostgresTransaction) async throws -> [(id: UUID, digest: Data?)] {
-        try await transaction.query(
-            "SELECT id, origin_digest FROM notifications.mails WHERE space = \(space.id) AND origin = \(origin) ORDER BY number"
-        ).map { (try $0.decode(0), try $0.decode(1)) }
+    /// What was ordered with an origin before, in the order of its recipients; nil: nothing.
+    ///
+    /// - Parameter digest: of the request behind an `Idempotency-Key`.
+    /// - Throws: `idempotency-key-reused` for another one.
+    func known(_ origin: String, digest: Data?, in space: Space) async throws -> [UUID]? {
+        try Self.known(try await postgres.query(Self.ordered(origin, in: space)), digest)
+    }
+
+    func known(_ origin: String, digest: Data?, in space: Space, _ transaction: PostgresTransaction) async throws -> [UUID]? {
+        try Self.known(try await transaction.query(Self.ordered(origin, in: space)), digest)
+    }
+
+    private static func ordered(_ origin: String, in space: Space) -> PostgresQuery {
+        "SELECT id, origin_digest FROM notifications.mails WHERE space = \(space.id) AND origin = \(origin) ORDER BY number"
+    }
+
+    private static func known(_ rows: PostgresRows, _ digest: Data?) throws -> [UUID]? {
+        guard try rows.allSatisfy({ try $0.decode(1, as: Data?.self) == digest }) else {
+            throw HTTPProblem(.idempotencyKeyReused, field: "Idempotency-Key")
+        }
+        return rows.isEmpty ? nil : try rows.map { try $0.decode(0) }
     }
 
     /// How many have been ordered in the last hour, and in the last day.

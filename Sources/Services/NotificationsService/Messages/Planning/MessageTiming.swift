@@ -59,6 +59,19 @@ struct MessageTiming: Sendable, Equatable {
         }
     }
 
+    /// Of a device that says it is in the named one.
+    func zone(_ name: String?) -> TimeZone { name.flatMap { TimeZone(identifier: $0) } ?? timeZone }
+
+    /// When a device that is in its quiet hours may be disturbed; nil: it may be now.
+    func endOfQuiet(at date: Date, in zone: TimeZone) -> Date? {
+        guard let quietHours else { return nil }
+        let wall = LocalTime(of: date, in: zone)
+        guard quietHours.contains(wall.minuteOfDay) else { return nil }
+        let minutes = (quietHours.to - wall.minuteOfDay + 1_440) % 1_440
+        let end = LocalTime(seconds: wall.seconds - wall.seconds % 60 + minutes * 60).date(in: zone)
+        return end > date ? end : nil
+    }
+
     var json: JSONValue {
         var members: [JSONValue.Member] = []
         if let localTime { members.append(.init("localTime", .string(localTime.text))) }
@@ -103,17 +116,13 @@ struct DeviceClock {
     mutating func due(in zone: String?) -> Date {
         let name = zone ?? ""
         if let known = known[name] { return known }
-        let date = moment(in: zone.flatMap { TimeZone(identifier: $0) } ?? timing.timeZone)
+        let date = moment(in: timing.zone(zone))
         if known.count < Self.maximumZones { known[name] = date }
         return date
     }
 
     private func moment(in zone: TimeZone) -> Date {
         let wanted = max(timing.localTime?.date(in: zone) ?? due, due)
-        guard let quiet = timing.quietHours else { return wanted }
-        let wall = LocalTime(of: wanted, in: zone)
-        guard quiet.contains(wall.minuteOfDay) else { return wanted }
-        let minutes = (quiet.to - wall.minuteOfDay + 1_440) % 1_440
-        return max(wanted, LocalTime(seconds: wall.seconds - wall.seconds % 60 + minutes * 60).date(in: zone))
+        return timing.endOfQuiet(at: wanted, in: zone) ?? wanted
     }
 }
