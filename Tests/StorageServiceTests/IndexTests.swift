@@ -16,7 +16,7 @@ import Testing
         let before = try await app.contents()
         let made = try await app.master.post("/collections/Note/indexes", #"{"fields":["age","-address.city","_id"]}"#)
         #expect(made.status == 201)
-        #expect(made.text == #"{"fields":["age","-address.city","_id"],"kind":"ordered","name":"age_-address.city__id","unique":false}"#)
+        #expect(made.text == #"{"fields":["age","-address.city","_id"],"kind":"ordered","name":"age_-address.city__id","state":"ready","unique":false}"#)
         let named = try await app.master.post("/collections/Note/indexes", #"{"fields":["created"],"name":"by time, ü","unique":true}"#)
         #expect(named.status == 201)
         let list = try await app.master.get("/collections/Note/indexes")

@@ -13,5 +13,6 @@ extension StorageService {
         Migration(number: 11, name: "spool", sql: PackageResources._11_spool_sql),
         Migration(number: 12, name: "hooks", sql: PackageResources._12_hooks_sql),
         Migration(number: 13, name: "user_data", sql: PackageResources._13_user_data_sql),
+        Migration(number: 14, name: "index_builds", sql: PackageResources._14_index_builds_sql),
     ]
 }

@@ -22,8 +22,8 @@ extension StorageService {
         router.on(.get, "collections/:collection/advice", ListAdvice(objects: objects, indexes: indexes))
 
         router.on(.get, "collections", ListCollections(collections: collections))
-        router.on(.delete, "collections/:collection", DropCollection(collections: collections, rights: rights))
-        router.on(.post, "collections/:collection/rename", RenameCollection(collections: collections, rights: rights))
+        router.on(.delete, "collections/:collection", DropCollection(collections: collections, builds: indexes.builds, rights: rights))
+        router.on(.post, "collections/:collection/rename", RenameCollection(collections: collections, builds: indexes.builds, rights: rights))
         router.on(.get, "collections/:collection/indexes", ListIndexes(indexes: indexes))
         router.on(.post, "collections/:collection/indexes", CreateIndex(indexes: indexes))
         router.on(.delete, "collections/:collection/indexes/:index", DropIndex(indexes: indexes))

@@ -23,6 +23,7 @@ public struct StorageService: ServiceDefinition {
     let objects: ObjectStore
     let collections: CollectionStore
     let indexes: IndexStore
+    let indexSweep: IndexSweep
     let rights: RightsStore
     let housekeeping: Housekeeping
     let rules: RulesStore
@@ -74,6 +75,8 @@ public struct StorageService: ServiceDefinition {
         var ofBuilds = configuration
         ofBuilds.maximumConnections = 2
         var limits = Live.Limits()
+        // A build waits for every older transaction, and says itself how long.
+        ofBuilds.lockTimeout = .zero
         limits.subscribers = try settings.integer("live.subscribers", default: 10_000, in: 1...100_000)
         limits.subscribersPerApp = try settings.integer("live.subscribers.app", default: 5_000, in: 1...100_000)
         self.init(
@@ -121,7 +124,6 @@ public struct StorageService: ServiceDefinition {
         self.hookClient = HookClient(settings: hookSettings)
         self.before = BeforeHooks(hooks: hooks, client: hookClient, postgres: postgres, settings: hookSettings)
         self.batch = Batch(postgres: postgres, objects: objects, collections: collections, rights: rights, before: before)
-        self.indexes = IndexStore(postgres: postgres, builder: builder ?? postgres, spaces: spaces)
 
         self.fileSettings = fileSettings
         self.files = FileStore(postgres: postgres, spaces: spaces)
@@ -143,8 +145,15 @@ public struct StorageService: ServiceDefinition {
         self.transfers = stores
         self.maximumImportSizeInBytes = maximumImportSizeInBytes
         self.worker = JobWorker(
+        let ofBuilds = builder ?? postgres
+        let builds = IndexBuilds(postgres: postgres, jobs: queue)
+        self.indexes = IndexStore(postgres: postgres, builder: ofBuilds, spaces: spaces, builds: builds)
+        self.indexSweep = IndexSweep(postgres: background, builder: ofBuilds, logger: logger)
             queue: queue,
-            handlers: [ImportCollection(transfers: stores), ExportCollection(transfers: stores), CopyEnvironment(transfers: stores)],
+            handlers: [
+                ImportCollection(transfers: stores), ExportCollection(transfers: stores), CopyEnvironment(transfers: stores),
+                BuildIndex(builds: builds, builder: ofBuilds, transfers: stores),
+            ],
             configuration: jobs, logger: logger)
 
         let changes = ChangeStore(postgres: postgres, spaces: spaces)
@@ -160,7 +169,7 @@ public struct StorageService: ServiceDefinition {
         if let configFeed { services.append(configFeed) }
         return services + [
             RightsWatch(rights: rights, postgres: postgres), ChangeWatch(signal: signal, postgres: postgres), housekeeping, orphans, worker,
-            hookDelivery,
+            hookDelivery, indexSweep,
         ]
     }
 

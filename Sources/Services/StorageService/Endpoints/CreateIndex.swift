@@ -5,7 +5,8 @@ import MartletPostgres
 
 /// `POST /collections/{collection}/indexes` with `{"fields":["age","-name"],"kind"?,"name"?,"unique"?,"language"?}`, 201; master key.
 ///
-/// Kinds: `ordered` (comparisons and orders on these fields), `prefix`, `text`, `geo`. Equality needs none. Writes wait while it is built.
+/// Kinds: `ordered` (comparisons and orders on these fields), `prefix`, `text`, `geo`. Equality needs none. Of a large collection 202 with the job
+/// that builds it.
 struct CreateIndex: Endpoint {
     let indexes: IndexStore
 
@@ -38,7 +39,7 @@ struct CreateIndex: Endpoint {
         let index = IndexDefinition(
             name: name, kind: kind, fields: body.fields, unique: body.unique ?? false,
             language: kind == .text ? body.language ?? TextSearch.defaultLanguage : nil)
-        try await indexes.create(index, on: collection, of: space)
-        return try .encoding(index, status: .created)
+        let entry = try await indexes.create(index, on: collection, of: space)
+        return try .encoding(entry, status: entry.state == .ready ? .created : .accepted)
     }
 }

@@ -30,6 +30,7 @@ struct WipeEnvironment: Endpoint {
         try request.allowParameters()
         let test = try SpaceName(appID: context.managedSpace.appID, environment: .test).space
         try await transfers.spaces.prepare(test)
+        try await transfers.builds.stop(of: test)
         try await transfers.postgres.withTransaction(role: test.role) { try await EnvironmentCopy.dropCollections(of: test, in: $0) }
         transfers.rights.forgetAll()
         transfers.signal.written(in: test)

@@ -12,7 +12,7 @@ struct ListAdvice: Endpoint {
         let (collection, space) = (try context.collection, try context.managedSpace)
         var list = objects.advice.list(of: collection, in: space)
         guard list.contains(where: { $0.index != nil }) else { return try .list(list) }
-        let existing = try await indexes.list(on: collection, of: space)
+        let existing = try await indexes.list(on: collection, of: space).filter { $0.state != .failed }.map(\.definition)
         for (number, advice) in list.enumerated() {
             let isThere = existing.contains { $0.kind.rawValue == advice.index?.kind && $0.fields == advice.index?.fields }
             if isThere { list[number].index = nil }

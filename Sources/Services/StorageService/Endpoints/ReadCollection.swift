@@ -11,7 +11,7 @@ struct ReadCollection: Endpoint {
         var name: String
         var summary: CollectionStore.Details
         var fields: [CollectionStore.Field]
-        var indexes: [IndexStore.Definition]
+        var indexes: [IndexEntry]
 
         enum Key: CodingKey { case name, count, isCountExact, sizeInBytes, indexSizeInBytes, fields, indexes }
 

@@ -14,6 +14,13 @@ struct IndexName: Sendable {
         IndexName(text: "_" + UUID().uuidString.filter { $0 != "-" }.lowercased())
     }
 
+    /// Of an index that a job builds: known by its name while it has no comment yet.
+    static func makeForJob() -> IndexName {
+        IndexName(text: jobPrefix + make().text.dropFirst())
+    }
+
+    static let jobPrefix = "_b"
+
     var identifier: PostgresIdentifier {
         get throws {
             guard let identifier = PostgresIdentifier(text) else { throw HTTPProblem(.internalError) }

@@ -39,6 +39,8 @@ struct CopyEnvironment: JobHandler {
         let test = try name.space
         try await transfers.spaces.prepare(live)
         try await transfers.spaces.prepare(test)
+        // They would keep the tables that go.
+        try await transfers.builds.stop(of: test)
         try await transfers.postgres.execute("SELECT storage.provision_copy(\(options.appID))")
         let report = try await transfers.postgres.withTransaction(isolation: .repeatableRead) { transaction in
             let copy = EnvironmentCopy(live: live, test: test, transaction: transaction, timeout: Self.timeout)

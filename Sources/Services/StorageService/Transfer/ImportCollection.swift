@@ -254,6 +254,8 @@ struct TransferStores: Sendable {
     let exports = Places(maximumExports)
     let files: any FileBackend
 
+    var builds: IndexBuilds { IndexBuilds(postgres: postgres, jobs: jobs) }
+
     static let maximumExports = 2
     static let maximumUnfinishedJobs = 20
 

@@ -1,0 +1,112 @@
+import Foundation
+import MartletAPI
+import MartletHTTP
+import MartletJobs
+import MartletPostgres
+
+/// Indexes that a job builds while writes to the collection go on, and those whose job failed: `storage.index_builds`.
+struct IndexBuilds: Sendable {
+    /// Waiting or running ones of an app.
+    static let maximumUnfinished = 20
+
+    let postgres: PostgresClient
+    let jobs: JobQueue
+
+    /// One of them, as its job needs it.
+    struct Build: Sendable {
+        var space: AppSpace
+        var collection: CollectionName
+        var definition: IndexDefinition
+        /// Its name in PostgreSQL.
+        var relation: IndexName
+    }
+
+    /// In the order they were asked for. A failed one is there for as long as its job is kept.
+    func list(on collection: CollectionName, of space: AppSpace) async throws -> [IndexEntry] {
+        let rows = try await postgres.query(
+            """
+            SELECT b.definition, b.job, j.state, j.error_code, j.error_detail, j.finished IS NULL
+            FROM storage.index_builds AS b JOIN storage.jobs AS j ON j.id = b.job
+            WHERE b.schema = \(space.schema) AND b.collection = \(collection.text) ORDER BY b.job
+            """)
+        return try rows.map { row in
+            let definition = try JSONDecoder().decode(IndexDefinition.self, from: Data(row.decode(0, as: PostgresJSON.self).bytes))
+            let job: UUID = try row.decode(1)
+            guard try !row.decode(5, as: Bool.self) else { return IndexEntry(definition, .building, job: job) }
+            var failure = IndexEntry.Failure(
+                code: try row.decode(3, as: String?.self) ?? "job-failed", detail: try row.decode(4, as: String?.self) ?? "The build did not end.")
+            if try row.decode(2, as: String.self) == Job.State.cancelled.rawValue {
+                failure = IndexEntry.Failure(code: "job-cancelled", detail: "The build was cancelled.")
+            }
+            return IndexEntry(definition, .failed, failure: failure, job: job)
+        }
+    }
+
+    /// Stores the job, in a transaction that has looked whether there is room for the index, under the service's own role. A failed one of
+    /// the same name makes room.
+    ///
+    /// - Throws: `limit-exceeded`.
+    func start(
+        _ index: IndexDefinition, on collection: CollectionName, of space: AppSpace, in transaction: PostgresTransaction
+    ) async throws -> UUID {
+        guard try await jobs.unfinished(scope: space.appID, kinds: [BuildIndex.kind]) < Self.maximumUnfinished else {
+            throw HTTPProblem(.limitExceeded, "An app may have \(Self.maximumUnfinished) indexes that wait to be built.")
+        }
+        let options = JobOptions(scope: space.appID, lane: BuildIndex.lane)
+        let parameters = BuildIndex.Options(space: SpaceName(space), collection: collection.text, name: index.name)
+        guard let job = try await jobs.enqueue(BuildIndex.self, parameters, options, in: transaction) else { throw HTTPProblem(.conflict) }
+        try await forget(index.name, on: collection, of: space, in: transaction)
+        try await transaction.execute(
+            """
+            INSERT INTO storage.index_builds (schema, collection, name, definition, relation, job)
+            VALUES (\(space.schema), \(collection.text), \(index.name), \(PostgresJSON(Array(try JSONEncoder().encode(index)))),
+                \(IndexName.makeForJob().text), \(job))
+            """)
+        return job
+    }
+
+    /// Takes a failed one out of the list.
+    func forget(_ name: String, on collection: CollectionName, of space: AppSpace, in transaction: PostgresTransaction) async throws {
+        try await transaction.execute(
+            """
+            DELETE FROM storage.index_builds WHERE schema = \(space.schema) AND collection = \(collection.text) AND name = \(name)
+                AND job IN (SELECT id FROM storage.jobs WHERE finished IS NOT NULL)
+            """)
+    }
+
+    /// What a job is to build; nil: nobody wants it any more.
+    func build(of job: UUID) async throws -> Build? {
+        let rows = try await postgres.query("SELECT schema, collection, definition, relation FROM storage.index_builds WHERE job = \(job)")
+        guard let row = rows.first, let space = AppSpace(schema: try row.decode(0)) else { return nil }
+        return Build(
+            space: space, collection: try CollectionName(row.decode(1, as: String.self)),
+            definition: try JSONDecoder().decode(IndexDefinition.self, from: Data(row.decode(2, as: PostgresJSON.self).bytes)),
+            relation: IndexName(text: try row.decode(3)))
+    }
+
+    /// Gives up builds of a space, of one collection or one name; returns how many. What their jobs have made they take away themselves.
+    @discardableResult
+    func stop(_ name: String? = nil, on collection: CollectionName? = nil, of space: AppSpace) async throws -> Int {
+        let rows = try await postgres.query(
+            """
+            DELETE FROM storage.index_builds WHERE schema = \(space.schema)
+                AND (\(collection?.text)::text IS NULL OR collection = \(collection?.text)) AND (\(name)::text IS NULL OR name = \(name))
+            RETURNING job
+            """)
+        for row in rows { _ = try await jobs.cancel(try row.decode(0), scope: space.appID) }
+        return rows.count
+    }
+
+    /// - Throws: `conflict` while an index is being built: the collection keeps its name until then.
+    func requireNone(on collection: CollectionName, of space: AppSpace) async throws {
+        guard try await !list(on: collection, of: space).contains(where: { $0.state == .building }) else {
+            throw HTTPProblem(.conflict, "An index of the collection is being built. Wait for it, or drop it.")
+        }
+    }
+
+    /// Those that failed go with their collection.
+    func rename(_ collection: CollectionName, to name: CollectionName, of space: AppSpace) async throws {
+        try await postgres.execute(
+            "UPDATE storage.index_builds SET collection = \(name.text) WHERE schema = \(space.schema) AND collection = \(collection.text)")
+    }
+}

@@ -1,0 +1,34 @@
+import Logging
+import MartletJobs
+import MartletPostgres
+
+/// Drops what builds have left behind that nobody goes on with: of a process that was killed before its job was cancelled or failed.
+struct IndexSweep: PeriodicWork {
+    let interval: Duration = .seconds(600)
+    private static let perRound = 100
+
+    let postgres: PostgresClient
+    let builder: PostgresClient
+    let logger: Logger
+
+    func work() async throws {
+        // No comment: it was never ready. No job that is not at its end: nobody will make it so.
+        let rows = try await postgres.query(
+            """
+            SELECT n.nspname::text, i.relname::text
+            FROM pg_index AS x JOIN pg_class AS i ON i.oid = x.indexrelid JOIN pg_namespace AS n ON n.oid = i.relnamespace
+                JOIN storage.spaces AS s ON s.schema = n.nspname
+            WHERE i.relname ~ \("^\(IndexName.jobPrefix)[0-9a-f]{32}$") AND obj_description(i.oid, 'pg_class') IS NULL
+                AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index AS p WHERE p.index_relid = i.oid)
+                AND NOT EXISTS (
+                    SELECT FROM storage.index_builds AS b JOIN storage.jobs AS j ON j.id = b.job
+                    WHERE b.schema = n.nspname AND b.relation = i.relname AND j.finished IS NULL)
+            LIMIT \(Self.perRound)
+            """)
+        for row in rows where !Task.isCancelled {
+            guard let space = AppSpace(schema: try row.decode(0)) else { continue }
+            try await BuildIndex.drop(IndexName(text: try row.decode(1)), of: space, on: builder)
+            logger.notice("a half-built index was dropped", metadata: ["storage.schema": "\(space.schema)"])
+        }
+    }
+}

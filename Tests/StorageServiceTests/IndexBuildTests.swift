@@ -1,0 +1,182 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletJobs
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import StorageService
+
+/// Of collections that are too large to keep their writers waiting.
+@Suite(.serialized) struct IndexBuildTests {
+    @Test func `a large collection is written to while its index is built`() async throws {
+        let large = try await LargeCollection()
+        let app = large.app
+        let before = try await app.contents()["Large"]
+        let (asked, listed) = try await large.whileSomebodyWrites {
+            let asked = try await app.master.post("/collections/Large/indexes", #"{"fields":["age"]}"#)
+            try await app.startWorker()
+            try await large.waitUntilThereIsAnInvalidIndex()
+            #expect(try await app.client.post("/storage/Large", #"{"_id":"new","age":5}"#).status == 201)
+            #expect(try await app.master.post("/collections/Large/rename", #"{"name":"Huge"}"#).isProblem(.conflict))
+            #expect(try await app.master.post("/collections/Large/indexes", #"{"fields":["age"]}"#).isProblem(.conflict, field: "name"))
+            return (asked, try await app.master.get("/collections/Large/indexes"))
+        }
+        #expect(asked.status == 202)
+        #expect(asked["state"] == #""building""# && asked["fields"] == #"["age"]"#, "\(asked)")
+        #expect(listed["count"] == "1" && listed["data.0"] == asked.json?.text, "\(listed)")
+        let job = try await large.end(of: asked)
+        #expect(job["state"] == #""done""# && job["kind"] == #""index""#, "\(job)")
+        let ready = try await app.master.get("/collections/Large/indexes")
+        #expect(ready["data.0"] == #"{"fields":["age"],"kind":"ordered","name":"age","state":"ready","unique":false}"#, "\(ready)")
+        #expect(try await large.invalidIndexes() == 0)
+        #expect(try await app.master.delete("/collections/Large/indexes/age").status == 204)
+        _ = try await app.master.delete("/storage/Large/new")
+        #expect(try await app.contents()["Large"] == before)
+    }
+
+    @Test func `a unique index that the objects do not allow fails, says why, and leaves nothing`() async throws {
+        let large = try await LargeCollection()
+        let app = large.app
+        let before = try await app.contents()
+        let asked = try await app.master.post("/collections/Large/indexes", #"{"fields":["half"],"unique":true}"#)
+        #expect(asked.status == 202)
+        try await app.startWorker()
+        let job = try await large.end(of: asked)
+        #expect(job["state"] == #""failed""# && job["error.code"] == #""conflict""# && job["attempt"] == "1", "\(job)")
+        let failed = try await app.master.get("/collections/Large/indexes")
+        #expect(failed["data.0.state"] == #""failed""# && failed["data.0.error.code"] == #""conflict""#, "\(failed)")
+        #expect(try await app.contents() == before)
+
+        let again = try await app.master.post("/collections/Large/indexes", #"{"fields":["age"],"name":"half","unique":true}"#)
+        #expect(try await large.end(of: again)["state"] == #""done""#)
+        #expect(try await app.master.get("/collections/Large/indexes")["count"] == "1")
+        #expect(try await app.client.post("/storage/Large", #"{"age":7}"#).isProblem(.conflict))
+    }
+
+    @Test(arguments: ["/collections/Large/indexes/age", "/collections/Large"]) func `a build is given up when its index or collection goes`(_ path: String) async throws {
+        let large = try await LargeCollection()
+        let app = large.app
+        let asked = try await large.whileSomebodyReads {
+            let asked = try await app.master.post("/collections/Large/indexes", #"{"fields":["age"]}"#)
+            try await app.startWorker()
+            try await large.waitUntilThereIsAnInvalidIndex()
+            if path.hasSuffix("age") { #expect(try await app.master.delete(path).status == 204) }
+            return asked
+        }
+        if !path.hasSuffix("age") { #expect(try await app.master.delete(path).status == 204) }
+        // One that was just ready is dropped with the collection.
+        #expect([#""cancelled""#, #""done""#].contains(try await large.end(of: asked)["state"]))
+        #expect(try await large.invalidIndexes() == 0)
+        if path.hasSuffix("age") { #expect(try await app.master.get("/collections/Large/indexes")["count"] == "0") }
+    }
+
+    @Test func `what a killed worker left half-built is begun anew`() async throws {
+        let large = try await LargeCollection()
+        let app = large.app
+        let (builds, definition) = (large.builds, IndexDefinition(name: "half", kind: .ordered, fields: ["half"], unique: true, language: nil))
+        let job = try await app.postgres.withTransaction { transaction in
+            let job = try await builds.start(definition, on: large.name, of: app.space(), in: transaction)
+            // As if somebody had claimed it.
+            try await transaction.execute(
+                """
+                UPDATE storage.jobs SET state = 'running', attempt = 1, lease = gen_random_uuid(), leased_until = now() + interval '1 hour'
+                WHERE id = \(job)
+                """)
+            return job
+        }
+        let relation = try #require(try await builds.build(of: job)).relation
+        try await large.makeInvalidIndex(relation)
+        #expect(try await large.invalidIndexes() == 1)
+        try await app.superuser.execute("DELETE FROM \(large.table) WHERE id > 'o1'")
+        try await app.superuser.execute("UPDATE storage.jobs SET leased_until = now() WHERE id = \(job)")
+        try await app.startWorker()
+        let end = try await app.wait(for: job)
+        #expect(end["state"] == #""done""# && end["attempt"] == "2", "\(end)")
+        #expect(try await large.invalidIndexes() == 0)
+        #expect(try await app.master.get("/collections/Large/indexes")["data.0.state"] == #""ready""#)
+    }
+
+    @Test func `what nobody will go on with is swept away, and nothing else`() async throws {
+        let large = try await LargeCollection()
+        let app = large.app
+        #expect(try await app.client.post("/storage/Small", "{}").status == 201)
+        #expect(try await app.master.post("/collections/Small/indexes", #"{"fields":["a"]}"#).status == 201)
+        let before = try await app.contents()
+        try await large.makeInvalidIndex(IndexName.makeForJob())
+        #expect(try await large.invalidIndexes() == 1)
+        try await IndexSweep(postgres: app.postgres, builder: app.postgres, logger: .silent).work()
+        #expect(try await app.contents() == before)
+    }
+}
+
+/// A collection beyond what gets its index at once: `age` is unique, `half` is not.
+private struct LargeCollection: Sendable {
+    let app: StorageApp
+    let name: CollectionName
+    let table: PostgresIdentifier
+
+    init() async throws {
+        app = try await StorageApp()
+        name = try CollectionName("Large")
+        table = try app.space().table(name)
+        #expect(try await app.client.post("/storage/Large", #"{"_id":"first"}"#).status == 201)
+        try await app.superuser.execute(
+            """
+            INSERT INTO \(table) (id, doc)
+            SELECT 'o' || n, jsonb_build_object('age', n, 'half', n / 2, 'text', repeat(md5(n::text), 50)) FROM generate_series(1, 12000) AS n
+            """)
+    }
+
+    var builds: IndexBuilds { IndexBuilds(postgres: app.postgres, jobs: JobQueue(postgres: app.postgres, schema: "storage")) }
+
+    /// A build waits for the transaction.
+    func whileSomebodyWrites<T: Sendable>(_ body: @Sendable () async throws -> T) async throws -> T {
+        try await whileSomebody("UPDATE \(table) SET version = version WHERE id = 'first'", body)
+    }
+
+    /// So does it for one that has looked at the collection, in its last part.
+    func whileSomebodyReads<T: Sendable>(_ body: @Sendable () async throws -> T) async throws -> T {
+        try await whileSomebody("LOCK TABLE \(table) IN ROW EXCLUSIVE MODE", body)
+    }
+
+    private func whileSomebody<T: Sendable>(_ statement: PostgresQuery, _ body: @Sendable () async throws -> T) async throws -> T {
+        try await app.database.withSuperuser { somebody in
+            try await somebody.withTransaction { transaction in
+                try await transaction.execute(statement)
+                return try await body()
+            }
+        }
+    }
+
+    func end(of asked: Answer) async throws -> Answer {
+        guard case .string(let text)? = asked.json?["job"], let id = UUID(uuidString: text) else {
+            Issue.record("no job: \(asked)")
+            return asked
+        }
+        return try await app.wait(for: id)
+    }
+
+    func invalidIndexes() async throws -> Int {
+        try await app.superuser.query(
+            """
+            SELECT count(*) FROM pg_index AS x JOIN pg_class AS i ON i.oid = x.indexrelid
+            WHERE i.relnamespace = to_regnamespace(quote_ident(\(try app.space().schema))) AND NOT x.indisvalid
+            """)[0].decode(0)
+    }
+
+    func waitUntilThereIsAnInvalidIndex() async throws {
+        for _ in 0..<6_000 {
+            if try await invalidIndexes() > 0 { return }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        Issue.record("no build begins")
+    }
+
+    /// As a build leaves it that breaks off.
+    func makeInvalidIndex(_ relation: IndexName) async throws {
+        let statement = "CREATE UNIQUE INDEX CONCURRENTLY \(try relation.identifier.quoted) ON \(table.quoted) ((doc->'half'))"
+        await #expect(throws: PostgresError.self) { try await app.superuser.executeScript(statement) }
+    }
+}
