@@ -143,12 +143,12 @@ public struct StorageService: ServiceDefinition {
         self.transferClient = transfers
         self.builder = builder
         self.transfers = stores
-        self.maximumImportSizeInBytes = maximumImportSizeInBytes
-        self.worker = JobWorker(
         let ofBuilds = builder ?? postgres
         let builds = IndexBuilds(postgres: postgres, jobs: queue)
         self.indexes = IndexStore(postgres: postgres, builder: ofBuilds, spaces: spaces, builds: builds)
         self.indexSweep = IndexSweep(postgres: background, builder: ofBuilds, logger: logger)
+        self.maximumImportSizeInBytes = maximumImportSizeInBytes
+        self.worker = JobWorker(
             queue: queue,
             handlers: [
                 ImportCollection(transfers: stores), ExportCollection(transfers: stores), CopyEnvironment(transfers: stores),
