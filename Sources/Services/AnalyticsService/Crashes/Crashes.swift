@@ -23,7 +23,7 @@ struct Crashes: Sendable {
     ) {
         self.spaces = spaces
         let spool = SpoolWriter(directory: settings.spoolDirectory, sizeInBytes: settings.spoolSizeInBytes)
-        let store = DigestStore(postgres: postgres, releases: ReleaseStore())
+        let store = DigestStore(postgres: postgres, releases: ReleaseStore(), helpers: helpers)
         intake = CrashIntake(spool: spool, quota: CrashQuota(settings.quota), logger: logger)
         issues = IssueStore(postgres: postgres)
         thesis = ThesisExceptionStore(postgres: postgres)
