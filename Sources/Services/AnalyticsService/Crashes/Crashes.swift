@@ -47,7 +47,7 @@ struct Crashes: Sendable {
         }
     }
 
-    var background: [any Service] { [digester, retention, sweep, sharing] + life.background }
+    var background: [any Service] { [digester, retention, sweep, sharing, DropTelling(intake: intake)] + life.background }
 
     /// Symbolicates and groups stored reports again; at most `Reprocessing.maximumEvents`. Ids that are gone are left out.
     func digestAgain(_ eventIDs: [UUID], in space: Space) async throws {
