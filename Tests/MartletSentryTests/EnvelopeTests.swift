@@ -14,6 +14,7 @@ import Testing
         (header + "\n{\"type\":\"event\"}\n{\"message\":\"x\"}\n{\"type\":\"session\"}\n{}\n\n\n", ["event 15", "session 2"]),
         (header + "\n{\"type\":\"attachment\",\"length\":0}\n\n{\"type\":\"attachment\",\"length\":0}\n", ["attachment 0", "attachment 0"]),
         (header, []), ("{}\n", []), ("{}", []),
+        ("{}\r\n{\"type\":\"event\",\"length\":2}\r\n{}\r\n{\"type\":\"attachment\",\"length\":2}\r\n\r\n\r\n", ["event 2", "attachment 2"]),
         ("{}\n{\"type\":\"nobody_knows\",\"length\":3}\n\n\n\n", ["nobody_knows 3"]),
     ] as [(String, [String])])
     func `Envelopes are read as the protocol says`(_ text: String, _ items: [String]) throws {
@@ -57,7 +58,7 @@ import Testing
         (#"{"a":NaN,"b":[Infinity,-Infinity,1]}"#, #"{"a":null,"b":[null,null,1]}"#),
         (#"{"a":"x\u0000y","b":"\ud800","c":"\ud83d\ude00"}"#, "{\"a\":\"x\u{fffd}y\",\"b\":\"\u{fffd}\",\"c\":\"\u{1f600}\"}"),
         (#"{"a":"\q"}"#, #"{"a":"\\q"}"#), ("{\"a\":\"line\nend\"}", #"{"a":"line\u000aend"}"#),
-        ("{\"a\":1e999,\"b\":-12.50}", #"{"a":null,"b":-12.50}"#),
+        ("{\"a\":1e999,\"b\":-12.50}", #"{"a":null,"b":-12.50}"#), ("{\"a\":1e-500,\"b\":01,\"c\":+1,\"d\":-0}", #"{"a":null,"b":null,"c":null,"d":-0}"#),
         (String(repeating: "[", count: 40) + String(repeating: "]", count: 40), String(repeating: "[", count: 31) + "null" + String(repeating: "]", count: 31)),
     ])
     func `JSON that is almost right is understood`(_ text: String, _ expected: String) throws {

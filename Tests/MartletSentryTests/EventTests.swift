@@ -31,6 +31,7 @@ import Testing
 
     @Test(arguments: [
         (#"{"logentry":{"message":"hello %s","params":["you"]}}"#, "hello you"), (#"{"logentry":{"formatted":"hi","message":"h%s"}}"#, "hi"),
+        (#"{"logentry":{"message":"%s of {}: %5.2f, %s","params":["a %s",2,true]}}"#, "a %s of 2: true, %s"), (#"{"logentry":{"message":"100 %","params":[1]}}"#, "100 %"),
         (#"{"message":"plain"}"#, "plain"), (#"{"message":{"formatted":"older"}}"#, "older"), (#"{"logentry":"text"}"#, "text"), ("{}", ""),
     ])
     func `Messages are filled in`(_ text: String, _ message: String) throws {
@@ -61,6 +62,30 @@ import Testing
         for secret in ["p1", "p2", "p3", "p4", "p5", "p6", "10.1.2.3", "{{auto}}", "city"] { #expect(!text.contains(secret), "\(secret)") }
         for kept in [#""id":"7""#, "a@b.c", "count_token", "Accept", #""x":"1""#] { #expect(text.contains(kept), "\(kept)") }
         #expect(event.person == "7")
+    }
+
+    @Test(arguments: ["X-Real-IP", "CF-Connecting-IP", "True-Client-IP", "x-client-ip", "Fastly-Client-IP", "X-Original-Forwarded-For", "Forwarded"])
+    func `No header that says where a person is is kept`(_ name: String) throws {
+        for headers in [#"{"\#(name)":"10.1.2.3","Accept":"a"}"#, #"[["\#(name)","10.1.2.3"],["Accept","a"]]"#] {
+            let text = try event(#"{"request":{"headers":\#(headers)}}"#).content.text
+            #expect(!text.contains("10.1.2.3") && text.contains("Accept"))
+        }
+    }
+
+    /// Each of these took minutes: what is looked for again and again in what is long.
+    @Test func `A report that is made to be slow is read as any other`() throws {
+        let many = 60_000
+        func list(_ count: Int, _ element: (Int) -> String) -> String { "[" + (0..<count).map(element).joined(separator: ",") + "]" }
+        let parameters = try event(#"{"logentry":{"message":"\#(String(repeating: "%s", count: many))","params":\#(list(many) { _ in "1" })}}"#)
+        #expect(parameters.message.hasPrefix("1111") && parameters.message.utf8.count <= 8_000)
+        let threads = try event(#"{"exception":\#(list(many / 2) { #"{"thread_id":\#($0),"type":"E\#($0)"}"# }),"threads":\#(list(many / 2) { #"{"id":\#(-$0)}"# })}"#)
+        #expect(threads.exceptions.count == 50 && threads.exceptions.last?.type == "E\(many / 2 - 1)" && Grouping(threads).title == "E\(many / 2 - 1)")
+        #expect(threads.content["exception"]?["values"]?.looseList.last?["type"]?.looseText == "E\(many / 2 - 1)")
+        let frames = try event(#"{"exception":{"type":"E","stacktrace":{"frames":\#(list(many) { #"{"function":"f\#($0)"}"# })}}}"#)
+        #expect(frames.exceptions[0].frames.count == 1_000 && frames.exceptions[0].frames.last?.function == "f\(many - 1)")
+        let images = try event(
+            #"{"exception":{"type":"E","stacktrace":{"frames":\#(list(many) { #"{"instruction_addr":\#($0)}"# })}},"debug_meta":{"images":\#(list(many) { _ in #"{"image_addr":"0xffffff","image_size":1}"# })}}"#)
+        #expect(Grouping(images).isByPlace)
     }
 
     @Test func `What is kept has limits`() throws {

@@ -55,8 +55,8 @@ struct JSONMender {
         let start = position
         while position < bytes.count, Self.isWord(bytes[position]) { position += 1 }
         let word = bytes[start..<position]
-        let isNumber = word.count <= Self.longestNumber && Double(String(decoding: word, as: UTF8.self))?.isFinite == true
-        output += isNumber && word.first != UInt8(ascii: "+") ? Array(word) : Array("null".utf8)
+        let isNumber = word.count <= Self.longestNumber && (try? JSONValue(parsing: word)) != nil
+        output += isNumber ? Array(word) : Array("null".utf8)
     }
 
     private static func isWord(_ byte: UInt8) -> Bool {

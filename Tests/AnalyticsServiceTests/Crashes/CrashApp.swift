@@ -30,6 +30,7 @@ extension AnalyticsApp {
 
     /// Until everything that was accepted is stored.
     func digested() async throws {
+        try await service.crashes.intake.tellDropped()
         while true {
             guard let (folder, end) = service.crashes.digester.writer.written else { return }
             if try await service.crashes.digester.store.position(of: folder.id) >= end { return }

@@ -250,6 +250,57 @@ import Testing
         }
     }
 
+    @Test func `A report that fails for good is set aside, and those beside it are stored once each`() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "martlet-spool-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let bad = UUID()
+        var settings = CrashSettings()
+        settings.spoolDirectory = directory
+        let helpers = CrashHelpers(note: { reports, transaction in
+            if reports.contains(where: { $0.id == bad }) { try await transaction.execute("SELECT 1 / 0") }
+        })
+        try await AnalyticsApp.run { app in
+            let crashes = Crashes(
+                postgres: app.postgres, spaces: app.service.spaces, files: app.service.crashes.digester.digestion.files, settings: settings, helpers: helpers,
+                logger: .silent)
+            let ids = (0..<30).map { $0 == 17 ? bad : UUID() }
+            // Each twice, as clients send what they got no answer for.
+            let records = (ids + ids).enumerated().map { index, id in
+                ReceivedEnvelope(
+                    appID: app.appID, environment: .live, received: Date(), eventID: id, coding: nil,
+                    body: TestEnvelope.bytes([("event", TestEnvelope.crash(in: "f\(index % 3)", release: "a@1.0"))])
+                ).record
+            }
+            try await crashes.digester.writer.append(records)
+            try await crashes.digester.digestOwn()
+            let space = try await app.service.spaces.space(of: app.appID, .live)
+            let stored: [UUID] = try await app.postgres.query("SELECT event_id FROM analytics.crash_events WHERE space = \(space.id)").map { try $0.decode(0) }
+            #expect(stored.count == 29 && Set(stored) == Set(ids).subtracting([bad]))
+            #expect(try await app.rows("SELECT number, culprit, events FROM analytics.issues WHERE space = % ORDER BY number") == ["1|f0|10", "2|f1|10", "3|f2|9"])
+            #expect(try await app.rows("SELECT kind FROM analytics.issue_history WHERE space = %") == ["created", "created", "created"])
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory + "/refused").count == 2)
+            let (folder, end) = try #require(crashes.digester.writer.written)
+            #expect(try await crashes.digester.store.position(of: folder.id) == end)
+        }
+    }
+
+    @Test func `More than a batch at once, of new issues and known ones, is stored in order and counted right`() async throws {
+        try await AnalyticsApp.run { app in
+            let records = (0..<900).map { index in
+                ReceivedEnvelope(
+                    appID: app.appID, environment: .live, received: Date(), eventID: nil, coding: nil,
+                    body: TestEnvelope.bytes([("event", TestEnvelope.crash(in: "f\(index % 7)", release: "a@1.\(index / 300)", user: "u\(index % 10)"))])
+                ).record
+            }
+            try await app.service.crashes.digester.writer.append(records)
+            #expect(
+                try await app.rows("SELECT number, culprit, events, users FROM analytics.issues WHERE space = % ORDER BY number")
+                    == (0..<7).map { "\($0 + 1)|f\($0)|\($0 < 4 ? 129 : 128)|10" })
+            #expect(try await app.rows("SELECT name, sum(r.events) FROM analytics.issue_releases r JOIN analytics.releases l ON l.id = r.release WHERE l.space = % GROUP BY name ORDER BY name") == ["a@1.0|300", "a@1.1|300", "a@1.2|300"])
+            #expect(try await app.rows("SELECT next FROM analytics.issue_numbers WHERE space = %") == ["8"])
+        }
+    }
+
     @Test func `What another version wrote into the spool is set aside`() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "martlet-spool-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: directory) }

@@ -82,9 +82,60 @@ import Testing
             #expect(empty.status == 200 && empty.text == "{}")
             #expect(app.isSpoolEmpty)
             #expect(try await app.envelope([("transaction", "{}"), ("never_heard_of", "x"), ("check_in", "{}"), ("log", "{}")]).status == 200)
+            // Counted, and not written each.
+            #expect(app.isSpoolEmpty)
             #expect(
                 try await app.rows("SELECT source, category, reason, quantity FROM analytics.crash_outcomes WHERE space = % ORDER BY category")
                     == ["server|default|unsupported|1", "server|log_item|unsupported|1", "server|monitor|unsupported|1", "server|transaction|unsupported|1"])
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"sid":"c3f1c2a0-0000-4000-8000-000000000001","started":1e308,"timestamp":-1e308,"errors":1e308,"duration":-1e308,"attrs":{"release":"1"}}"#, "session"),
+        (#"{"sid":"c3f1c2a0-0000-4000-8000-000000000001","started":"nan","errors":"inf","seq":18446744073709551616,"attrs":{"release":"1"}}"#, "session"),
+        (#"{"attrs":{"release":"1"},"aggregates":[{"started":"9999-12-31T23:59:59Z","exited":1e308,"errored":-1,"crashed":"nan","abnormal":"-inf"}]}"#, "sessions"),
+        (#"{"attrs":{"release":"1"},"aggregates":[{"exited":0.5},{"exited":"1"},7,null,{"exited":1}]}"#, "sessions"),
+        (#"{"discarded_events":[{"category":"error","reason":"x","quantity":1e308},{"category":7,"quantity":"inf"},{"quantity":"nan"},{"quantity":-5},9]}"#, "client_report"),
+        (#"{"timestamp":1e308,"exception":[[],7,{"stacktrace":{"frames":[{"lineno":1e308,"instruction_addr":-1},{"lineno":"inf"}]}}],"level":{},"tags":7}"#, "event"),
+        (#"{"message":"a\u0000b","extra":{"n":1e-500,"m":[1e308,-1e999],"d":\#(String(repeating: "[", count: 60))\#(String(repeating: "]", count: 60))}}"#, "event"),
+        (#"{"event_id":7,"contexts":{"feedback":{"message":"\u0000","name":[],"contact_email":{}}}}"#, "feedback"), (#"{"comments":"\ud800","event_id":"x"}"#, "user_report"),
+        ("", "sessions"), ("null", "session"), ("[]", "client_report"),
+    ])
+    func `Wild numbers, times and texts are taken, and nothing behind them is held up`(_ payload: String, _ type: String) async throws {
+        try await AnalyticsApp.run { app in
+            let header = #"{"event_id":"\#(Self.id)","sent_at":"9999-12-31T23:59:59.999999999Z","dsn":7,"trace":[]}"#
+            #expect(try await app.envelope([(type, payload)], header: header).status == 200)
+            #expect(try await app.envelope([(type, payload)], header: #"{"sent_at":-1e308}"#).status == 200)
+            try await app.report(TestEnvelope.crash(in: "behind"))
+            #expect(try await app.rows("SELECT events FROM analytics.issues WHERE space = % AND culprit = 'behind'") == ["1"])
+            #expect(!FileManager.default.fileExists(atPath: app.service.crashes.digester.directory + "/refused"), "set aside")
+        }
+    }
+
+    @Test(arguments: [
+        ("{}\r\n{\"type\":\"event\",\"length\":13}\r\n{\"message\":1}\r\n{\"type\":\"event\",\"length\":2}\r\n{}\r\n", 400, "more than one event"),
+        ("{}\n{\"type\":\"event\",\"length\":99}\n{}", 400, "unexpected end of file in item 1"), ("{}\n{\"type\":\"event\",\"length\":-1}\n{}", 400, "unexpected end of file in item 1"),
+        ("{}\n{\"type\":\"event\",\"length\":\"nan\"}\n{}", 400, "unexpected end of file in item 1"), ("{}\n{\"type\":\"event\",\"length\":1e308}\n{}", 400, "unexpected end of file in item 1"),
+        ("{}\n{\"type\":\"event\",\"length\":1}\n{}", 400, "missing newline after the payload of item 1"), ("{}\n{\"type\":7}\n{}", 400, "missing type of item 1"), ("[]\n", 400, "invalid header: not a JSON object"),
+        ("{}\n{\"type\":\"event\",\"x\":\"" + String(repeating: "x", count: 9_000) + "\"}\n{}", 400, "the header of item 1 has more than 8192 bytes"),
+        ("{}\n" + String(repeating: "{\"type\":\"session\"}\n{}\n", count: 1_001), 400, "more than 1000 items"),
+    ])
+    func `Broken envelopes are the client's fault`(_ body: String, _ status: Int, _ cause: String) async throws {
+        try await AnalyticsApp.run { app in
+            let answer = try await app.post(Array(body.utf8))
+            #expect(answer.status == status && answer.header("X-Sentry-Error") == cause, "\(answer)")
+            #expect(app.isSpoolEmpty)
+        }
+    }
+
+    @Test func `Lines may end as on Windows, and attachments come without an event`() async throws {
+        try await AnalyticsApp.run { app in
+            let body = "{\"event_id\":\"\(Self.id)\"}\r\n{\"type\":\"event\",\"length\":15}\r\n{\"message\":\"m\"}\r\n{\"type\":\"attachment\",\"length\":5}\r\nhello\r\n"
+            #expect(try await app.post(Array(body.utf8)).status == 200)
+            #expect(try await app.rows("SELECT title FROM analytics.issues WHERE space = %") == ["m"])
+            #expect(try await app.rows("SELECT size FROM analytics.crash_attachments WHERE space = %") == ["5"])
+            #expect(try await app.envelope([("attachment", "of nothing")]).status == 200)
+            #expect(try await app.rows("SELECT category, reason, quantity FROM analytics.crash_outcomes WHERE space = %") == ["attachment|invalid|1"])
         }
     }
 

@@ -3,6 +3,7 @@ import Glibc
 import MartletAPI
 import MartletCompression
 import MartletSentry
+import Synchronization
 import Testing
 
 @testable import AnalyticsService
@@ -87,6 +88,40 @@ import Testing
         }
     }
 
+    private final class Disk: Sendable {
+        let isFull = Mutex(false)
+    }
+
+    @Test func `A disk that is full leaves no empty segments behind, and what was kept stays`() async throws {
+        try await withFolder { folder in
+            let disk = Disk()
+            let writer = SpoolWriter(directory: folder, sizeInBytes: 1 << 20) { file, bytes in
+                if disk.isFull.withLock(\.self) { throw SpoolError.unavailable(cause: "write") }
+                try file.append(bytes)
+            }
+            for number in 0..<3 {
+                try await writer.append(record(number))
+                disk.isFull.withLock { $0 = true }
+                for _ in 0..<5 { await #expect(throws: SpoolError.self) { try await writer.append(self.record(9)) } }
+                disk.isFull.withLock { $0 = false }
+            }
+            let (spool, end) = try #require(writer.written)
+            #expect(spool.segments().count == 3)
+            let portion = try SpoolReader(folder: spool).read(from: .start, upTo: end, count: 10, sizeInBytes: 1 << 20)
+            #expect(portion.records == (0..<3).map { record($0) } && portion.end == end && portion.ends.last == end && portion.damaged.isEmpty)
+        }
+    }
+
+    @Test func `A folder whose process died before it had its name is taken away, after a while`() throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "martlet-spool-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        for name in ["new-old", "new-young"] { try FileManager.default.createDirectory(atPath: "\(directory)/\(name)", withIntermediateDirectories: true) }
+        try Data().write(to: URL(filePath: directory + "/new-old/lock"))
+        try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -7_200)], ofItemAtPath: directory + "/new-old")
+        #expect(SpoolFolder.abandoned(in: directory).isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["new-young"])
+    }
+
     @Test func `Several are kept together or not at all, and what no reader would take is refused`() async throws {
         try await withFolder { folder in
             let writer = SpoolWriter(directory: folder, sizeInBytes: 1_000)
@@ -141,7 +176,7 @@ import Testing
 }
 
 /// A clock that is moved by hand.
-private final class Moment: @unchecked Sendable {
+final class Moment: @unchecked Sendable {
     private let lock = NSLock()
     private var time = Date(timeIntervalSince1970: 1_795_338_010)
 

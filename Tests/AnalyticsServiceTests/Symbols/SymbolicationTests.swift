@@ -274,10 +274,7 @@ extension AnalyticsApp {
     /// Notes for what reports wait, as the digest of crash reports does.
     func note(_ reports: [UUID], _ space: Space, _ debugIDs: [String]) async throws {
         try await postgres.withTransaction { transaction in
-            for report in reports {
-                try await service.symbols.note(
-                    debugIDs.map { MissingImage(debugID: $0, name: "App", architecture: nil) }, of: report, in: space, transaction)
-            }
+            try await service.symbols.awaited.note(reports.map { AwaitedSymbols.Report(id: $0, space: space.id, debugIDs: debugIDs) }, transaction)
         }
     }
 }

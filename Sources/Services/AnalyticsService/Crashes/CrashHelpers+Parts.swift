@@ -9,11 +9,9 @@ extension CrashHelpers {
     init(symbols: Symbols, feedback tickets: FeedbackIntake) {
         symbolicate = { report, space in
             let answer = await symbols.symbolicate(report, in: space)
-            guard !answer.missing.isEmpty else { return Symbolicated(report: answer.event) }
-            return Symbolicated(report: answer.event) { eventID, space, transaction in
-                try await symbols.note(answer.missing, of: eventID, in: space, transaction)
-            }
+            return Symbolicated(report: answer.event, awaited: answer.missing.map(\.debugID))
         }
+        note = { reports, transaction in try await symbols.awaited.note(reports, transaction) }
         feedback = { feedback, space in
             guard let fitted = Feedback(feedback) else { return true }
             do {

@@ -8,11 +8,13 @@ struct CrashHelpers: Sendable {
     /// A report with its addresses turned into lines, as far as there are debug symbols.
     struct Symbolicated: Sendable {
         var report: JSONValue
-        /// Notes for which symbols the report waits, in the transaction that stores it. Nil: for none.
-        var note: (@Sendable (_ eventID: UUID, Space, PostgresTransaction) async throws -> Void)?
+        /// The debug ids that it waits for.
+        var awaited: [String] = []
     }
 
     var symbolicate: @Sendable (_ report: JSONValue, Space) async -> Symbolicated = { report, _ in Symbolicated(report: report) }
+    /// Notes which symbols reports wait for, in the transaction that stores them.
+    var note: @Sendable ([AwaitedSymbols.Report], PostgresTransaction) async throws -> Void = { _, _ in }
     /// Makes a ticket of what a person wrote; harmless to repeat. False: there will be none. An error means "again".
     var feedback: @Sendable (DigestedFeedback, Space) async throws -> Bool = { _, _ in true }
     /// Reports are stored that somebody may have said something of before.

@@ -6,7 +6,7 @@ struct CrashSettings: Sendable {
     /// Where reports wait until PostgreSQL has them: on a disk that outlives the process.
     var spoolDirectory = ".martlet/crash-spool"
     var spoolSizeInBytes = 1_024 << 20
-    /// Of an app's environment, by each copy of the service.
+    /// Of an app's environment, by all copies of the service together.
     var quota = CrashQuota.Limits()
     /// Of all reports of an app's environment together.
     var attachmentsInBytes = 10 << 30

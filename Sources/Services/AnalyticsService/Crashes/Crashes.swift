@@ -14,6 +14,7 @@ struct Crashes: Sendable {
     let digester: CrashDigester
     let retention: CrashRetention
     let sweep: CrashAttachmentSweep
+    let sharing: CrashQuotaSharing
     let life: IssueLife
     private let reprocessing: Reprocessing
 
@@ -23,8 +24,10 @@ struct Crashes: Sendable {
     ) {
         self.spaces = spaces
         let spool = SpoolWriter(directory: settings.spoolDirectory, sizeInBytes: settings.spoolSizeInBytes)
-        let store = DigestStore(postgres: postgres, releases: ReleaseStore())
-        intake = CrashIntake(spool: spool, quota: CrashQuota(settings.quota), logger: logger)
+        let store = DigestStore(postgres: postgres, releases: ReleaseStore(), helpers: helpers)
+        let quota = CrashQuota(settings.quota)
+        intake = CrashIntake(spool: spool, quota: quota, logger: logger)
+        sharing = CrashQuotaSharing(postgres: postgres, quota: quota, logger: logger)
         issues = IssueStore(postgres: postgres)
         thesis = ThesisExceptionStore(postgres: postgres)
         releases = SentryReleases(postgres: postgres, spaces: spaces, store: store.releases)
@@ -44,7 +47,7 @@ struct Crashes: Sendable {
         }
     }
 
-    var background: [any Service] { [digester, retention, sweep] + life.background }
+    var background: [any Service] { [digester, retention, sweep, sharing, DropTelling(intake: intake)] + life.background }
 
     /// Symbolicates and groups stored reports again; at most `Reprocessing.maximumEvents`. Ids that are gone are left out.
     func digestAgain(_ eventIDs: [UUID], in space: Space) async throws {

@@ -54,11 +54,6 @@ struct Symbols: Sendable {
         await symbolication.symbolicate(event, of: space.appID)
     }
 
-    /// Notes which debug files a report waits for, in the transaction that stores it: when one comes, the report is read again.
-    func note(_ missing: [MissingImage], of event: UUID, in space: Space, _ transaction: PostgresTransaction) async throws {
-        try await awaited.note(missing, of: event, in: space, transaction)
-    }
-
     /// Swift's mangled names as people write them; other names as they are. Same order and count.
     func demangle(_ names: [String]) async -> [String] {
         await symbolication.demangler.readable(names)

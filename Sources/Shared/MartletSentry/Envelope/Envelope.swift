@@ -124,6 +124,7 @@ private struct EnvelopeReader {
         guard length >= 0, length <= Double(bytes.count - position) else { throw .unexpectedEnd(item: number) }
         let payload = bytes[position..<position + Int(length)]
         position += Int(length)
+        if position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\r"), bytes[position + 1] == Envelope.lineFeed { position += 1 }
         guard position == bytes.count || bytes[position] == Envelope.lineFeed else { throw .missingNewline(item: number) }
         position = min(position + 1, bytes.count)
         return Envelope.Item(header: header, type: type, payload: payload)

@@ -2,6 +2,10 @@ public import Foundation
 public import MartletCore
 
 extension Event {
+    private static let maximumMessageLength = 8_000
+    /// What is kept of a report has fewer. As many threads as an app may have.
+    private static let (maximumExceptions, maximumThreads, maximumImages, maximumFramesPerEnd) = (50, 1_000, 2_000, 500)
+
     /// A report in Sentry's form, also of one that KSCrash wrote on Apple's systems; others as they are.
     public static func form(of value: JSONValue) -> JSONValue { KSCrashReport(value)?.event ?? value }
 
@@ -14,19 +18,19 @@ extension Event {
         self.id = id ?? fields.text("event_id").flatMap(UUID.init(eventID:)) ?? UUID()
         readHead(&fields)
         readMessage(&fields)
-        exceptions = fields.list("exception", of: EventFields.exception).map { value in
+        exceptions = fields.list("exception", of: EventFields.exception).suffix(Self.maximumExceptions).map { value in
             Exception(
                 type: value["type"]?.looseText ?? "", value: value["value"]?.looseText ?? "", module: value["module"]?.looseText ?? "",
                 isSynthetic: value["mechanism"]?["synthetic"]?.looseFlag ?? false, isHandled: value["mechanism"]?["handled"]?.looseFlag,
                 thread: value["thread_id"]?.looseText, frames: Self.frames(value))
         }
-        threads = fields.list("threads", of: EventFields.thread).map { value in
+        threads = fields.list("threads", of: EventFields.thread).prefix(Self.maximumThreads).map { value in
             Thread(
                 id: value["id"]?.looseText ?? "", hasCrashed: value["crashed"]?.looseFlag ?? false, isCurrent: value["current"]?.looseFlag ?? false,
                 frames: Self.frames(value))
         }
-        frames = fields.object("stacktrace").map { ($0["frames"]?.looseList ?? []).map(Frame.init) } ?? []
-        images = (fields.object("debug_meta")?["images"]?.looseList ?? []).compactMap { image in
+        frames = fields.object("stacktrace").map { Self.read($0["frames"]?.looseList ?? []) } ?? []
+        images = (fields.object("debug_meta")?["images"]?.looseList ?? []).prefix(Self.maximumImages).compactMap { image in
             guard let address = Frame.address(image["image_addr"]), let size = Frame.address(image["image_size"]) else { return nil }
             return Image(name: image["code_file"]?.looseText ?? image["name"]?.looseText ?? "", address: address, size: size)
         }
@@ -61,17 +65,21 @@ extension Event {
         } else if entry != nil {
             fields.complain("logentry", "is neither text nor an object")
         }
-        message = message.cut(to: 8_000)
-        template = template.cut(to: 8_000)
+        message = message.cut(to: Self.maximumMessageLength)
+        template = template.cut(to: Self.maximumMessageLength)
     }
 
-    /// `%s`, `%d` and `{}` by the parameters in their order.
+    /// `%s`, `%d` and `{}` by the parameters in their order, as far as there are any. What is too long for a message is not looked at.
     private static func filledIn(_ template: String, _ parameters: JSONValue?) -> String {
-        guard case .array(let values) = parameters else { return template }
-        return values.reduce(template) { text, value in
-            guard let place = text.firstRange(of: #/%[-#0-9.]*[a-zA-Z@]|\{\}/#) else { return text }
-            return text.replacingCharacters(in: place, with: value.looseText ?? value.text)
+        guard case .array(let values) = parameters, !values.isEmpty else { return template }
+        let template = template.cut(to: maximumMessageLength)
+        var (text, rest) = ("", template[...])
+        for (value, place) in zip(values, template.matches(of: #/%[-#0-9.]*[a-zA-Z@]|\{\}/#)) {
+            text += rest[..<place.range.lowerBound] + (value.looseText ?? value.text).cut(to: maximumMessageLength)
+            rest = rest[place.range.upperBound...]
+            if text.utf8.count > 4 * maximumMessageLength { break }
         }
+        return text + rest
     }
 
     private mutating func readContexts(_ fields: inout EventFields) {
@@ -114,7 +122,13 @@ extension Event {
     }
 
     /// Of an exception or a thread.
-    private static func frames(_ value: JSONValue) -> [Frame] { (value["stacktrace"]?["frames"]?.looseList ?? []).map(Frame.init) }
+    private static func frames(_ value: JSONValue) -> [Frame] { read(value["stacktrace"]?["frames"]?.looseList ?? []) }
+
+    /// Of a stack that is very deep the two ends: between them it repeats itself.
+    private static func read(_ frames: [JSONValue]) -> [Frame] {
+        let isDeep = frames.count > 2 * maximumFramesPerEnd
+        return isDeep ? (frames.prefix(maximumFramesPerEnd) + frames.suffix(maximumFramesPerEnd)).map(Frame.init) : frames.map(Frame.init)
+    }
 }
 
 extension Event {

@@ -15,6 +15,11 @@ struct EventCleaning {
         "password", "passwd", "secret", "api_key", "apikey", "authorization", "credential", "private_key", "privatekey", "token", "bearer", "cookie", "x-forwarded-for",
         "session_id", "sessionid",
     ]
+    /// Headers in which proxies and services in front say where a person is.
+    private static let addressHeaders: Set<String> = [
+        "x-real-ip", "forwarded", "x-client-ip", "x-cluster-client-ip", "x-original-forwarded-for", "x-envoy-external-address", "cf-connecting-ip",
+        "cf-connecting-ipv6", "true-client-ip", "fastly-client-ip", "x-appengine-user-ip", "x-azure-clientip", "remote-addr",
+    ]
     private static let lists: Set<String> = ["exception", "threads", "breadcrumbs"]
     /// Taken over by others, or nothing that is kept.
     private static let dropped: Set<String> = ["event_id", "tags", "_meta", "_metrics", "interfaces", "martlet"]
@@ -34,7 +39,9 @@ struct EventCleaning {
 
     private func kept(_ member: JSONValue.Member) -> JSONValue {
         switch member.name {
-        case "exception", "threads": list(member.value, limit: 50)
+        // Of exceptions the last is what the report is about, the others are its causes.
+        case "exception": list(Array(member.value.looseList.suffix(50)))
+        case "threads": list(Array(member.value.looseList.prefix(50)))
         case "breadcrumbs": .object([.init("values", .array(member.value.looseList.suffix(Self.maximumBreadcrumbs).map { bounded($0, depth: 2) }))])
         case "stacktrace": stack(member.value)
         case "user": user(member.value)
@@ -45,8 +52,8 @@ struct EventCleaning {
         }
     }
 
-    private func list(_ value: JSONValue, limit: Int) -> JSONValue {
-        let elements = value.looseList.prefix(limit).map { element -> JSONValue in
+    private func list(_ elements: [JSONValue]) -> JSONValue {
+        let elements = elements.map { element -> JSONValue in
             guard case .object(let members) = element else { return bounded(element, depth: 2) }
             return .object(
                 members.prefix(Self.maximumMembers).map { member in
@@ -81,7 +88,7 @@ struct EventCleaning {
         return .object(
             members.filter { !["cookies", "env"].contains($0.name) }.map { member in
                 guard member.name == "headers" else { return .init(Self.name(member.name), bounded(member.value, depth: 2)) }
-                let headers = member.value.looseMembers.filter { !["x-real-ip", "forwarded"].contains($0.name.lowercased()) }
+                let headers = member.value.looseMembers.filter { !Self.addressHeaders.contains($0.name.lowercased()) }
                 return .init("headers", bounded(.object(headers), depth: 2))
             })
     }

@@ -7,12 +7,16 @@ import MartletCore
 struct KSCrashReport {
     private let report: JSONValue
     private let crash: JSONValue
+    /// Where the images lie, by the last part of it: the first of each name.
+    private let paths: [Substring: String]
 
     /// Nil: it is none.
     init?(_ value: JSONValue) {
         guard let crash = value["crash"], crash["error"] != nil, value["report"] != nil, value["exception"] == nil else { return nil }
         report = value
         self.crash = crash
+        let names = (value["binary_images"]?.looseList ?? []).compactMap { $0["name"]?.looseText }
+        paths = Dictionary(names.map { ($0.lastComponent, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     var event: JSONValue {
@@ -65,7 +69,7 @@ struct KSCrashReport {
     /// Oldest call first, which is the other way round.
     private func stack(_ thread: JSONValue) -> JSONValue {
         let frames = (thread["backtrace"]?["contents"]?.looseList ?? []).reversed().map { frame -> JSONValue in
-            let path = frame["object_name"]?.looseText.map { name in paths.first { $0.hasSuffix("/" + name) } ?? name }
+            let path = frame["object_name"]?.looseText.map { name in paths[name.lastComponent] ?? name }
             return .object([
                 .init("function", frame["symbol_name"] ?? .null), .init("package", path.map(JSONValue.string) ?? .null),
                 .init("instruction_addr", Self.address(frame["instruction_addr"])), .init("symbol_addr", Self.address(frame["symbol_addr"])),
@@ -75,8 +79,6 @@ struct KSCrashReport {
         }
         return .object([.init("frames", .array(frames))])
     }
-
-    private var paths: [String] { (report["binary_images"]?.looseList ?? []).compactMap { $0["name"]?.looseText } }
 
     private var images: [JSONValue] {
         (report["binary_images"]?.looseList ?? []).map { image in

@@ -1,7 +1,6 @@
 import CoreMetrics
 import Foundation
 import Logging
-import MartletCore
 import MartletHTTP
 import MartletPostgres
 import ServiceLifecycle
@@ -9,17 +8,12 @@ import Synchronization
 
 /// Reads what was accepted in order, and stores what it is: from this copy's spool, and from those that copies which died have left.
 ///
-/// While PostgreSQL is away everything waits in the spool. A record that nothing can be done with goes to the folder `refused`, so that those
-/// behind it are not held up.
+/// A batch is one transaction, with how far the spool was read; while it is stored the next is made ready. While PostgreSQL is away everything
+/// waits in the spool. A record that nothing can be done with goes to the folder `refused`, so that those behind it are not held up.
 final class CrashDigester: Service {
-    static let recordsPerBatch = 100
-    private static let bytesPerBatch = 4 << 20
-    private static let digestedAtOnce = 4
     /// How often spools are looked for that somebody left.
     private static let adoption: Duration = .seconds(15)
     private static let longestPause: Duration = .seconds(5)
-    /// Of what is set aside, for all copies together.
-    private static let maximumSetAsideInBytes = 256 << 20
     /// How long a shutdown waits for what was accepted last.
     private static let drainTime: Duration = .seconds(5)
 
@@ -28,10 +22,10 @@ final class CrashDigester: Service {
     let digestion: EnvelopeDigestion
     let store: DigestStore
     let logger: Logger
+    private let setAside: SetAside
     /// How far this copy's own spool is read; nil: ask.
     private let own = Mutex<(spool: UUID, position: SpoolPosition)?>(nil)
     private let stored = Counter(label: "martlet_analytics_crash_records_total", dimensions: [("outcome", "stored")])
-    private let setAside = Counter(label: "martlet_analytics_crash_records_total", dimensions: [("outcome", "refused")])
 
     init(writer: SpoolWriter, directory: String, digestion: EnvelopeDigestion, store: DigestStore, logger: Logger) {
         self.writer = writer
@@ -39,6 +33,7 @@ final class CrashDigester: Service {
         self.digestion = digestion
         self.store = store
         self.logger = logger
+        setAside = SetAside(directory: directory, logger: logger)
     }
 
     func run() async throws {
@@ -52,7 +47,8 @@ final class CrashDigester: Service {
         var pause: Duration = .milliseconds(100)
         while !Task.isCancelled {
             do {
-                if try await digestOwn() == 0 { await news() }
+                try await digestOwn()
+                await news()
                 pause = .milliseconds(100)
             } catch {
                 logger.warning("Crash reports wait in the spool.", metadata: ["error.cause": "\(error)"])
@@ -74,17 +70,20 @@ final class CrashDigester: Service {
         own.withLock { own in own?.spool == folder.id ? own?.position : nil }
     }
 
-    /// Digests a batch of this copy's own; returns of how many records.
-    func digestOwn() async throws -> Int {
-        guard let (folder, end) = writer.written else { return 0 }
+    /// Digests this copy's own, until nothing more is there.
+    func digestOwn(until end: ContinuousClock.Instant? = nil) async throws {
+        guard let folder = writer.written?.folder else { return }
         let known = readPosition(of: folder)
         own.withLock { $0 = nil }
         var start = SpoolPosition.start
         if let known { start = known } else { start = try await store.position(of: folder.id) }
-        let (count, position) = try await digest(SpoolReader(folder: folder), from: start, upTo: end)
-        own.withLock { $0 = (folder.id, position) }
-        if position.segment > start.segment { writer.release(folder.remove(before: position.segment)) }
-        return count
+        own.withLock { $0 = (folder.id, start) }
+        try await digest(folder, from: start, upTo: { self.writer.written?.end ?? .start }, until: end) { batch in
+            // Until the answer is there, nobody knows.
+            self.own.withLock { $0 = nil }
+            try await self.keep(batch)
+            self.own.withLock { $0 = (folder.id, batch.move.to) }
+        }
     }
 
     /// Takes up what others left, and finishes it.
@@ -105,10 +104,12 @@ final class CrashDigester: Service {
         var pause: Duration = .milliseconds(100)
         while !Task.isCancelled {
             do {
-                let (count, position) = try await digest(SpoolReader(folder: folder), from: try await store.position(of: folder.id), upTo: nil)
-                writer.release(folder.remove(before: position.segment))
-                pause = .milliseconds(100)
-                guard count == 0 else { continue }
+                let start = try await store.position(of: folder.id)
+                try await digest(folder, from: start, upTo: { nil }) { batch in
+                    try await self.keep(batch)
+                    pause = .milliseconds(100)
+                }
+                guard !Task.isCancelled else { return }
                 // The folder first: without its position it would be digested again.
                 writer.release(folder.discard())
                 return try await store.forget(folder.id)
@@ -125,105 +126,77 @@ final class CrashDigester: Service {
         let end = ContinuousClock.now + Self.drainTime
         do {
             while ContinuousClock.now < end {
-                guard try await digestOwn() == 0 else { continue }
+                try await digestOwn(until: end)
                 // Up to where it was read, and not to where it is written by now: something may have come in between.
                 guard let folder = writer.written?.folder, let position = readPosition(of: folder) else { return }
                 if writer.discardIfDigested(upTo: position) { return try await store.forget(folder.id) }
+                try await Task.sleep(for: .milliseconds(1))
             }
         } catch {
             logger.notice("Crash reports wait in the spool for the next start.", metadata: ["error.cause": "\(error)"])
         }
     }
 
-    /// Digests a batch behind where the spool was read to; returns its records, and where it is read to now.
-    private func digest(_ reader: SpoolReader, from start: SpoolPosition, upTo end: SpoolPosition?) async throws -> (count: Int, position: SpoolPosition) {
-        if let end, start >= end { return (0, start) }
-        let portion = try reader.read(from: start, upTo: end, count: Self.recordsPerBatch, sizeInBytes: Self.bytesPerBatch)
-        for segment in portion.damaged {
-            logger.error("A segment of the spool is damaged; what is behind the damage is lost.", metadata: ["spool": "\(reader.folder.id)", "segment": "\(segment)"])
+    /// Digests what is behind a position, a batch after the other, and removes segments that are done with. Ends before everything is digested when
+    /// this is cancelled or the time is over.
+    ///
+    /// - Parameter limit: up to where there are records by now; nil: to the end of the last segment.
+    private func digest(
+        _ folder: SpoolFolder, from start: SpoolPosition, upTo limit: @escaping @Sendable () -> SpoolPosition?, until end: ContinuousClock.Instant? = nil,
+        keep: (DigestBatch) async throws -> Void
+    ) async throws {
+        let reader = DigestReader(spool: SpoolReader(folder: folder), digestion: digestion)
+        var next = try await reader.batch(from: start, upTo: limit())
+        while let (batch, damaged) = next {
+            for segment in damaged {
+                logger.error("A segment of the spool is damaged; what is behind the damage is lost.", metadata: ["spool": "\(folder.id)", "segment": "\(segment)"])
+            }
+            async let following = reader.batch(from: batch.move.to, upTo: limit())
+            try await keep(batch)
+            stored.increment(by: batch.entries.count)
+            if batch.move.to.segment > batch.move.from.segment { writer.release(folder.remove(before: batch.move.to.segment)) }
+            guard !Task.isCancelled, end.map({ ContinuousClock.now < $0 }) ?? true else { return }
+            next = try await following
         }
-        guard portion.end != start else { return (0, start) }
-        do {
-            try await keep(portion.records, DigestStore.Move(spool: reader.folder.id, from: start, to: portion.end))
-        } catch let error where Self.isLasting(error) {
-            try await digestSingly(reader, from: start, upTo: portion.end, because: error)
-        }
-        stored.increment(by: portion.records.count)
-        return (max(1, portion.records.count), portion.end)
     }
 
-    private func keep(_ records: [[UInt8]], _ move: DigestStore.Move) async throws {
-        let received = records.map { (record: $0, envelope: ReceivedEnvelope(record: $0)) }
-        let digested = try await digested(received.compactMap(\.envelope))
+    /// All of a batch; where that fails for good its halves, down to the record that is at fault, so that those beside it are stored.
+    private func keep(_ batch: DigestBatch) async throws {
         do {
-            try await store.store(digested, moving: move)
+            try await storeOnce(batch)
+        } catch let error where Self.isLasting(error) {
+            guard let (first, second) = batch.halves else {
+                try setAside.put(batch.entries.map(\.record), because: error)
+                return try await store.store([], moving: batch.move)
+            }
+            logger.warning("A batch of crash reports could not be stored; going on by halves.", metadata: ["error.cause": "\(error)"])
+            try await keep(first)
+            try await keep(second)
+        }
+    }
+
+    private func storeOnce(_ batch: DigestBatch) async throws {
+        let envelopes = batch.entries.compactMap(\.envelope)
+        do {
+            try await store.store(envelopes, moving: batch.move)
         } catch let error as PostgresError where error.sqlState == "23503" {
             // Something that was known has gone meanwhile: an issue that was merged, a release of a deleted app.
             store.releases.forget()
-            try await store.store(digested, moving: move)
+            try await store.store(envelopes, moving: batch.move)
         }
-        await joinFeedback(digested)
-        // As a newer version of the service wrote it, perhaps.
-        let unknown = received.filter { $0.envelope == nil }.map(\.record)
-        if !unknown.isEmpty { try refuse(unknown, SpoolError.unavailable(cause: "a record of another version")) }
+        await joinFeedback(envelopes)
+        try setAside.put(batch.entries.filter { $0.envelope == nil }.map(\.record), because: SpoolError.unavailable(cause: "a record of another version"))
     }
 
     /// What was said of a report before it came.
-    private func joinFeedback(_ digested: [DigestedEnvelope]) async {
-        for (space, reports) in Dictionary(grouping: digested.compactMap(\.report), by: \.space) {
+    private func joinFeedback(_ envelopes: [DigestedEnvelope]) async {
+        for (space, reports) in Dictionary(grouping: envelopes.compactMap(\.report), by: \.space) {
             do {
                 try await digestion.helpers.joinFeedback(reports.map(\.eventID), space)
             } catch {
                 // The reports are stored; somebody can attach the issue to the ticket by hand.
                 logger.warning("Feedback was not joined with its report.", metadata: ["error.cause": "\(error)"])
             }
-        }
-    }
-
-    /// In the order given. A few at a time, so that one that waits for its symbols does not hold up all behind it.
-    private func digested(_ envelopes: [ReceivedEnvelope]) async throws -> [DigestedEnvelope] {
-        try await withThrowingTaskGroup(of: (Int, DigestedEnvelope).self) { group in
-            var digested = [DigestedEnvelope?](repeating: nil, count: envelopes.count)
-            for (index, envelope) in envelopes.enumerated() {
-                if index >= Self.digestedAtOnce, let (done, result) = try await group.next() { digested[done] = result }
-                group.addTask { [digestion] in (index, try await digestion.digest(envelope)) }
-            }
-            for try await (done, result) in group { digested[done] = result }
-            return digested.compactMap(\.self)
-        }
-    }
-
-    /// One by one, so that those beside the one that fails are stored.
-    private func digestSingly(_ reader: SpoolReader, from start: SpoolPosition, upTo end: SpoolPosition, because cause: any Error) async throws {
-        logger.warning("A batch of crash reports could not be stored; going on one by one.", metadata: ["error.cause": "\(cause)"])
-        var position = start
-        while position < end {
-            let portion = try reader.read(from: position, upTo: end, count: 1, sizeInBytes: 1)
-            guard portion.end != position else { return }
-            let move = DigestStore.Move(spool: reader.folder.id, from: position, to: portion.end)
-            do {
-                try await keep(portion.records, move)
-            } catch let error where Self.isLasting(error) {
-                try refuse(portion.records, error)
-                try await store.store([], moving: move)
-            }
-            position = portion.end
-        }
-    }
-
-    /// Kept beside the spools, for a person to look at.
-    private func refuse(_ records: [[UInt8]], _ error: any Error) throws {
-        setAside.increment(by: records.count)
-        logger.error("A crash report could not be stored and is set aside.", metadata: ["error.cause": "\(error)"])
-        let folder = directory + "/refused"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        let files = try FileManager.default.contentsOfDirectory(atPath: folder)
-        // Enough to see what is wrong.
-        guard files.count < 1_000 else { return }
-        var size = files.reduce(0) { $0 + ((try? FileManager.default.attributesOfItem(atPath: "\(folder)/\($1)")[.size] as? Int) ?? 0) }
-        for record in records where size + record.count <= Self.maximumSetAsideInBytes {
-            try Data(record).write(to: URL(fileURLWithPath: folder + "/" + UUID().uuidString.lowercased()))
-            size += record.count
         }
     }
 

@@ -25,6 +25,7 @@ struct DigestStore: Sendable {
 
     let postgres: PostgresClient
     let releases: ReleaseStore
+    let helpers: CrashHelpers
 
     func position(of spool: UUID) async throws -> SpoolPosition {
         let rows = try await postgres.query("SELECT segment, position FROM analytics.crash_spools WHERE id = \(spool)")
@@ -99,7 +100,7 @@ struct DigestStore: Sendable {
         let locked = try await IssueStore.locked(Set(placed.map(\.issue)), transaction)
         try await reports.insert(placed)
         try await IssueCounts(transaction: transaction).add(placed, to: locked)
-        for entry in placed { try await entry.report.note?(entry.report.eventID, entry.report.space, transaction) }
+        try await helpers.note(placed.map(\.report.waiting), transaction)
     }
 
     func place(_ reports: [DigestedReport], _ known: [ReleaseStore.Key: Release], _ transaction: PostgresTransaction) async throws -> [Placed] {
@@ -107,6 +108,8 @@ struct DigestStore: Sendable {
         var issues = try await IssueStore.issues(of: Self.keys(reports), transaction)
         try await overflow(&reports, &issues, transaction)
         var (placed, hashes) = ([Placed](), [(key: IssueStore.Key, issue: Int64)]())
+        // Issues that are to be made stand for their reports under numbers below zero.
+        var new: [(report: DigestedReport, release: Release?)] = []
         for report in reports {
             let release = report.release.flatMap { known[ReleaseStore.Key(space: report.space.id, name: $0.text)] }
             let (app, system) = (report.key(report.grouping.appHash), report.key(report.grouping.systemHash))
@@ -114,7 +117,8 @@ struct DigestStore: Sendable {
             if let found = issues[app] ?? issues[system] {
                 issue = found
             } else {
-                issue = try await IssueStore.make(report, release, transaction)
+                new.append((report, release))
+                issue = -Int64(new.count)
                 // Only of the first: an issue is not to gather one for each system it happens on.
                 hashes.append((system, issue))
                 issues[system] = issue
@@ -123,7 +127,10 @@ struct DigestStore: Sendable {
             issues[app] = issue
             placed.append(Placed(report: report, release: release, issue: issue))
         }
-        try await IssueStore.add(hashes, transaction)
+        let made = try await IssueStore.make(new, transaction)
+        func final(_ issue: Int64) -> Int64 { issue < 0 ? made[Int(-issue) - 1] : issue }
+        for index in placed.indices { placed[index].issue = final(placed[index].issue) }
+        try await IssueStore.add(hashes.map { ($0.key, final($0.issue)) }, transaction)
         return placed
     }
 
@@ -145,4 +152,6 @@ struct DigestStore: Sendable {
 
 extension DigestedReport {
     func key(_ hash: String) -> IssueStore.Key { IssueStore.Key(space: space.id, hash: hash) }
+
+    var waiting: AwaitedSymbols.Report { AwaitedSymbols.Report(id: eventID, space: space.id, debugIDs: awaited) }
 }

@@ -45,7 +45,8 @@ struct DigestedReport: Sendable {
     var grouping: Grouping
     /// JSON.
     let content: String
-    let note: (@Sendable (UUID, Space, PostgresTransaction) async throws -> Void)?
+    /// The debug ids that it waits for.
+    let awaited: [String]
 }
 
 /// What did not become a report.

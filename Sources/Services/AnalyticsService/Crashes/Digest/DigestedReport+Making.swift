@@ -4,15 +4,12 @@ import MartletPostgres
 import MartletSentry
 
 extension DigestedReport {
-    init(
-        _ event: Event, _ grouping: Grouping, at: Date, received: Date, space: Space,
-        note: (@Sendable (UUID, Space, PostgresTransaction) async throws -> Void)? = nil
-    ) {
+    init(_ event: Event, _ grouping: Grouping, at: Date, received: Date, space: Space, awaited: [String] = []) {
         self.space = space
         self.received = received
         self.at = at
         self.grouping = grouping
-        self.note = note
+        self.awaited = awaited
         eventID = event.id
         kind = event.isCrash ? .crash : event.exceptions.isEmpty ? .message : .error
         level = event.gravity
@@ -46,7 +43,7 @@ extension DigestedReport {
         person = 0
         tags = [Event.Tag(key: "level", value: "error")]
         grouping = Grouping(broken: reason)
-        note = nil
+        awaited = []
         content = JSONValue.object([
             .init("event_id", .string(eventID.eventID)), .init("level", .string("error")), .init("raw", .string(raw)),
             .init("martlet", Self.martlet(grouping, [reason])),

@@ -96,7 +96,7 @@ struct EnvelopeDigestion: Sendable {
         value.looseList.map { entry in
             DigestedOutcome(
                 source: .server, category: DataCategory(name: entry["category"]?.looseText ?? ""), reason: entry["reason"]?.looseText ?? "",
-                quantity: entry["quantity"]?.looseNumber.map { Int($0) } ?? 1)
+                quantity: entry["quantity"]?.looseNumber.flatMap { Int(exactly: $0) } ?? 1)
         }
     }
 
@@ -108,7 +108,7 @@ struct EnvelopeDigestion: Sendable {
         }
         return DigestedReport(
             event, Grouping(event), at: Self.time(event.timestamp, sentAt: sentAt, received.received), received: received.received, space: space,
-            note: symbolicated.note)
+            awaited: symbolicated.awaited)
     }
 
     /// By our clock: what the device's was off when it sent is taken off.

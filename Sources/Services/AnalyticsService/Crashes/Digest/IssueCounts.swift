@@ -78,11 +78,10 @@ struct IssueCounts: Sendable {
 
     private func note(_ change: IssueTransition.Change, _ issue: Int64, _ placed: DigestStore.Placed) async throws {
         let report = placed.report
-        let details = PostgresJSON(#"{"event":"\#(report.eventID.eventID)"\#(report.release.map { ",\"release\":" + JSONValue.quote($0.text) } ?? "")}"#)
         try await transaction.execute(
             """
             INSERT INTO analytics.issue_history (space, issue, kind, author, details, is_announced)
-            VALUES (\(report.space.id), \(issue), \(change.rawValue), 'service', \(details), \(change != .regressed))
+            VALUES (\(report.space.id), \(issue), \(change.rawValue), 'service', \(PostgresJSON(report.historyDetails)), \(change != .regressed))
             """)
     }
 

@@ -57,28 +57,37 @@ struct IssueStore: Sendable {
         ).first?.decode(0) ?? Self.maximumIssues
     }
 
-    /// Makes an issue of the first report of its kind, with its entry in the history; it has no events yet.
-    static func make(_ report: DigestedReport, _ release: Release?, _ transaction: PostgresTransaction) async throws -> Int64 {
-        let isOverflow = report.grouping.appHash == Grouping.overflowHash
-        let title = isOverflow ? "Reports of more kinds than are told apart" : report.grouping.title
+    /// Makes issues, each of the first report of its kind, with their entries in the history; they have no events yet. Returns their ids, in order.
+    static func make(_ new: [(report: DigestedReport, release: Release?)], _ transaction: PostgresTransaction) async throws -> [Int64] {
+        guard !new.isEmpty else { return [] }
+        let reports = new.map(\.report)
         let rows = try await transaction.query(
             """
-            WITH number AS (
-                INSERT INTO analytics.issue_numbers AS n (space, next) VALUES (\(report.space.id), 2)
-                ON CONFLICT (space) DO UPDATE SET next = n.next + 1 RETURNING next - 1 AS number)
-            INSERT INTO analytics.issues (space, number, title, culprit, kind, platform, level, changed, first_seen, last_seen, first_release, last_release)
-            SELECT \(report.space.id), number.number, \(title), \(isOverflow ? "" : report.grouping.culprit), \(report.kind.rawValue), \(report.platform),
-                \(Int16(report.level.rawValue)), now(), \(report.at), \(report.at), \(release?.id), \(release?.id)
-            FROM number RETURNING id
+            WITH q AS (
+                SELECT q.*, row_number() OVER (PARTITION BY q.space ORDER BY q.place) AS number
+                FROM unnest(\(reports.indices.map { $0 }), \(reports.map { Int($0.space.id) }), \(reports.map(\.issueTitle)), \(reports.map(\.issueCulprit)),
+                    \(reports.map(\.kind.rawValue)), \(reports.map(\.platform)), \(reports.map(\.level.rawValue)), \(reports.map(\.at.microseconds)),
+                    \(new.map { Int($0.release?.id ?? 0) })) AS q (place, space, title, culprit, kind, platform, level, at, release)),
+            numbers AS (
+                INSERT INTO analytics.issue_numbers AS n (space, next) SELECT q.space, count(*) + 1 FROM q GROUP BY q.space ORDER BY q.space
+                ON CONFLICT (space) DO UPDATE SET next = n.next + EXCLUDED.next - 1 RETURNING n.space, n.next),
+            made AS (
+                SELECT q.*, n.next - count(*) OVER (PARTITION BY q.space) + q.number - 1 AS own FROM q JOIN numbers AS n ON n.space = q.space),
+            issues AS (
+                INSERT INTO analytics.issues (space, number, title, culprit, kind, platform, level, changed, first_seen, last_seen, first_release, last_release)
+                SELECT m.space, m.own, m.title, m.culprit, m.kind, m.platform, m.level, now(), to_timestamp(m.at / 1e6), to_timestamp(m.at / 1e6),
+                    nullif(m.release, 0), nullif(m.release, 0)
+                FROM made AS m ORDER BY m.place RETURNING id, space, number)
+            SELECT i.id FROM made AS m JOIN issues AS i ON i.space = m.space AND i.number = m.own ORDER BY m.place
             """)
-        let issue: Int64 = try rows[0].decode(0)
-        let details = PostgresJSON(#"{"event":"\#(report.eventID.eventID)"\#(report.release.map { ",\"release\":" + JSONValue.quote($0.text) } ?? "")}"#)
+        let issues: [Int64] = try rows.map { try $0.decode(0) }
         try await transaction.execute(
             """
             INSERT INTO analytics.issue_history (space, issue, kind, author, details, is_announced)
-            VALUES (\(report.space.id), \(issue), 'created', 'service', \(details), FALSE)
+            SELECT q.space, q.issue, 'created', 'service', q.details::jsonb, FALSE
+            FROM unnest(\(reports.map { Int($0.space.id) }), \(issues.map { Int($0) }), \(reports.map(\.historyDetails))) AS q (space, issue, details)
             """)
-        return issue
+        return issues
     }
 
     /// Lets hashes lead to an issue, where they lead to none.
@@ -118,3 +127,11 @@ struct IssueStore: Sendable {
     }
 }
 
+extension DigestedReport {
+    /// What the issue's history says of it: JSON.
+    var historyDetails: String { #"{"event":"\#(eventID.eventID)"\#(release.map { ",\"release\":" + JSONValue.quote($0.text) } ?? "")}"# }
+
+    fileprivate var issueTitle: String { isOverflow ? "Reports of more kinds than are told apart" : grouping.title }
+    fileprivate var issueCulprit: String { isOverflow ? "" : grouping.culprit }
+    private var isOverflow: Bool { grouping.appHash == Grouping.overflowHash }
+}

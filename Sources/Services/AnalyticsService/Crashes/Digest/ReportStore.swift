@@ -55,16 +55,19 @@ extension DigestStore {
     }
 
     func store(feedback envelopes: [DigestedEnvelope], _ transaction: PostgresTransaction) async throws {
-        for envelope in envelopes {
-            for feedback in envelope.feedback.map(\.words) {
-                try await transaction.execute(
-                    """
-                    INSERT INTO analytics.crash_feedback (space, feedback_id, event_id, name, email, message, received)
-                    VALUES (\(envelope.space.id), \(feedback.id), \(feedback.eventID), \(feedback.name), \(feedback.email), \(feedback.message), \(envelope.received))
-                    ON CONFLICT (space, feedback_id) DO NOTHING
-                    """)
-            }
-        }
+        let all = envelopes.flatMap { envelope in envelope.feedback.map { (envelope: envelope, feedback: $0.words) } }
+        guard !all.isEmpty else { return }
+        // An array has no NULL.
+        let none = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+        try await transaction.execute(
+            """
+            INSERT INTO analytics.crash_feedback (space, feedback_id, event_id, name, email, message, received)
+            SELECT q.space, q.feedback_id, nullif(q.event_id, \(none)), q.name, q.email, q.message, to_timestamp(q.received / 1e6)
+            FROM unnest(\(all.map { Int($0.envelope.space.id) }), \(all.map(\.feedback.id)), \(all.map { $0.feedback.eventID ?? none }),
+                \(all.map(\.feedback.name)), \(all.map(\.feedback.email)), \(all.map(\.feedback.message)), \(all.map(\.envelope.received.microseconds)))
+                AS q (space, feedback_id, event_id, name, email, message, received)
+            ON CONFLICT (space, feedback_id) DO NOTHING
+            """)
     }
 
     func store(attachments envelopes: [DigestedEnvelope], _ transaction: PostgresTransaction) async throws {

@@ -23,7 +23,7 @@ struct Reprocessing: Sendable {
             let symbolicated = await helpers.symbolicate(content, space)
             guard let event = Event(symbolicated.report, id: id) else { continue }
             let report = DigestedReport(
-                event, Grouping(event), at: try row.decode(2), received: try row.decode(1), space: space, note: symbolicated.note)
+                event, Grouping(event), at: try row.decode(2), received: try row.decode(1), space: space, awaited: symbolicated.awaited)
             try await replace(report)
         }
     }
@@ -42,7 +42,7 @@ struct Reprocessing: Sendable {
             let placed = try await place(report, known, old, transaction)
             try await write(placed, transaction)
             if placed.issue != old { try await move(placed, from: old, transaction) }
-            try await report.note?(report.eventID, report.space, transaction)
+            try await helpers.note([report.waiting], transaction)
             return known
         }
         store.releases.remember(known)

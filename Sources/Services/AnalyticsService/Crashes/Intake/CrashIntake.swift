@@ -32,6 +32,7 @@ struct CrashIntake: Sendable {
     private let logger: Logger
     /// So that a few large envelopes do not take all memory.
     private let large = Gate(limit: 2, maximumWaiting: 20, refusal: EnvelopeRefusal.busy("too_many_large_envelopes"))
+    private let drops = DropCounts()
     private let accepted = Counter(label: "martlet_analytics_crash_envelopes_total", dimensions: [("outcome", "accepted")])
     private let limited = Counter(label: "martlet_analytics_crash_envelopes_total", dimensions: [("outcome", "limited")])
     private let refused = Counter(label: "martlet_analytics_crash_envelopes_total", dimensions: [("outcome", "refused")])
@@ -114,15 +115,41 @@ struct CrashIntake: Sendable {
         _ envelope: Envelope, _ body: ByteBuffer?, _ coding: ContentCoding?, _ principal: Principal
     ) async throws -> (id: UUID?, rateLimits: [RateLimit]) {
         let sorted = try sorted(envelope, body, coding, principal)
-        if let record = sorted.record { try await spool.append(record.record) }
+        if let record = sorted.record {
+            try await spool.append(record.record)
+        } else {
+            drops.add(sorted.dropped, DropCounts.Owner(appID: principal.appID, environment: principal.environment))
+        }
         if sorted.isAllLimited { throw EnvelopeRefusal.limited(sorted.rateLimits) }
         return (sorted.id, sorted.rateLimits)
+    }
+
+    /// Brings to the spool what was counted of envelopes of which nothing was kept: what clients send over their quota, and what is nobody's, such as
+    /// transactions, costs no writing each.
+    ///
+    /// - Throws: `SpoolError`; then it is counted still.
+    func tellDropped() async throws {
+        let counts = drops.take()
+        guard !counts.isEmpty else { return }
+        let records = counts.map { owner, dropped in
+            ReceivedEnvelope(
+                appID: owner.appID, environment: owner.environment, received: Date(), eventID: nil, coding: nil,
+                body: Envelope(header: .object([]), items: Self.report(dropped)).bytes
+            ).record
+        }
+        do {
+            try await spool.append(records)
+        } catch {
+            for (owner, dropped) in counts { drops.add(dropped, owner) }
+            throw error
+        }
     }
 
     /// An envelope without what is dropped.
     private struct Sorted {
         /// Nil: nothing is left of it.
         var record: ReceivedEnvelope?
+        var dropped: [DropCounts.Drop: Int]
         var id: UUID?
         var rateLimits: [RateLimit]
         var isAllLimited: Bool
@@ -138,7 +165,7 @@ struct CrashIntake: Sendable {
         let record = ReceivedEnvelope(
             appID: principal.appID, environment: principal.environment, received: Date(), eventID: id, coding: isWhole ? coding : nil,
             body: isWhole ? Array(buffer: body ?? ByteBuffer()) : rest.bytes)
-        return Sorted(record: rest.items.isEmpty ? nil : record, id: id, rateLimits: rateLimits, isAllLimited: isAllLimited)
+        return Sorted(record: items.isEmpty ? nil : record, dropped: dropped, id: id, rateLimits: rateLimits, isAllLimited: isAllLimited)
     }
 
     private static func check(_ envelope: Envelope) throws {
@@ -157,20 +184,15 @@ struct CrashIntake: Sendable {
         if envelope.items.filter({ $0.type == "event" }).count > 1 { throw EnvelopeRefusal.invalid("more than one event") }
     }
 
-    private struct Dropped: Hashable {
-        var category: DataCategory
-        var reason: String
-    }
-
-    private func sorted(_ items: [Envelope.Item], _ principal: Principal) -> (kept: [Envelope.Item], dropped: [Dropped: Int], rateLimits: [RateLimit]) {
-        var (kept, dropped, rateLimits) = ([Envelope.Item](), [Dropped: Int](), [RateLimit]())
+    private func sorted(_ items: [Envelope.Item], _ principal: Principal) -> (kept: [Envelope.Item], dropped: [DropCounts.Drop: Int], rateLimits: [RateLimit]) {
+        var (kept, dropped, rateLimits) = ([Envelope.Item](), [DropCounts.Drop: Int](), [RateLimit]())
         for item in items {
             let category = DataCategory(itemType: item.type)
             let count = max(1, min(10_000, item.header["item_count"]?.looseNumber.flatMap { Int(exactly: $0) } ?? 1))
             if !Self.kept.contains(item.type) {
-                dropped[Dropped(category: category ?? .default, reason: "unsupported"), default: 0] += count
+                dropped[DropCounts.Drop(category: category ?? .default, reason: "unsupported"), default: 0] += count
             } else if let category, let limit = quota.take(category, principal.appID, principal.environment) {
-                dropped[Dropped(category: category, reason: "rate_limit"), default: 0] += 1
+                dropped[DropCounts.Drop(category: category, reason: "rate_limit"), default: 0] += 1
                 if !rateLimits.contains(where: { $0.categories == limit.categories }) { rateLimits.append(limit) }
             } else {
                 kept.append(item)
@@ -179,7 +201,7 @@ struct CrashIntake: Sendable {
         return (kept, dropped, rateLimits)
     }
 
-    private static func report(_ dropped: [Dropped: Int]) -> [Envelope.Item] {
+    private static func report(_ dropped: [DropCounts.Drop: Int]) -> [Envelope.Item] {
         guard !dropped.isEmpty else { return [] }
         let counts = dropped.map { entry in
             JSONValue.object([

@@ -3,7 +3,8 @@ import MartletAPI
 import MartletSentry
 import Synchronization
 
-/// How much an app's environment may send in a minute. Counted by each copy of the service for itself.
+/// How much an app's environment may send in a minute. Counted here; what other copies of the service counted is heard of now and then
+/// (`CrashQuotaSharing`).
 final class CrashQuota: Sendable {
     struct Limits: Sendable {
         var errors = 6_000
@@ -13,7 +14,7 @@ final class CrashQuota: Sendable {
     }
 
     /// What is counted together.
-    private enum Group: CaseIterable {
+    enum Group: String, Sendable {
         case errors, sessions, attachments, feedback
 
         init?(_ category: DataCategory) {
@@ -37,15 +38,22 @@ final class CrashQuota: Sendable {
         }
     }
 
-    private struct Key: Hashable {
+    struct Key: Hashable, Sendable {
         var appID: String
         var environment: AppEnvironment
         var group: Group
     }
 
+    private struct Count {
+        var own = 0
+        /// Of `own`, what the others can know.
+        var told = 0
+        var others = 0
+    }
+
     private struct Counts {
         var minute = 0
-        var used: [Key: Int] = [:]
+        var used: [Key: Count] = [:]
     }
 
     private let limits: Limits
@@ -65,8 +73,9 @@ final class CrashQuota: Sendable {
             let minute = Int(time / 60)
             if counts.minute != minute { counts = Counts(minute: minute) }
             let key = Key(appID: appID, environment: environment, group: group)
-            guard counts.used[key, default: 0] < limit(group) else { return false }
-            counts.used[key, default: 0] += 1
+            let count = counts.used[key, default: Count()]
+            guard count.own + count.others < limit(group) else { return false }
+            counts.used[key, default: Count()].own += 1
             return true
         }
         if isLeft { return nil }
@@ -80,6 +89,27 @@ final class CrashQuota: Sendable {
         case .sessions: limits.sessions
         case .attachments: limits.attachments
         case .feedback: limits.feedback
+        }
+    }
+
+    /// What was taken and nobody else knows of, with the minute since 1970 that it is of: the largest counts, so many at most.
+    func untold(upTo maximumCount: Int) -> (minute: Int, counts: [(key: Key, count: Int)]) {
+        counts.withLock { counts in
+            let new = counts.used.compactMap { key, count in count.own > count.told ? (key: key, count: count.own - count.told) : nil }
+            return (counts.minute, new.count <= maximumCount ? new : Array(new.sorted { $0.count > $1.count }.prefix(maximumCount)))
+        }
+    }
+
+    /// Takes note of what was told of a minute, and of what all copies have together then.
+    func learn(_ told: [(key: Key, count: Int)], _ totals: [Key: Int], of minute: Int) {
+        counts.withLock { counts in
+            guard counts.minute == minute else { return }
+            for (key, count) in told {
+                guard let total = totals[key], var used = counts.used[key] else { continue }
+                used.told += count
+                used.others = max(0, total - used.told)
+                counts.used[key] = used
+            }
         }
     }
 }

@@ -28,16 +28,28 @@ enum SpoolRecord {
 final class SpoolFile: @unchecked Sendable {
     let number: Int
     private(set) var length = 0
+    private let path: String
     private let descriptor: Int32
 
     init(_ number: Int, in folder: SpoolFolder) throws {
         self.number = number
-        descriptor = open(folder.path(of: number), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        path = folder.path(of: number)
+        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw SpoolError.system("open") }
-        try Self.synchronize(directory: folder.path)
+        do {
+            try Self.synchronize(directory: folder.path)
+        } catch {
+            removeIfEmpty()
+            throw error
+        }
     }
 
     deinit { close(descriptor) }
+
+    /// Takes it away when nothing was kept in it: while a disk is full, each attempt makes one.
+    func removeIfEmpty() {
+        if length == 0 { unlink(path) }
+    }
 
     /// When it returns, the bytes outlive a loss of power. After an error there is nothing of them, as far as the disk obeys.
     func append(_ bytes: [UInt8]) throws {

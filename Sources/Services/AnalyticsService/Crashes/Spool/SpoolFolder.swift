@@ -35,11 +35,20 @@ final class SpoolFolder: @unchecked Sendable {
     /// Those that processes which are gone have left, now locked by this one.
     static func abandoned(in directory: String) -> [SpoolFolder] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        for name in names where name.hasPrefix("new-") { removeUnfinished(directory + "/" + name) }
         return names.sorted().compactMap { name in
             let path = directory + "/" + name
             guard let id = UUID(uuidString: name), let lock = try? locked(path, 0) else { return nil }
             return SpoolFolder(id: id, path: path, lock: lock)
         }
+    }
+
+    /// One whose process died before it had its name.
+    private static func removeUnfinished(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mtim.tv_sec < time(nil) - 3_600 else { return }
+        unlink(path + "/lock")
+        rmdir(path)
     }
 
     /// The descriptor of its lock; nil: another process has it, or has just removed the folder.

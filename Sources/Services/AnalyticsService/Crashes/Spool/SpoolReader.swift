@@ -6,7 +6,9 @@ import MartletCompression
 struct SpoolReader: Sendable {
     struct Portion: Sendable {
         var records: [[UInt8]] = []
-        /// Behind the last of them.
+        /// Behind each of them.
+        var ends: [SpoolPosition] = []
+        /// Behind the last of them, and behind damage there.
         var end: SpoolPosition
         /// Segments with something in them that is no record; what is behind it there cannot be read.
         var damaged: [Int] = []
@@ -37,6 +39,7 @@ struct SpoolReader: Sendable {
                 }
                 portion.records.append(record)
                 portion.end.offset += SpoolRecord.headerLength + record.count
+                portion.ends.append(portion.end)
                 size += record.count
             }
         }

@@ -37,6 +37,7 @@ final class SpoolWriter: Sendable {
 
     private let directory: String
     private let sizeInBytes: Int
+    private let write: @Sendable (SpoolFile, [UInt8]) throws -> Void
     private let thread = NIOThreadPool(numberOfThreads: 1)
     private let state = Mutex(State())
     /// Of the writing thread alone.
@@ -49,9 +50,11 @@ final class SpoolWriter: Sendable {
         var lastNumber = 0
     }
 
-    init(directory: String, sizeInBytes: Int) {
+    /// - Parameter write: for tests of disks that fail.
+    init(directory: String, sizeInBytes: Int, write: @escaping @Sendable (SpoolFile, [UInt8]) throws -> Void = { try $0.append($1) }) {
         self.directory = directory
         self.sizeInBytes = sizeInBytes
+        self.write = write
         thread.start()
     }
 
@@ -119,6 +122,7 @@ final class SpoolWriter: Sendable {
                 readers.wake()
             } catch {
                 // The next goes to another segment, whatever this one has now.
+                current.file?.removeIfEmpty()
                 current.file = nil
                 for waiting in batch { waiting.continuation.resume(throwing: error) }
             }
@@ -155,7 +159,7 @@ final class SpoolWriter: Sendable {
             return folder
         }
         let file = try segment(in: folder)
-        try file.append(bytes)
+        try write(file, bytes)
         state.withLock { state in
             state.end = SpoolPosition(segment: file.number, offset: file.length)
             state.storedBytes += bytes.count

@@ -1,21 +1,30 @@
 import Foundation
 import MartletPostgres
 
-/// Which debug files reports wait for.
+/// Which debug files reports wait for: when one comes, they are read again.
 struct AwaitedSymbols: Sendable {
+    struct Report: Sendable {
+        var id: UUID
+        var space: Int32
+        var debugIDs: [String]
+    }
+
     /// More images of one report are not waited for.
     private static let maximumImages = 32
     private static let lifetimeInDays = 90
 
     let postgres: PostgresClient
 
-    /// Notes what a report waits for, in the transaction that stores it. What was noted already stays.
-    func note(_ missing: [MissingImage], of event: UUID, in space: Space, _ transaction: PostgresTransaction) async throws {
-        guard !missing.isEmpty else { return }
+    /// Notes what reports wait for, in the transaction that stores them. What was noted already stays.
+    func note(_ reports: [Report], _ transaction: PostgresTransaction) async throws {
+        let all = reports.flatMap { report in report.debugIDs.prefix(Self.maximumImages).map { (report: report, debugID: $0) } }
+        guard !all.isEmpty else { return }
         try await transaction.execute(
             """
             INSERT INTO analytics.awaited_symbols (space, debug_id, event)
-            SELECT \(space.id), id, \(event) FROM unnest(\(missing.prefix(Self.maximumImages).map(\.debugID))) AS id ON CONFLICT DO NOTHING
+            SELECT q.space, q.debug_id, q.event
+            FROM unnest(\(all.map { Int($0.report.space) }), \(all.map(\.debugID)), \(all.map(\.report.id))) AS q (space, debug_id, event)
+            ON CONFLICT DO NOTHING
             """)
     }
 

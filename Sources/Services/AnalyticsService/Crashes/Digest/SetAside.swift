@@ -1,0 +1,35 @@
+import CoreMetrics
+import Foundation
+import Logging
+
+/// Where records go that nothing can be done with: kept beside the spools, for a person to look at.
+struct SetAside: Sendable {
+    /// Enough to see what is wrong; of all copies of the service together.
+    private static let maximumFiles = 1_000
+    private static let maximumSizeInBytes = 256 << 20
+
+    /// Of the spools.
+    let directory: String
+    let logger: Logger
+    private let refused = Counter(label: "martlet_analytics_crash_records_total", dimensions: [("outcome", "refused")])
+
+    init(directory: String, logger: Logger) {
+        self.directory = directory
+        self.logger = logger
+    }
+
+    func put(_ records: [[UInt8]], because error: any Error) throws {
+        guard !records.isEmpty else { return }
+        refused.increment(by: records.count)
+        logger.error("A crash report could not be stored and is set aside.", metadata: ["error.cause": "\(error)"])
+        let folder = directory + "/refused"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+        guard files.count < Self.maximumFiles else { return }
+        var size = files.reduce(0) { $0 + ((try? FileManager.default.attributesOfItem(atPath: "\(folder)/\($1)")[.size] as? Int) ?? 0) }
+        for record in records where size + record.count <= Self.maximumSizeInBytes {
+            try Data(record).write(to: URL(fileURLWithPath: folder + "/" + UUID().uuidString.lowercased()))
+            size += record.count
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import MartletAPI
+import MartletPostgres
+import Testing
+
+@testable import AnalyticsService
+
+@Suite struct CrashQuotaTests {
+    /// A copy of the service.
+    private struct Copy {
+        let quota: CrashQuota
+        let sharing: CrashQuotaSharing
+
+        init(_ app: AnalyticsApp, _ time: Moment, errors: Int) {
+            quota = CrashQuota(CrashQuota.Limits(errors: errors, sessions: 5, attachments: 5, feedback: 5), now: { time.now })
+            sharing = CrashQuotaSharing(postgres: app.postgres, quota: quota, logger: .silent)
+        }
+
+        /// How many of so many it takes.
+        func take(_ count: Int, of appID: String) -> Int { (0..<count).count { _ in quota.take(.error, appID, .live) == nil } }
+    }
+
+    @Test func `Copies of the service have a quota together, by what they told each other`() async throws {
+        try await AnalyticsApp.run { app in
+            _ = try await app.service.spaces.space(of: app.appID, .live)
+            let time = Moment()
+            let (one, two) = (Copy(app, time, errors: 10), Copy(app, time, errors: 10))
+            #expect(one.take(4, of: app.appID) == 4 && two.take(3, of: app.appID) == 3)
+            try await one.sharing.work()
+            // The other hears of the four, and the first of the three when it has something to tell.
+            try await two.sharing.work()
+            #expect(one.take(1, of: app.appID) == 1)
+            try await one.sharing.work()
+            #expect(one.take(9, of: app.appID) == 2)
+            #expect(two.take(1, of: app.appID) == 1, "two does not know of the last three yet")
+            for copy in [one, two] { try await copy.sharing.work() }
+            #expect(one.take(1, of: app.appID) == 0 && two.take(1, of: app.appID) == 0)
+            // Told twice is counted once, and one that starts now learns of all of it.
+            for copy in [one, two] { try await copy.sharing.work() }
+            let three = Copy(app, time, errors: 12)
+            #expect(three.take(1, of: app.appID) == 1)
+            try await three.sharing.work()
+            #expect(three.take(9, of: app.appID) == 0)
+            #expect(try await app.rows("SELECT kind, used FROM analytics.crash_quotas WHERE space = %") == ["errors|12"])
+            time.move(by: 60)
+            #expect(two.take(11, of: app.appID) == 10)
+            try await two.sharing.work()
+            #expect(try await app.rows("SELECT used FROM analytics.crash_quotas WHERE space = %") == ["10"])
+            #expect(one.take(1, of: app.appID) == 1)
+            try await one.sharing.work()
+            #expect(one.take(1, of: app.appID) == 0)
+        }
+    }
+
+    @Test func `What is told late, of a minute that is over, changes nothing, and an app that nobody knows yet is told of later`() async throws {
+        try await AnalyticsApp.run { app in
+            let (early, late) = (Moment(), Moment())
+            late.move(by: 60)
+            let (one, two) = (Copy(app, early, errors: 5), Copy(app, late, errors: 5))
+            #expect(one.take(5, of: "newcomer") == 5)
+            try await one.sharing.work()
+            #expect(one.quota.untold(upTo: 10).counts.map(\.count) == [5])
+            let space = try await app.service.spaces.space(of: "newcomer", .live)
+            #expect(two.take(2, of: "newcomer") == 2)
+            try await two.sharing.work()
+            try await one.sharing.work()
+            let used: [Int] = try await app.postgres.query("SELECT used FROM analytics.crash_quotas WHERE space = \(space.id)").map { try $0.decode(0) }
+            #expect(used == [2])
+            #expect(two.take(9, of: "newcomer") == 3)
+        }
+    }
+}
