@@ -16,5 +16,6 @@ extension AnalyticsService {
         Migration(number: 8, name: "days anew", sql: PackageResources._08_days_anew_sql),
         Migration(number: 9, name: "releases", sql: PackageResources._09_releases_sql),
         Migration(number: 10, name: "release commits", sql: PackageResources._10_release_commits_sql),
+        Migration(number: 13, name: "issue life", sql: PackageResources._13_issue_life_sql),
     ]
 }

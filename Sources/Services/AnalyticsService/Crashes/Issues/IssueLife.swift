@@ -1,4 +1,5 @@
 import Logging
+import MartletAPI
 import MartletCore
 import MartletFiles
 import MartletHTTP
@@ -41,7 +42,7 @@ struct IssueLife: Sendable {
         removal = IssueRemoval(postgres: postgres, queue: queue, files: files)
         retention = SpaceRetention(postgres: postgres, removal: removal)
         userData = CrashUserData(postgres: postgres, spaces: spaces, removal: removal)
-        alerts = Alerts(postgres: postgres, queue: queue, settings: settings.alerts, logger: logger)
+        alerts = Alerts(postgres: postgres, queue: queue, settings: settings.alerts, staff: staff, logger: logger)
         clock = IssueClock(changes: changes, retention: retention, logger: logger)
     }
 
@@ -50,7 +51,7 @@ struct IssueLife: Sendable {
     /// - Throws: as `IssueChange.list`, and for an assignee as `StaffDirectory.check`.
     func wanted(_ body: BodyFields, askedBy principal: Principal) async throws -> [IssueChange] {
         let changes = try IssueChange.list(body)
-        for case .assign(let assignee?) in changes { try await staff.check(assignee, askedBy: principal) }
+        for case .assign(let assignee?) in changes { try await staff.check(assignee, of: .crashes, askedBy: principal) }
         return changes
     }
 
