@@ -56,7 +56,10 @@ public struct AnalyticsService: ServiceDefinition {
         }
         let crashes = Crashes(
             postgres: postgres, spaces: spaces, files: files, settings: options.crashes, staff: options.staff,
-            helpers: CrashHelpers(symbols: symbols, feedback: tickets.feedback), logger: logger)
+            helpers: CrashHelpers(symbols: symbols, feedback: tickets.feedback), logger: logger
+        ) { numbers, commit, space, transaction in
+            try await tickets.store.complete(numbers, because: commit, in: space, transaction)
+        }
         self.symbols = symbols
         self.tickets = tickets
         self.crashes = crashes

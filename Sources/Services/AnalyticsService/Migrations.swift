@@ -19,5 +19,6 @@ extension AnalyticsService {
         Migration(number: 16, name: "release deploys", sql: PackageResources._16_release_deploys_sql),
         Migration(number: 14, name: "tickets anew", sql: PackageResources._14_tickets_anew_sql),
         Migration(number: 12, name: "crash intake", sql: PackageResources._12_crash_intake_sql),
+        Migration(number: 13, name: "issue life", sql: PackageResources._13_issue_life_sql),
     ]
 }

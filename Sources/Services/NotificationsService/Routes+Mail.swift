@@ -19,6 +19,9 @@ extension NotificationsService {
         router.on(.delete, "notifications/mail/suppressed", DeleteSuppressed(mail: mail))
         router.on(.get, "notifications/mail/:id", ReadMail(mail: mail))
 
+        // By our own processes
+        router.on(.post, "internal/notifications/mail", OrderMailOfService(mail: mail))
+
         // By whoever has the link of a mail
         router.on(.get, "mail/unsubscribe/:token", ShowUnsubscribe(mail: mail))
         router.on(.post, "mail/unsubscribe/:token", Unsubscribe(mail: mail))

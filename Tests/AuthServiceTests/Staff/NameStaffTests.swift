@@ -27,6 +27,33 @@ import Testing
         }
     }
 
+    @Test func `With an area only those who may read it in the app are named, each with where mail reaches them`() async throws {
+        try await StaffClient.run { client, root async throws in
+            let (anna, berta) = (try await client.make("anna@example.org", by: root), try await client.make("berta", by: root))
+            func named(_ app: String, _ area: String) async throws -> [String] {
+                let body = #"{"staff":["\#(anna)","\#(berta)"],"app":"\#(app)","area":"\#(area)"}"#
+                let answer = try await client.auth.gateway.post("/internal/staff/names", body)
+                try #require(answer.status == 200, "\(answer)")
+                return (0..<2).compactMap { place in
+                    answer.string("staff.\(place).userName").map { $0 + " " + (answer.string("staff.\(place).email") ?? "-") }
+                }
+            }
+            #expect(try await named("a9", "crashes") == [])
+            for (id, body) in [(anna, #"{"rights":{"*":{"crashes":["read"]}}}"#), (berta, #"{"rights":{"*":{"crashes":["update"],"tickets":["read"]}}}"#)] {
+                #expect(try await client.send("PATCH", "staff/\(id)", body, as: root).status == 200)
+            }
+            #expect(try await named("a9", "crashes") == ["anna@example.org anna@example.org"])
+            #expect(try await named("a9", "tickets") == ["berta -"])
+            let set = try await client.send("PATCH", "staff/\(berta)", #"{"email":"Berta.B@Example.org"}"#, as: root)
+            #expect(set.string("email") == "berta.b@example.org", "\(set)")
+            #expect(try await named("a9", "tickets") == ["berta berta.b@example.org"])
+            #expect(try await client.send("PATCH", "staff/\(berta)", #"{"email":"berta"}"#, as: root).isProblem(.invalidBody, field: "email"))
+            #expect(try await client.send("PATCH", "staff/\(berta)", #"{"disabled":false}"#, as: root).string("email") == "berta.b@example.org")
+            #expect(try await client.send("PATCH", "staff/\(berta)", #"{"email":null}"#, as: root)["email"] == "null")
+            #expect(try await named("a9", "tickets") == ["berta -"])
+        }
+    }
+
     @Test func `Nobody but our own processes may ask, and not about any number`() async throws {
         try await StaffClient.run { client, root async throws in
             for kind in [Principal.Kind.client, .master, .staff, .visitor, .ingest] {

@@ -20,7 +20,7 @@ struct Crashes: Sendable {
 
     init(
         postgres: PostgresClient, spaces: Spaces, files: any FileBackend, settings: CrashSettings, staff: StaffDirectory = .empty,
-        helpers: CrashHelpers = CrashHelpers(), logger: Logger
+        helpers: CrashHelpers = CrashHelpers(), logger: Logger, completeTickets: @escaping CommitFixes.CompleteTickets = { _, _, _, _ in }
     ) {
         self.spaces = spaces
         let spool = SpoolWriter(directory: settings.spoolDirectory, sizeInBytes: settings.spoolSizeInBytes)
@@ -30,7 +30,7 @@ struct Crashes: Sendable {
         sharing = CrashQuotaSharing(postgres: postgres, quota: quota, logger: logger)
         issues = IssueStore(postgres: postgres)
         thesis = ThesisExceptionStore(postgres: postgres)
-        releases = SentryReleases(postgres: postgres, spaces: spaces, store: store.releases)
+        releases = SentryReleases(postgres: postgres, spaces: spaces, store: store.releases, fixes: CommitFixes(completeTickets: completeTickets))
         digester = CrashDigester(
             writer: spool, directory: settings.spoolDirectory,
             digestion: EnvelopeDigestion(

@@ -2,6 +2,7 @@ import Foundation
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletMail
 import MartletPostgres
 
 /// What a new staff member comes with.
@@ -11,6 +12,7 @@ struct NewStaff: Sendable {
     var mustReset: Bool
     var isAdministrator: Bool
     var rights: StaffRights
+    var email: EmailAddress?
 }
 
 /// What of a staff member is to change; nil: nothing.
@@ -21,6 +23,8 @@ struct StaffChange: Sendable {
     var isAdministrator: Bool?
     var rights: StaffRights?
     var isDisabled: Bool?
+    /// `.some(nil)`: none any more.
+    var email: EmailAddress??
 
     var endsSessions: Bool { passwordHash != nil || mustReset == true || isDisabled == true }
 }
@@ -43,8 +47,9 @@ extension StaffStore {
                 try StaffRules.check(grant, mayGive: new.rights, isAdministrator: new.isAdministrator)
                 let rows = try await transaction.query(
                     """
-                    INSERT INTO auth.staff AS u (user_name, password, must_reset, is_administrator, rights)
-                    VALUES (\(new.userName.text), \(new.passwordHash), \(new.mustReset), \(new.isAdministrator), \(try PostgresJSON(new.rights)))
+                    INSERT INTO auth.staff AS u (user_name, password, must_reset, is_administrator, rights, email)
+                    VALUES (\(new.userName.text), \(new.passwordHash), \(new.mustReset), \(new.isAdministrator), \(try PostgresJSON(new.rights)),
+                        \(new.email?.text))
                     RETURNING \(Self.json)
                     """)
                 let json: String = try rows[0].decode(0)
@@ -70,7 +75,8 @@ extension StaffStore {
                         must_reset = coalesce(\(change.mustReset), u.must_reset),
                         is_administrator = coalesce(\(change.isAdministrator), u.is_administrator),
                         rights = coalesce(\(try change.rights.map { try PostgresJSON($0) }), u.rights),
-                        disabled = coalesce(\(change.isDisabled), u.disabled), updated = now()
+                        disabled = coalesce(\(change.isDisabled), u.disabled),
+                        email = CASE WHEN \(change.email != nil) THEN \(change.email??.text) ELSE u.email END, updated = now()
                     WHERE u.id = \(id) RETURNING \(Self.json)
                     """)
                 let json: String = try rows[0].decode(0)

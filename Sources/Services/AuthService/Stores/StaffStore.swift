@@ -1,6 +1,7 @@
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletMail
 public import MartletPostgres
 
 /// The people who run the server. Whoever changes one of them is in the audit log.
@@ -47,11 +48,15 @@ public struct StaffStore: Sendable {
         ).map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// Those of them who are there and not disabled, by name.
-    func names(of ids: [UUID]) async throws -> [(id: UUID, name: String)] {
+    /// Those of them who are there and not disabled, by name, each with where mail reaches them: the address that somebody gave them, else one that they
+    /// sign in with, else their name if it is one; nil: nowhere.
+    func known(among ids: [UUID]) async throws -> [(grant: StaffGrant, email: String?)] {
         try await postgres.query(
-            "SELECT u.id, u.user_name FROM auth.staff AS u WHERE u.id = ANY (\(ids)) AND NOT u.disabled ORDER BY u.user_name"
-        ).map { (try $0.decode(0), try $0.decode(1)) }
+            """
+            SELECT \(Self.grantColumns), coalesce(u.email, (SELECT min(i.email) FROM auth.staff_identities AS i WHERE i.staff_id = u.id), u.user_name)
+            FROM auth.staff AS u WHERE u.id = ANY (\(ids)) AND NOT u.disabled ORDER BY u.user_name
+            """
+        ).map { (try Self.grant($0), try? EmailAddress($0.decode(5)).text) }
     }
 
     /// A staff member chose another password: all sessions but `kept` end. Nil: it was changed meanwhile.
@@ -90,7 +95,7 @@ public struct StaffStore: Sendable {
     static let json: PostgresQuery = """
         jsonb_build_object(
             'id', u.id, 'userName', u.user_name, 'isAdministrator', u.is_administrator, 'rights', u.rights, 'mustReset', u.must_reset,
-            'disabled', u.disabled,
+            'disabled', u.disabled, 'email', u.email,
             'secondFactor', EXISTS (SELECT FROM auth.staff_second_factors AS f WHERE f.staff_id = u.id AND f.confirmed IS NOT NULL),
             'identities', (
                 SELECT coalesce(jsonb_agg(jsonb_build_object(

@@ -21,7 +21,11 @@ extension AnalyticsOptions {
     /// Where auth knows the three and nobody else.
     static var withColleagues: AnalyticsOptions {
         var options = AnalyticsOptions()
-        options.staff = StaffDirectory { ids in Set(ids).intersection(Colleague.allCases.compactMap { UUID(uuidString: $0.id) }) }
+        options.staff = StaffDirectory { ids, _, _ in
+            Colleague.allCases.compactMap { colleague in
+                ids.first { $0 == UUID(uuidString: colleague.id) }.map { .init(id: $0, userName: colleague.rawValue, email: "\(colleague.rawValue)@example.org") }
+            }
+        }
         return options
     }
 }

@@ -1,29 +1,46 @@
+import Foundation
 import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Where an alert goes. As JSON `{"type":"webhook","url":"…"}`, or `{"type":"notification"}`: to the app's notification rules on alerts.
+/// Where an alert goes. As JSON `{"type":"webhook","url":"…"}`; `{"type":"mail","staff":["<id>",…]}`: to staff, each with a mail of their own; or
+/// `{"type":"notification"}`: to the app's notification rules on alerts.
 enum AlertAddress: Sendable, Equatable {
+    /// Whom one alert is mailed to.
+    static let maximumStaff = 20
+
     case webhook(url: String)
+    case mail(staff: [UUID])
     case notification
 
     /// - Throws: `invalid-body` naming the field.
     init(_ value: JSONValue?) throws {
         guard let value, value != .null else { throw HTTPProblem(.invalidBody, "This field is required.", field: "target") }
-        guard let fields = try? BodyFields(value, ["type", "url"]) else { throw Self.refusal }
-        switch (try fields.string("type"), try fields.string("url")) {
-        case ("webhook", let url?): self = .webhook(url: url)
-        case ("notification", nil): self = .notification
+        guard let fields = try? BodyFields(value, ["type", "url", "staff"]) else { throw Self.refusal }
+        switch (try fields.string("type"), try fields.string("url"), fields["staff"]) {
+        case ("webhook", let url?, nil): self = .webhook(url: url)
+        case ("notification", nil, nil): self = .notification
+        case ("mail", nil, .array(let elements)?): self = .mail(staff: try Self.staff(elements))
         default: throw Self.refusal
         }
     }
 
+    private static func staff(_ elements: [JSONValue]) throws -> [UUID] {
+        let ids = elements.compactMap { if case .string(let text) = $0 { UUID(uuidString: text) } else { nil } }
+        guard ids.count == elements.count, (1...maximumStaff).contains(ids.count), Set(ids).count == ids.count else {
+            throw HTTPProblem(.invalidBody, "It is a list of 1 to \(maximumStaff) ids of staff, each once.", field: "target.staff")
+        }
+        return ids
+    }
+
     private static let refusal = HTTPProblem(
-        .invalidBody, #"It is {"type":"webhook","url":"…"} or {"type":"notification"}."#, field: "target")
+        .invalidBody, #"It is {"type":"webhook","url":"…"}, {"type":"mail","staff":["<id>"]} or {"type":"notification"}."#, field: "target")
 
     var json: JSONValue {
         switch self {
         case .webhook(let url): .object([.init("type", .string("webhook")), .init("url", .string(url))])
+        case .mail(let staff):
+            .object([.init("type", .string("mail")), .init("staff", .array(staff.map { .string($0.uuidString.lowercased()) }))])
         case .notification: .object([.init("type", .string("notification"))])
         }
     }

@@ -43,7 +43,7 @@ struct AlertDeliveryStore: Sendable {
         ).map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// Has a dead delivery tried again, from the first attempt on; the delivery as it is then. Nil: the alert has none with this id.
+    /// Has a dead delivery tried again, from the first attempt on; the delivery as it is then. Of mail those are mailed who were not. Nil: the alert has none with this id.
     ///
     /// - Throws: `conflict` for one that is not dead.
     func retry(_ id: UUID, of alert: UUID, in space: Space) async throws -> String? {
@@ -56,7 +56,11 @@ struct AlertDeliveryStore: Sendable {
             }
             return try await transaction.query(
                 """
-                UPDATE analytics.crash_alert_deliveries AS d SET state = 'waiting', attempts = 0, created = now(), finished = NULL WHERE id = \(id)
+                UPDATE analytics.crash_alert_deliveries AS d SET state = 'waiting', attempts = 0, created = now(), finished = NULL,
+                    readers = (SELECT jsonb_agg(CASE WHEN r ->> 'state' IN ('failed', 'skipped')
+                        THEN (r - 'reason') || jsonb_build_object('state', 'waiting', 'again', coalesce((r ->> 'again')::integer, 0) + 1) ELSE r END)
+                        FROM jsonb_array_elements(d.readers) AS r)
+                WHERE id = \(id)
                 RETURNING \(Self.json)
                 """)[0].decode(0)
         }
@@ -69,15 +73,20 @@ struct AlertDeliveryStore: Sendable {
         var body: String
         /// With this one.
         var number: Int
+        /// Of mail.
+        var readers: [AlertReader]
     }
 
     /// Begins an attempt; nil: there is nothing to deliver any more.
     func begin(_ id: UUID) async throws -> Attempt? {
         try await postgres.query(
             """
-            UPDATE analytics.crash_alert_deliveries SET attempts = attempts + 1 WHERE id = \(id) AND state = 'waiting' RETURNING alert, body, attempts
+            UPDATE analytics.crash_alert_deliveries SET attempts = attempts + 1 WHERE id = \(id) AND state = 'waiting' RETURNING alert, body, attempts, readers
             """
-        ).first.map { Attempt(alert: try $0.decode(0), body: try $0.decode(1), number: try $0.decode(2)) }
+        ).first.map { row in
+            let readers = try row.decode(3, as: PostgresJSON?.self).map { try JSONDecoder().decode([AlertReader].self, from: Data($0.bytes)) }
+            return Attempt(alert: try row.decode(0), body: try row.decode(1), number: try row.decode(2), readers: readers ?? [])
+        }
     }
 
     /// Notes what came of an attempt.
@@ -85,7 +94,7 @@ struct AlertDeliveryStore: Sendable {
         try await postgres.execute(
             """
             UPDATE analytics.crash_alert_deliveries SET state = \(state.rawValue), status = \(outcome.status.map { Int32($0) }), error = \(outcome.failure),
-                finished = CASE WHEN \(state != .waiting) THEN now() END
+                readers = coalesce(\(try outcome.readers.map { readers in PostgresJSON(Array(try JSONEncoder().encode(readers))) }), readers), finished = CASE WHEN \(state != .waiting) THEN now() END
             WHERE id = \(id) AND state = 'waiting'
             """)
     }
@@ -105,6 +114,6 @@ struct AlertDeliveryStore: Sendable {
     private static let json: PostgresQuery = """
         jsonb_build_object(
             'id', d.id, 'state', d.state, 'attempts', d.attempts, 'status', d.status, 'error', d.error, 'created', \(PostgresQuery.rfc3339("d.created")),
-            'finished', \(PostgresQuery.rfc3339("d.finished")), 'body', d.body::jsonb)::text
+            'finished', \(PostgresQuery.rfc3339("d.finished")), 'readers', d.readers, 'body', d.body::jsonb)::text
         """
 }

@@ -8,6 +8,8 @@ struct AlertSettings: Sendable {
     let internalSecret: Secret
     /// What alerts by notification rules are told to.
     var notifications = ServiceAddress(name: "notifications", url: URL(string: "http://127.0.0.1:8205")!)
+    /// Mail to staff; nil: by `notifications`.
+    var mail: StaffMailOrders?
     /// Whether webhooks may be at private, loopback and link-local addresses, and speak plain HTTP: for servers of one's own network.
     var arePrivateAddressesAllowed = false
     /// How often to look for what is to be told.

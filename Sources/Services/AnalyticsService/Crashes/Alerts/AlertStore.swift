@@ -122,7 +122,10 @@ struct AlertStore: Sendable {
             'id', a.id, 'name', a.name, 'kind', a.kind, 'enabled', a.enabled,
             'levels', to_jsonb(ARRAY(SELECT \(CrashLevel.name(of: "l")) FROM unnest(a.levels) AS l)), 'releases', to_jsonb(a.releases),
             'pauseSeconds', a.pause_seconds, 'target', a.target, 'fired', \(PostgresQuery.rfc3339("a.fired")), 'author', a.author,
-            'created', \(PostgresQuery.rfc3339("a.created")), 'changed', \(PostgresQuery.rfc3339("a.changed")))
+            'created', \(PostgresQuery.rfc3339("a.created")), 'changed', \(PostgresQuery.rfc3339("a.changed")),
+            'lastDelivery', (SELECT jsonb_build_object('id', d.id, 'state', d.state, 'status', d.status, 'error', d.error, 'readers', d.readers,
+                'created', \(PostgresQuery.rfc3339("d.created"))) FROM analytics.crash_alert_deliveries AS d
+                WHERE d.alert = a.id ORDER BY d.created DESC, d.id DESC LIMIT 1))
         || CASE a.kind
             WHEN 'rate' THEN jsonb_build_object(
                 'scope', a.scope, 'measure', a.measure, 'threshold', a.threshold::bigint, 'windowSeconds', a.window_seconds)

@@ -13,13 +13,13 @@ struct Alerts: Sendable {
     private let settings: AlertSettings
     private let logger: Logger
 
-    init(postgres: PostgresClient, queue: JobQueue, settings: AlertSettings, logger: Logger) {
+    init(postgres: PostgresClient, queue: JobQueue, settings: AlertSettings, staff: StaffDirectory, logger: Logger) {
         self.settings = settings
         self.logger = logger
         store = AlertStore(postgres: postgres, secrets: settings.secrets)
         deliveries = AlertDeliveryStore(postgres: postgres, queue: queue)
         firing = AlertFiring(postgres: postgres, deliveries: deliveries, rateInterval: settings.rateInterval)
-        target = AlertTargets(settings)
+        target = AlertTargets(settings, staff: staff)
     }
 
     var background: [any Service] { [AlertWatch(firing: firing, deliveries: deliveries, interval: settings.interval, logger: logger)] }

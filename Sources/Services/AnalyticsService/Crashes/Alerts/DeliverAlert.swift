@@ -4,7 +4,8 @@ import MartletJobs
 
 /// The job that tells what an alert has to say, again and again with growing pauses, about four hours long, until it is accepted.
 ///
-/// At least once, under the same id: a receiver that was told and could not say so is told again.
+/// At least once, under the same id: a webhook that was told and could not say so is told again. Mail and notification rules are told by a service that
+/// acts on an id once.
 struct DeliverAlert: JobHandler {
     static let kind = "crashes.alert"
     static let retries = JobRetries(maximumAttempts: 12, firstDelay: .seconds(10), maximumDelay: .seconds(3_600))
@@ -25,13 +26,13 @@ struct DeliverAlert: JobHandler {
         guard let attempt = try await deliveries.begin(id), let (address, secrets) = try await store.address(of: attempt.alert) else {
             return JobNoResult()
         }
-        let message = AlertMessage(id: id.uuidString.lowercased(), body: attempt.body, secrets: secrets)
+        let message = AlertMessage(id: id.uuidString.lowercased(), body: attempt.body, secrets: secrets, readers: attempt.readers, attempt: attempt.number)
         let outcome = try await target.send(message, to: address)
         guard let failure = outcome.failure else {
             try await deliveries.note(outcome, of: id, .done)
             return JobNoResult()
         }
-        let isEnd = outcome.isGone || job.isLastAttempt || attempt.number >= Self.maximumAttempts
+        let isEnd = outcome.isGone || outcome.isFinal || job.isLastAttempt || attempt.number >= Self.maximumAttempts
         try await deliveries.note(outcome, of: id, isEnd ? .dead : .waiting)
         if outcome.isGone { try await store.disable(attempt.alert) }
         if let pause = outcome.retryAfter, !isEnd { throw JobPostponement(by: max(pause, .seconds(1))) }

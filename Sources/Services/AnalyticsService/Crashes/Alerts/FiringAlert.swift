@@ -60,7 +60,7 @@ struct FiringAlert: Sendable {
         let issues = try await transaction.query(
             """
             WITH told AS (DELETE FROM analytics.crash_alert_happenings WHERE alert = \(id) RETURNING issue, history)
-            SELECT issue FROM told GROUP BY issue ORDER BY min(history)
+            SELECT t.issue FROM told AS t JOIN analytics.issues AS i ON i.id = t.issue AND i.deleted IS NULL GROUP BY t.issue ORDER BY min(t.history)
             """
         ).map { try $0.decode(0, as: Int64.self) }
         guard !issues.isEmpty else { return nil }

@@ -106,7 +106,7 @@ struct IssueStore: Sendable {
     static func locked(_ ids: Set<Int64>, _ transaction: PostgresTransaction) async throws -> [Int64: Locked] {
         let rows = try await transaction.query(
             """
-            SELECT i.id, i.status, i.changed, i.events, i.ignored_until, i.ignored_until_events, r.id, r.sort_key, r.first_seen, l.id, l.sort_key, l.first_seen
+            SELECT i.id, i.status, i.changed, i.events, i.ignored_until, i.ignored_until_events, r.id, r.sort_key, r.first_seen, r.name, l.id, l.sort_key, l.first_seen, l.name
             FROM analytics.issues AS i LEFT JOIN analytics.releases AS r ON r.id = i.resolved_in LEFT JOIN analytics.releases AS l ON l.id = i.last_release
             WHERE i.id = ANY (\(ids.map { Int($0) })) ORDER BY i.id FOR UPDATE OF i
             """)
@@ -115,7 +115,7 @@ struct IssueStore: Sendable {
             let transition = IssueTransition(
                 status: try row.decode(1), resolvedIn: try release(row, 6), changed: try row.decode(2), events: try row.decode(3),
                 ignoredUntil: try row.decode(4), ignoredUntilEvents: try row.decode(5))
-            let issue = Locked(id: try row.decode(0), transition: transition, lastRelease: try release(row, 9))
+            let issue = Locked(id: try row.decode(0), transition: transition, lastRelease: try release(row, 10))
             locked[issue.id] = issue
         }
         return locked
@@ -123,7 +123,7 @@ struct IssueStore: Sendable {
 
     private static func release(_ row: PostgresRow, _ column: Int) throws -> Release? {
         guard let id = try row.decode(column, as: Int32?.self) else { return nil }
-        return Release(id: id, sortKey: try row.decode(column + 1), firstSeen: try row.decode(column + 2))
+        return Release(id: id, name: try row.decode(column + 3), sortKey: try row.decode(column + 1), firstSeen: try row.decode(column + 2))
     }
 }
 

@@ -6,11 +6,18 @@ struct Release: Sendable, Hashable {
     /// Nil: its name says no number.
     let sortKey: String?
     let firstSeen: Date
+    /// The app of its name, before `@`: the numbers of two say nothing about each other.
+    let package: String
 
-    /// By their numbers; where one has none, by which was heard of first.
+    init(id: Int32, name: String, sortKey: String?, firstSeen: Date) {
+        (self.id, self.sortKey, self.firstSeen) = (id, sortKey, firstSeen)
+        package = name.lastIndex(of: "@").map { String(name[..<$0]) } ?? ""
+    }
+
+    /// By their numbers, where both have one and are of the same app; else by which was heard of first. `ReleaseOrder` says the same in SQL.
     func isNewer(than other: Release) -> Bool {
         guard id != other.id else { return false }
-        if let sortKey, let otherKey = other.sortKey { return otherKey.utf8.lexicographicallyPrecedes(sortKey.utf8) }
+        if let sortKey, let otherKey = other.sortKey, package == other.package { return otherKey.utf8.lexicographicallyPrecedes(sortKey.utf8) }
         return firstSeen > other.firstSeen
     }
 }

@@ -5,10 +5,12 @@ import MartletHTTP
 import MartletPostgres
 import MartletSentry
 
-/// A commit that went into a release. Addresses of authors and lists of files, which `sentry-cli` sends, too, are not kept.
+/// A commit that went into a release. Addresses of authors, which `sentry-cli` sends, too, are not kept.
 struct ReleaseCommit: Sendable {
     /// Of a release. Older ones are left out.
     static let maximumCount = 500
+    /// Files of a commit.
+    private static let maximumPaths = 100
 
     var id: String
     var repository: String
@@ -16,6 +18,13 @@ struct ReleaseCommit: Sendable {
     /// The first line.
     var message: String
     var at: Date?
+    /// Files that it changed, from the repository's root.
+    var paths: [String]
+    /// What the whole message says that it mends.
+    var fixes: [CommitReference]
+
+    /// The last parts of the paths, each once.
+    var fileNames: [String] { Array(Set(paths.map { String($0.split(separator: "/").last ?? "") })) }
 
     /// - Throws: `invalid-body`.
     init(_ value: JSONValue) throws {
@@ -30,6 +39,9 @@ struct ReleaseCommit: Sendable {
         author = line("author_name", upTo: 100)
         message = line("message", upTo: 200)
         at = value["timestamp"].flatMap { Date(loose: $0) }
+        paths = (value["patch_set"]?.looseList ?? []).prefix(Self.maximumPaths).compactMap { $0["path"]?.looseText }
+            .filter { (1...300).contains($0.utf8.count) && !$0.utf8.contains(0) }
+        fixes = CommitReference.list(in: value["message"]?.looseText ?? "")
     }
 
     /// The newest of a body's `commits`, in its order; nil where it says nothing of them.
@@ -53,11 +65,13 @@ struct ReleaseCommitStore: Sendable {
         try await transaction.execute("DELETE FROM analytics.release_commits WHERE release = \(release)")
         try await transaction.execute(
             """
-            INSERT INTO analytics.release_commits (release, position, id, repository, author, message, at)
-            SELECT \(release), q.position, q.id, q.repository, q.author, q.message, to_timestamp(nullif(q.at, 0) / 1e6)
+            INSERT INTO analytics.release_commits (release, position, id, repository, author, message, at, paths, names)
+            SELECT \(release), q.position, q.id, q.repository, q.author, q.message, to_timestamp(nullif(q.at, 0) / 1e6),
+                ARRAY(SELECT jsonb_array_elements_text(q.paths::jsonb)), ARRAY(SELECT jsonb_array_elements_text(q.names::jsonb))
             FROM unnest(\(commits.indices.map { $0 + 1 }), \(commits.map(\.id)), \(commits.map(\.repository)),
-                \(commits.map(\.author)), \(commits.map(\.message)), \(commits.map { $0.at?.microseconds ?? 0 }))
-                AS q (position, id, repository, author, message, at)
+                \(commits.map(\.author)), \(commits.map(\.message)), \(commits.map { $0.at?.microseconds ?? 0 }),
+                \(commits.map { JSONValue.array($0.paths.map { .string($0) }).text }),
+                \(commits.map { JSONValue.array($0.fileNames.map { .string($0) }).text })) AS q (position, id, repository, author, message, at, paths, names)
             """)
     }
 

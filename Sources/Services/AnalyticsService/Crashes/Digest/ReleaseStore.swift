@@ -70,7 +70,8 @@ final class ReleaseStore: Sendable {
             """)
         var releases: [Key: Release] = [:]
         for row in rows {
-            releases[Key(space: try row.decode(1), name: try row.decode(2))] = Release(id: try row.decode(0), sortKey: try row.decode(3), firstSeen: try row.decode(4))
+            let name: String = try row.decode(2)
+            releases[Key(space: try row.decode(1), name: name)] = Release(id: try row.decode(0), name: name, sortKey: try row.decode(3), firstSeen: try row.decode(4))
         }
         return releases
     }

@@ -93,6 +93,8 @@ struct SentryReleases: Sendable {
     let postgres: PostgresClient
     let spaces: Spaces
     let store: ReleaseStore
+    /// What commits say that they mend.
+    let fixes: CommitFixes
 
     /// Five hundred commits with the files that they change.
     static let maximumSizeInBytes = 8 << 20
@@ -129,7 +131,10 @@ struct SentryReleases: Sendable {
                 throw HTTPProblem(.limitExceeded, "An app may have \(ReleaseStore.maximumReleases) releases.")
             }
             if let released = facts.released { try await transaction.execute("UPDATE analytics.releases SET released = \(released) WHERE id = \(release.id)") }
-            if let commits = facts.commits { try await ReleaseCommitStore.set(commits, of: release.id, transaction) }
+            if let commits = facts.commits {
+                try await ReleaseCommitStore.set(commits, of: release.id, transaction)
+                try await fixes.apply(commits, of: (id: release.id, name: name.text), in: space, transaction)
+            }
             return known
         }
         store.remember(known)

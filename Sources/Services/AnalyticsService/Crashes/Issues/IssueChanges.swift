@@ -35,8 +35,46 @@ struct IssueChanges: Sendable {
             ORDER BY id FOR NO KEY UPDATE
             """)
         var fix = IssueChange.Fix.nextRelease
-        if let version, let release = try await Self.newestRelease(version, in: space, transaction) { fix = .release(release.name) }
+        if let version, try await Self.newestRelease(version, preferring: nil, in: space, transaction) != nil { fix = .release(version) }
         try await Self.make(.resolve(in: fix), to: try open.map { try $0.decode(0) }, by: author, in: space, transaction)
+    }
+
+    /// Those that are known by these numbers now, without what is not there.
+    static func known(_ numbers: [Int32], in space: Space, _ transaction: PostgresTransaction) async throws -> [Int64] {
+        try await transaction.query(
+            """
+            SELECT DISTINCT coalesce(m.issue, i.id) FROM unnest(\(numbers.map { Int($0) })) AS w (number)
+            LEFT JOIN analytics.merged_issues AS m ON m.space = \(space.id) AND m.number = w.number
+            LEFT JOIN analytics.issues AS i ON i.space = \(space.id) AND i.number = w.number
+            WHERE coalesce(m.issue, i.id) IS NOT NULL
+            """
+        ).map { try $0.decode(0) }
+    }
+
+    /// Resolves issues in a release because a commit of it says so. Those that are gone or resolved already are left alone.
+    static func resolve(
+        _ issues: [Int64], in release: (id: Int32, name: String), because commit: ReleaseCommit, _ space: Space, _ transaction: PostgresTransaction
+    ) async throws {
+        let open = try await transaction.query(
+            """
+            SELECT id FROM analytics.issues WHERE space = \(space.id) AND deleted IS NULL AND id = ANY (\(issues.map { Int($0) })) AND status <> 'resolved'
+            ORDER BY id FOR NO KEY UPDATE
+            """
+        ).map { try $0.decode(0, as: Int.self) }
+        let details = JSONValue.object([.init("how", .string("commit")), .init("release", .string(release.name)), .init("commit", commit.json)])
+        try await transaction.execute(
+            """
+            WITH changed AS (UPDATE analytics.issues SET \(Self.resolving(in: release.id)) WHERE id = ANY (\(open)) RETURNING id)
+            INSERT INTO analytics.issue_history (space, issue, kind, author, details)
+            SELECT \(space.id), id, 'resolved', \(Author.service.text), \(PostgresJSON(details.text)) FROM changed
+            """)
+    }
+
+    private static func resolving(in release: Int32?) -> PostgresQuery {
+        """
+        status = 'resolved', changed = now(), resolved_in = \(release), regressed = NULL, ignored_until = NULL, ignored_until_events = NULL,
+        ignored_until_users = NULL
+        """
     }
 
     /// The issues that are known by these numbers now, locked until the end of the transaction in the order of their ids.
@@ -61,7 +99,19 @@ struct IssueChanges: Sendable {
     private static func make(
         _ change: IssueChange, to issues: [Int64], by author: Author, in space: Space, _ transaction: PostgresTransaction
     ) async throws {
-        let (assignments, condition, kind, details) = try await Self.update(change, in: space, transaction)
+        guard case .resolve(let fix) = change, fix != .now else { return try await write(update(change, nil), of: issues, by: author, in: space, transaction) }
+        for (package, issues) in try await packages(of: issues, transaction) {
+            let release = try await self.release(fix, preferring: package, in: space, transaction)
+            try await write(update(change, release), of: issues, by: author, in: space, transaction)
+        }
+    }
+
+    private typealias Update = (assignments: PostgresQuery, condition: PostgresQuery, kind: String, details: PostgresJSON)
+
+    private static func write(
+        _ update: Update, of issues: [Int64], by author: Author, in space: Space, _ transaction: PostgresTransaction
+    ) async throws {
+        let (assignments, condition, kind, details) = update
         try await transaction.execute(
             """
             WITH changed AS (
@@ -71,19 +121,24 @@ struct IssueChanges: Sendable {
             """)
     }
 
+    /// Issues by the app that they were seen in last, as releases name it; nil: in none.
+    private static func packages(of issues: [Int64], _ transaction: PostgresTransaction) async throws -> [(package: String?, issues: [Int64])] {
+        try await transaction.query(
+            """
+            SELECT CASE WHEN r.id IS NOT NULL THEN \(ReleaseOrder.package("r")) END, array_agg(i.id ORDER BY i.id)
+            FROM analytics.issues AS i LEFT JOIN analytics.releases AS r ON r.id = i.last_release WHERE i.id = ANY (\(issues.map { Int($0) }))
+            GROUP BY 1 ORDER BY 1
+            """
+        ).map { (try $0.decode(0), try $0.decode(1, as: [Int].self).map { Int64($0) }) }
+    }
+
     /// What is set, of which issues, and what is noted of it.
-    private static func update(
-        _ change: IssueChange, in space: Space, _ transaction: PostgresTransaction
-    ) async throws -> (PostgresQuery, PostgresQuery, String, PostgresJSON) {
+    private static func update(_ change: IssueChange, _ release: (id: Int32, name: String)?) -> Update {
         switch change {
         case .resolve(let fix):
-            let release = try await self.release(fix, in: space, transaction)
             let details: [JSONValue.Member] = [.init("how", .string(fix.word))] + (release.map { [.init("release", .string($0.name))] } ?? [])
             return (
-                """
-                status = 'resolved', changed = now(), resolved_in = \(release?.id), regressed = NULL, ignored_until = NULL, ignored_until_events = NULL,
-                ignored_until_users = NULL
-                """,
+                Self.resolving(in: release?.id),
                 "(status <> 'resolved' OR resolved_in IS DISTINCT FROM \(release?.id))", "resolved", PostgresJSON(JSONValue.object(details).text)
             )
         case .ignore(let until, let events, let users):
@@ -113,25 +168,28 @@ struct IssueChanges: Sendable {
     }
 
     private static func release(
-        _ fix: IssueChange.Fix, in space: Space, _ transaction: PostgresTransaction
+        _ fix: IssueChange.Fix, preferring package: String?, in space: Space, _ transaction: PostgresTransaction
     ) async throws -> (id: Int32, name: String)? {
         switch fix {
         case .now: return nil
-        case .nextRelease: return try await newestRelease(nil, in: space, transaction)
+        case .nextRelease: return try await newestRelease(nil, preferring: package, in: space, transaction)
         case .release(let name):
-            guard let release = try await newestRelease(name, in: space, transaction) else {
+            guard let release = try await newestRelease(name, preferring: package, in: space, transaction) else {
                 throw HTTPProblem(.invalidBody, "No report or session came from this release.", field: "release")
             }
             return release
         }
     }
 
-    /// The newest release that is called so or has this version; nil: there is none.
-    private static func newestRelease(_ name: String?, in space: Space, _ transaction: PostgresTransaction) async throws -> (id: Int32, name: String)? {
-        let names: PostgresQuery = name.map { "AND (name = \($0) OR version = \($0))" } ?? ""
+    /// The newest release that is called so or has this version, one of the app `package` before others; nil: there is none.
+    private static func newestRelease(
+        _ name: String?, preferring package: String?, in space: Space, _ transaction: PostgresTransaction
+    ) async throws -> (id: Int32, name: String)? {
+        let names: PostgresQuery = name.map { "AND (r.name = \($0) OR r.version = \($0))" } ?? ""
         return try await transaction.query(
             """
-            SELECT id, name FROM analytics.releases WHERE space = \(space.id) \(names) ORDER BY sort_key DESC NULLS LAST, first_seen DESC, id DESC LIMIT 1
+            SELECT r.id, r.name FROM analytics.releases AS r WHERE r.space = \(space.id) \(names)
+            ORDER BY coalesce(\(ReleaseOrder.package("r")) = \(package)::text, FALSE) DESC, r.sort_key DESC NULLS LAST, r.first_seen DESC, r.id DESC LIMIT 1
             """
         ).first.map { (try $0.decode(0), try $0.decode(1)) }
     }

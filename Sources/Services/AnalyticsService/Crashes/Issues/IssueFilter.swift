@@ -7,7 +7,7 @@ import MartletPostgres
 /// Which issues are wanted; empty and nil: all.
 struct IssueFilter: Sendable {
     static let parameters: Set<Substring> = [
-        "state", "level", "kind", "release", "text", "tag", "assignee", "firstSeenFrom", "firstSeenTo", "lastSeenFrom", "lastSeenTo",
+        "state", "level", "kind", "release", "text", "tag", "configuration", "variant", "assignee", "firstSeenFrom", "firstSeenTo", "lastSeenFrom", "lastSeenTo",
     ]
     private static let maximumTags = 5
     private static let maximumTextLength = 200
@@ -20,6 +20,11 @@ struct IssueFilter: Sendable {
     /// In the title or the culprit, whatever the case.
     var text: String?
     var tags: [(key: String, value: String)] = []
+    /// The version of the configuration that was active when it happened.
+    var configuration: String?
+    /// `experiment=variation` that was.
+    var variant: String?
+    /// An id, or `none`.
     var assignee: String?
     /// The first moment that counts, and the first that does not any more.
     var firstSeen: (from: Date?, to: Date?) = (nil, nil)
@@ -34,7 +39,15 @@ struct IssueFilter: Sendable {
         kinds = try request.words("kind") { IssueKind(rawValue: $0) }
         release = try request.shortText("release", upTo: 250)
         text = try request.shortText("text", upTo: Self.maximumTextLength)
-        assignee = try request.shortText("assignee", upTo: 64)
+        configuration = try request.shortText("configuration", upTo: 200)
+        variant = try request.shortText("variant", upTo: 400)
+        guard variant?.contains("=") ?? true, !(variant?.contains(",") ?? false) else {
+            throw HTTPProblem(.invalidParameter, "It is experiment=variation.", field: "variant")
+        }
+        assignee = try request.shortText("assignee", upTo: 64)?.lowercased()
+        guard assignee.map({ $0 == "none" || UUID(uuidString: $0) != nil }) ?? true else {
+            throw HTTPProblem(.invalidParameter, "It is a staff member's id, or none.", field: "assignee")
+        }
         firstSeen = (try request.time("firstSeenFrom"), try request.time("firstSeenTo"))
         lastSeen = (try request.time("lastSeenFrom"), try request.time("lastSeenTo"))
         let wanted = request.uri.queryParameters.getAll("tag")
@@ -66,12 +79,21 @@ struct IssueFilter: Sendable {
         for tag in tags {
             parts.append("EXISTS (SELECT FROM analytics.issue_tags AS t WHERE t.issue = i.id AND t.key = \(tag.key) AND t.value = \(tag.value))")
         }
-        if let assignee { parts.append("i.assignee = \(assignee)") }
+        if let configuration { parts.append(Self.hasTag("martlet.config", "t.value = \(configuration)")) }
+        if let variant {
+            // `checkout=dark,size=b`, perhaps with blanks.
+            parts.append(Self.hasTag("martlet.variants", "\(variant) = ANY (regexp_split_to_array(trim(t.value), '\\s*,\\s*'))"))
+        }
+        if let assignee { parts.append(assignee == "none" ? "i.assignee IS NULL" : "i.assignee = \(assignee)") }
         if let from = firstSeen.from { parts.append("i.first_seen >= \(from)") }
         if let to = firstSeen.to { parts.append("i.first_seen < \(to)") }
         if let from = lastSeen.from { parts.append("i.last_seen >= \(from)") }
         if let to = lastSeen.to { parts.append("i.last_seen < \(to)") }
         return parts.joined(separator: " AND ")
+    }
+
+    private static func hasTag(_ key: String, _ condition: PostgresQuery) -> PostgresQuery {
+        "EXISTS (SELECT FROM analytics.issue_tags AS t WHERE t.issue = i.id AND t.key = \(key) AND \(condition))"
     }
 }
 

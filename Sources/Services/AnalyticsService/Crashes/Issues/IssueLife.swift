@@ -1,4 +1,5 @@
 import Logging
+import MartletAPI
 import MartletCore
 import MartletFiles
 import MartletHTTP
@@ -12,6 +13,7 @@ struct IssueLife: Sendable {
     let reader: IssueReader
     let reports: IssueReports
     let line: IssueLine
+    let suspects: SuspectCommits
     let facets: IssueFacets
     let releases: ReleaseHealth
     let changes: IssueChanges
@@ -21,6 +23,7 @@ struct IssueLife: Sendable {
     let userData: CrashUserData
     let alerts: Alerts
     let staff: StaffDirectory
+    let assignees: AssigneeNames
     private let clock: IssueClock
 
     /// - Parameter moveReferences: called when an issue becomes part of another.
@@ -30,10 +33,12 @@ struct IssueLife: Sendable {
     ) {
         self.spaces = spaces
         self.staff = staff
+        assignees = AssigneeNames(directory: staff)
         let queue = JobQueue(postgres: postgres, schema: AnalyticsService.name)
         reader = IssueReader(postgres: postgres)
         reports = IssueReports(postgres: postgres, files: files)
         line = IssueLine(postgres: postgres)
+        suspects = SuspectCommits(postgres: postgres)
         facets = IssueFacets(postgres: postgres)
         releases = ReleaseHealth(postgres: postgres)
         changes = IssueChanges(postgres: postgres)
@@ -41,7 +46,7 @@ struct IssueLife: Sendable {
         removal = IssueRemoval(postgres: postgres, queue: queue, files: files)
         retention = SpaceRetention(postgres: postgres, removal: removal)
         userData = CrashUserData(postgres: postgres, spaces: spaces, removal: removal)
-        alerts = Alerts(postgres: postgres, queue: queue, settings: settings.alerts, logger: logger)
+        alerts = Alerts(postgres: postgres, queue: queue, settings: settings.alerts, staff: staff, logger: logger)
         clock = IssueClock(changes: changes, retention: retention, logger: logger)
     }
 
@@ -50,8 +55,15 @@ struct IssueLife: Sendable {
     /// - Throws: as `IssueChange.list`, and for an assignee as `StaffDirectory.check`.
     func wanted(_ body: BodyFields, askedBy principal: Principal) async throws -> [IssueChange] {
         let changes = try IssueChange.list(body)
-        for case .assign(let assignee?) in changes { try await staff.check(assignee, askedBy: principal) }
+        for case .assign(let assignee?) in changes { try await staff.check(assignee, of: .crashes, askedBy: principal) }
         return changes
+    }
+
+    /// Issues as answers have them.
+    ///
+    /// - Throws: `issue-not-found`, where one is gone.
+    func answer(_ id: Int64, in space: Space) async throws -> String {
+        try await assignees.named([try await reader.read(id, in: space)], .crashes, in: space)[0]
     }
 
     var background: [any Service] { [clock] + alerts.background }

@@ -16,7 +16,7 @@ struct IssueMerging: Sendable {
 
     /// Moves all that the others have to `issue`, their histories too. Who asks for their numbers later gets it.
     ///
-    /// Its state stays; a report that comes for one of them now comes for it.
+    /// Its state stays, and an ignored one waits for as many more as before; a report that comes for one of them now comes for it.
     ///
     /// - Throws: `issue-not-found`, when there is one that does not exist: nothing is merged then.
     func merge(_ numbers: [Int32], into issue: Int64, by author: Author, in space: Space) async throws {
@@ -84,8 +84,9 @@ struct IssueMerging: Sendable {
             """
             UPDATE analytics.issues AS i SET level = greatest(i.level, o.level), first_seen = least(i.first_seen, o.first_seen),
                 last_seen = greatest(i.last_seen, o.last_seen), events = i.events + o.events,
-                users = (SELECT count(*) FROM analytics.issue_users AS u WHERE u.issue = i.id)
-            FROM (SELECT max(level) AS level, min(first_seen) AS first_seen, max(last_seen) AS last_seen, sum(events) AS events
+                users = u.users, ignored_until_events = i.ignored_until_events + o.events,
+                ignored_until_users = i.ignored_until_users + greatest(u.users - i.users, 0)
+            FROM (SELECT count(*) AS users FROM analytics.issue_users WHERE issue = \(issue)) AS u, (SELECT max(level) AS level, min(first_seen) AS first_seen, max(last_seen) AS last_seen, sum(events) AS events
                 FROM analytics.issues WHERE id = ANY (\(others))) AS o
             WHERE i.id = \(issue)
             """,

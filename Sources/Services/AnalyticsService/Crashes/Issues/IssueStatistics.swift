@@ -72,11 +72,11 @@ enum IssueStatistics {
     /// First and last seen stay where reports are gone that may have been those.
     private static func lessTotals(of issue: Int64, by other: Int64) -> PostgresQuery {
         """
-        UPDATE analytics.issues AS i SET events = greatest(i.events - o.events, 0),
-            users = (SELECT count(*) FROM analytics.issue_users WHERE issue = \(issue)),
+        UPDATE analytics.issues AS i SET events = greatest(i.events - o.events, 0), users = u.users,
+            ignored_until_events = i.ignored_until_events - least(i.events, o.events), ignored_until_users = i.ignored_until_users - greatest(i.users - u.users, 0),
             first_seen = CASE WHEN e.events >= i.events - o.events THEN coalesce(e.first_seen, i.first_seen) ELSE i.first_seen END,
             last_seen = coalesce(e.last_seen, i.last_seen), level = CASE WHEN e.events >= i.events - o.events THEN coalesce(e.level, i.level) ELSE i.level END
-        FROM analytics.issues AS o, (SELECT count(*) AS events, max(level) AS level, min(at) AS first_seen, max(at) AS last_seen
+        FROM analytics.issues AS o, (SELECT count(*) AS users FROM analytics.issue_users WHERE issue = \(issue)) AS u, (SELECT count(*) AS events, max(level) AS level, min(at) AS first_seen, max(at) AS last_seen
             FROM analytics.crash_events WHERE issue = \(issue)) AS e
         WHERE i.id = \(issue) AND o.id = \(other)
         """

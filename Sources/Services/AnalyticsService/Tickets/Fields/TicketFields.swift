@@ -46,6 +46,8 @@ enum TicketAct: String, Sendable {
     case attached, detached
     case issueAttached, issueDetached, issuesResolved
     case linked, unlinked
+    /// A commit said that it mends it.
+    case mendedByCommit
 }
 
 /// The most of everything.

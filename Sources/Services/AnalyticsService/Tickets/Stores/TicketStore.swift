@@ -24,16 +24,18 @@ struct TicketStore: Sendable {
     /// Runs `body` as the only one who changes tickets of the space. What it writes is there as a whole or not at all, and whoever follows the
     /// space is told. After a deadlock with who merges or resolves the same crash issues it runs again.
     func change<Value: Sendable>(_ space: Space, by author: Author, _ body: @Sendable (TicketWork) async throws -> Value) async throws -> Value {
-        try await postgres.withTransaction(serializationRetries: Self.retries) { transaction in
-            let row = try await transaction.query(
-                """
-                INSERT INTO analytics.ticket_spaces AS s (space, generation) VALUES (\(space.id), 1)
-                ON CONFLICT (space) DO UPDATE SET generation = s.generation + 1
-                RETURNING s.generation, pg_notify(\(Self.channel), \(String(space.id)))
-                """)[0]
-            return try await body(
-                TicketWork(transaction: transaction, space: space, author: author, generation: try row.decode(0), resolveIssues: resolveIssues))
-        }
+        try await postgres.withTransaction(serializationRetries: Self.retries) { try await body(try await begin(in: space, by: author, $0)) }
+    }
+
+    /// The same as part of a transaction: nobody else changes tickets of the space until it ends.
+    func begin(in space: Space, by author: Author, _ transaction: PostgresTransaction) async throws -> TicketWork {
+        let row = try await transaction.query(
+            """
+            INSERT INTO analytics.ticket_spaces AS s (space, generation) VALUES (\(space.id), 1)
+            ON CONFLICT (space) DO UPDATE SET generation = s.generation + 1
+            RETURNING s.generation, pg_notify(\(Self.channel), \(String(space.id)))
+            """)[0]
+        return TicketWork(transaction: transaction, space: space, author: author, generation: try row.decode(0), resolveIssues: resolveIssues)
     }
 
     /// How many changes there were in the space.

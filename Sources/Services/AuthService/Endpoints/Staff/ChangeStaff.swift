@@ -4,7 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `PATCH /admin/staff/{id}` with `userName`, `password`, `mustReset`, `isAdministrator`, `rights`, `disabled`; needs `staff` update. 200 with the
+/// `PATCH /admin/staff/{id}` with `userName`, `password`, `mustReset`, `isAdministrator`, `rights`, `disabled`, `email`; needs `staff` update. 200 with the
 /// staff member.
 ///
 /// `rights` take the place of all that were, and are in force within two seconds at every gateway. A new password has to be changed at the next
@@ -16,10 +16,10 @@ struct ChangeStaff: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let actor = try StaffActor(try context.staff(may: .update, .staff), request)
         let id = try context.staffID
-        let fields = try await BodyFields(request, ["userName", "password", "mustReset", "isAdministrator", "rights", "disabled"])
+        let fields = try await BodyFields(request, ["userName", "password", "mustReset", "isAdministrator", "rights", "disabled", "email"])
         var change = StaffChange(
             userName: try fields.staffName(), mustReset: try fields.flag("mustReset"), isAdministrator: try fields.flag("isAdministrator"),
-            rights: try fields.rights(), isDisabled: try fields.flag("disabled"))
+            rights: try fields.rights(), isDisabled: try fields.flag("disabled"), email: fields["email"] == nil ? nil : .some(try fields.email()))
         if let password = try fields.secret("password") {
             guard id != actor.id else { throw HTTPProblem(.invalidBody, "PUT /admin/me/password changes one's own.", field: "password") }
             try PasswordPolicy.check(password, besides: [change.userName?.text])

@@ -36,7 +36,7 @@ struct CreateAlert: Endpoint {
         let (space, author) = try await context.crashes(may: .create, life.spaces)
         try request.allowParameters()
         let alert = try Alert(try await BodyFields(request, Alert.fields))
-        try await life.alerts.target.check(alert.target)
+        try await life.alerts.target.check(alert.target, in: space)
         let (json, secret) = try await life.alerts.store.create(alert, by: author, in: space)
         var response = Response.json(#"{"alert":\#(json),"secret":\#(secret.withValue(JSONValue.quote))}"#)
         response.status = .created
@@ -53,7 +53,7 @@ struct ReplaceAlert: Endpoint {
         try request.allowParameters()
         let id = try context.alert
         let alert = try Alert(try await BodyFields(request, Alert.fields))
-        try await life.alerts.target.check(alert.target)
+        try await life.alerts.target.check(alert.target, in: space)
         return .json(try await life.alerts.store.replace(id, with: alert, by: author, in: space))
     }
 }

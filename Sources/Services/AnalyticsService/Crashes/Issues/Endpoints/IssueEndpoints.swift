@@ -5,7 +5,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /crashes/issues/{issue}`: the issue, with the newest of its reports as `newestReport`; null when none is kept.
+/// `GET /crashes/issues/{issue}`: the issue, with the newest of its reports as `newestReport`, null when none is kept, and `suspectCommits`.
 struct ReadIssue: Endpoint {
     let life: IssueLife
 
@@ -13,9 +13,11 @@ struct ReadIssue: Endpoint {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
         try request.allowParameters()
         let id = try await context.issue(life.reader, in: space)
-        let json = try await life.reader.read(id, in: space)
+        let json = try await life.answer(id, in: space)
         let report = try await life.reports.read(.newest, of: id)
-        return .json(String(json.dropLast()) + ",\"newestReport\":" + (report ?? "null") + "}")
+        let content = try report.flatMap { try JSONValue(parsing: $0.utf8)["content"] } ?? .null
+        let suspects = try await life.suspects.list(of: id, content, in: space)
+        return .json(String(json.dropLast()) + ",\"suspectCommits\":[\(suspects.joined(separator: ","))],\"newestReport\":" + (report ?? "null") + "}")
     }
 }
 
@@ -29,8 +31,8 @@ struct ChangeIssue: Endpoint {
         let number = try context.issueNumber
         let changes = try await life.wanted(try await BodyFields(request, IssueChange.fields), askedBy: try context.principal)
         let ids = try await life.changes.make(changes, to: [number], by: author, in: space)
-        guard let json = try await life.reader.read(ids, in: space).first else { throw HTTPProblem(.issueNotFound) }
-        return .json(json)
+        guard let id = ids.first else { throw HTTPProblem(.issueNotFound) }
+        return .json(try await life.answer(id, in: space))
     }
 }
 
@@ -46,7 +48,7 @@ struct ChangeIssues: Endpoint {
         let issues = try body.issues("issues")
         let changes = try await life.wanted(body, askedBy: try context.principal)
         let ids = try await life.changes.make(changes, to: issues, by: author, in: space)
-        return .page(try await life.reader.read(ids, in: space))
+        return .page(try await life.assignees.named(try await life.reader.read(ids, in: space), .crashes, in: space))
     }
 }
 
@@ -91,7 +93,7 @@ struct MergeIssues: Endpoint {
             throw HTTPProblem(.invalidBody, "An issue cannot become part of itself.", field: "issues")
         }
         try await life.merging.merge(others, into: id, by: author, in: space)
-        return .json(try await life.reader.read(id, in: space))
+        return .json(try await life.answer(id, in: space))
     }
 }
 
@@ -110,7 +112,7 @@ struct PartIssue: Endpoint {
             throw HTTPProblem(.invalidBody, "It is a list of 1 to \(Self.maximumHashes) hashes: 32 of 0-9 a-f.", field: "hashes")
         }
         let new = try await life.merging.part(hashes, from: id, by: author, in: space)
-        var response = Response.json(try await life.reader.read(new, in: space))
+        var response = Response.json(try await life.answer(new, in: space))
         response.status = .created
         return response
     }

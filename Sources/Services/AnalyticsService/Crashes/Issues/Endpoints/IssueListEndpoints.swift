@@ -21,7 +21,8 @@ struct ListIssues: Endpoint {
         let limit = try request.number("limit", default: 50, in: 1...200)
         let list = try await life.reader.list(try IssueFilter(request), by: order, after: cursor, limit: limit + 1, in: space)
         let page = list.prefix(limit)
-        return .page(page.map(\.json), next: list.count > limit ? page.last?.place.text : nil)
+        let named = try await life.assignees.named(page.map(\.json), .crashes, in: space)
+        return .page(named, next: list.count > limit ? page.last?.place.text : nil)
     }
 }
 

@@ -1,0 +1,85 @@
+import MartletAPI
+import MartletCore
+import MartletSentry
+
+/// What an alert's message says, in words for a mail: plain text, a line for each issue's title. Titles are shown as patterns, without numbers, addresses
+/// and what is quoted: they repeat what crashed, which may be what an end user wrote.
+struct AlertText: Sendable, Equatable {
+    private static let maximumWordsLength = 200
+
+    var app: String
+    var environment: String
+    var subject: String
+    var text: String
+
+    /// - Parameter body: as `FiringAlert.message` has it. Nil: it names no app.
+    init?(_ body: String) {
+        guard let message = try? JSONValue(parsing: body.utf8), let data = message["data"], case .string(let app) = data["app"],
+            case .string(let environment) = data["environment"]
+        else { return nil }
+        (self.app, self.environment) = (app, environment)
+        guard data["test"] == nil else {
+            subject = "test of a crash alert"
+            text = "This is a test of a crash alert of the app \(app) (\(environment)). Nobody needs to do anything.\n"
+            return
+        }
+        let name = Self.words(data["alert"]?["name"])
+        let issues: [JSONValue] = if case .array(let elements)? = data["issues"] { elements } else { [] }
+        subject = Self.subject(data, name, issues)
+        var lines = ["The alert \"\(name)\" of the app \(app) (\(environment)) fired: \(Self.reason(data))."]
+        for issue in issues { lines += [""] + Self.lines(issue, app) }
+        if let count = data["count"].flatMap(Self.number), count > issues.count { lines += ["", "And \(count - issues.count) more."] }
+        lines += ["", "Who manages the app's crashes can change or end this alert."]
+        text = lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func subject(_ data: JSONValue, _ name: String, _ issues: [JSONValue]) -> String {
+        guard let first = issues.first, issues.count == 1, data["measure"] == nil else { return "crash alert \(name)" }
+        return "\(data["alert"]?["kind"] == .string("regression") ? "came back" : "new"): \(pattern(first["title"]))"
+    }
+
+    private static func reason(_ data: JSONValue) -> String {
+        let counted = words(data["measure"])
+        let value = data["value"]?.text
+        switch data["alert"]?["kind"] {
+        case .string("newIssue"): return "new issues"
+        case .string("regression"): return "issues that came back"
+        case .string("crashFree"): return "\(value ?? "too few") % of \(counted) were free of crashes, less than \(data["threshold"]?.text ?? "wanted") %"
+        default:
+            let seconds = data["windowSeconds"]?.text ?? ""
+            return "\(value.map { "\($0) \(counted)" } ?? "issues with \(data["threshold"]?.text ?? "") \(counted) or more") within \(seconds) s"
+        }
+    }
+
+    private static func lines(_ issue: JSONValue, _ app: String) -> [String] {
+        let number = issue["number"]?.text ?? ""
+        var lines = ["#\(number) \(pattern(issue["title"]))"]
+        if case .string(let culprit)? = issue["culprit"], !culprit.isEmpty { lines.append("  at \(words(issue["culprit"]))") }
+        var facts = "  \(words(issue["level"])), \(words(issue["state"])), \(issue["events"]?.text ?? "0") events, \(issue["users"]?.text ?? "0") users"
+        if let value = issue["value"] { facts += ", \(value.text) of them counted by this alert" }
+        lines.append(facts)
+        let (first, last) = (words(issue["firstRelease"]), words(issue["lastRelease"]))
+        if !first.isEmpty { lines.append("  release \(first)" + (last.isEmpty || last == first ? "" : " to \(last)")) }
+        lines.append("  /admin/apps/\(app)/crashes/issues/\(number)")
+        return lines
+    }
+
+    private static func number(_ value: JSONValue) -> Int? { Int(value.text) }
+
+    private static func pattern(_ title: JSONValue?) -> String {
+        guard case .string(let text)? = title else { return "" }
+        return words(.string(MessagePattern.of(text)))
+    }
+
+    /// On one line, without what is not printed or turns the direction of writing, and not too long.
+    private static func words(_ value: JSONValue?) -> String {
+        guard case .string(let text)? = value else { return "" }
+        let line = text.unicodeScalars.split { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: true
+            default: false
+            }
+        }.map { String($0) }.joined(separator: " ")
+        return line.count > maximumWordsLength ? line.prefix(maximumWordsLength) + "…" : line
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletMail
+import MartletPostgres
+
+/// `POST /internal/notifications/mail` with `{"app","environment","mails":[{"origin","to","subject","text"}]}`, 0 to 20: orders each once for its
+/// origin, whatever it says the second time, and tells what became of it. For our own processes only.
+///
+/// Answers `{"canSend","mails":[{"origin","state","reason"?}]}` in their order, `state` as a mail's record has it. Without a mail server nothing is
+/// ordered and `mails` is empty.
+struct OrderMailOfService: Endpoint {
+    static let maximumMails = 20
+    private static let maximumSizeInBytes = 512 << 10
+    /// Characters of a subject; more is cut off.
+    private static let maximumSubjectLength = 150
+    private static let maximumTextSize = 16 << 10
+
+    let mail: Mail
+
+    private struct Wanted {
+        var origin: String
+        var to: EmailAddress
+        var content: MailContent
+    }
+
+    private struct Answer: Encodable {
+        var canSend: Bool
+        var mails: [MailStore.Outcome] = []
+    }
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
+        try request.allowParameters()
+        let fields = try await BodyFields(request, ["app", "environment", "mails"], upTo: Self.maximumSizeInBytes)
+        let app = try fields.requiredString("app")
+        guard let environment = AppEnvironment(rawValue: try fields.requiredString("environment")), (1...32).contains(app.utf8.count) else {
+            throw HTTPProblem(.invalidBody, "This is no app and environment.", field: "app")
+        }
+        let wanted = try Self.mails(fields)
+        let space = try await mail.spaces.space(of: app, environment)
+        guard try await mail.senders.way(of: space) != nil else { return try .encoding(Answer(canSend: false)) }
+        for wanted in wanted {
+            let order = MailOrder(to: [.address(wanted.to)], wanted.content, author: .service, origin: wanted.origin)
+            _ = try await mail.orders.place(order, in: space)
+        }
+        return try .encoding(Answer(canSend: true, mails: try await mail.mails.outcomes(of: wanted.map(\.origin), in: space)))
+    }
+
+    private static func mails(_ fields: BodyFields) throws -> [Wanted] {
+        guard case .array(let elements)? = fields["mails"], elements.count <= maximumMails else {
+            throw HTTPProblem(.invalidBody, "It is a list of at most \(maximumMails) mails.", field: "mails")
+        }
+        return try elements.map { element in
+            let mail = try BodyFields(element, ["origin", "to", "subject", "text"])
+            let (origin, text) = (try mail.requiredString("origin"), try mail.requiredString("text"))
+            guard (1...200).contains(origin.utf8.count) else { throw HTTPProblem(.invalidBody, "It has 1 to 200 bytes.", field: "origin") }
+            guard (1...maximumTextSize).contains(text.utf8.count) else {
+                throw HTTPProblem(.invalidBody, "It has 1 to \(maximumTextSize) bytes.", field: "text")
+            }
+            // As values: what another service quotes is no template.
+            var content = MailContent(words: .init(subject: "{{app}}: {{subject}}", text: "{{text}}"))
+            content.variables = ["subject": String(try mail.requiredString("subject").prefix(maximumSubjectLength)), "text": text]
+            let address = try EmailAddress(try mail.requiredString("to"), field: "to")
+            return Wanted(origin: "service:" + origin, to: address, content: content)
+        }
+    }
+}
+
+extension MailStore {
+    struct Outcome: Encodable, Sendable {
+        var origin: String
+        var state: String
+        var reason: String?
+    }
+
+    /// What became of the first mail that was ordered with each origin, in their order; the origins as `OrderMailOfService` was told them.
+    func outcomes(of origins: [String], in space: Space) async throws -> [Outcome] {
+        try await postgres.query(
+            """
+            SELECT substr(m.origin, length('service:') + 1), m.state, m.reason FROM unnest(\(origins)) WITH ORDINALITY AS o (origin, place)
+            JOIN notifications.mails AS m ON m.space = \(space.id) AND m.origin = o.origin AND m.number = 0 ORDER BY o.place
+            """
+        ).map { Outcome(origin: try $0.decode(0), state: try $0.decode(1), reason: try $0.decode(2)) }
+    }
+}

@@ -1,0 +1,209 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import MartletTesting
+import Synchronization
+import Testing
+
+@testable import AnalyticsService
+
+/// The notifications service, as alerts see it: keeps what was ordered, once for each origin.
+private final class Post: Sendable {
+    struct State {
+        var mails: [StaffMailOrders.Mail] = []
+        /// By address; else it is sent.
+        var states: [String: (state: String, reason: String?)] = [:]
+        var canSend = true
+        /// So many answers get lost on the way.
+        var lost = 0
+        /// Whom auth knows, with their addresses.
+        var staff: [Colleague: String?] = [.ada: "ada@example.org", .bob: "bob@example.org", .eve: "eve@example.org"]
+    }
+
+    let state = Mutex(State())
+
+    func addresses() -> [String] { state.withLock { $0.mails.map(\.to) } }
+
+    var options: AnalyticsOptions {
+        var options = AlertTests.options
+        options.crashes.alerts.mail = StaffMailOrders { mails, _, _ in
+            try self.state.withLock { state in
+                guard state.canSend else { return .init(canSend: false, mails: []) }
+                for mail in mails where !state.mails.contains(where: { $0.origin == mail.origin }) { state.mails.append(mail) }
+                guard state.lost == 0 || mails.isEmpty else {
+                    state.lost -= 1
+                    throw OutgoingFailure.timeout
+                }
+                return .init(
+                    canSend: true,
+                    mails: mails.map { mail in
+                        let (word, reason) = state.states[mail.to] ?? ("sent", nil)
+                        return .init(origin: mail.origin, state: word, reason: reason)
+                    })
+            }
+        }
+        options.staff = StaffDirectory { ids, app, area in
+            self.state.withLock { state in
+                state.staff.compactMap { colleague, email in
+                    guard let id = UUID(uuidString: colleague.id), ids.contains(id), app == "app1", area == .crashes else { return nil }
+                    return .init(id: id, userName: colleague.rawValue, email: email)
+                }
+            }
+        }
+        return options
+    }
+}
+
+@Suite struct AlertMailTests {
+    private static func target(_ staff: [Colleague]) -> String {
+        #""target":{"type":"mail","staff":[\#(staff.map { "\"\($0.id)\"" }.joined(separator: ","))]}"#
+    }
+
+    private static func alert(_ app: AnalyticsApp, _ staff: [Colleague]) async throws -> String {
+        let made = try await app.master("POST", "/crashes/alerts", #"{"name":"New","kind":"newIssue",\#(target(staff))}"#)
+        try #require(made.status == 201, "\(made)")
+        return try #require(made["alert.id"]).filter { $0 != "\"" }
+    }
+
+    private static func wait(_ app: AnalyticsApp, _ condition: PostgresQuery) async throws {
+        let data = try await CrashData(app)
+        let end = ContinuousClock.now + .seconds(60)
+        while try await data.count("crash_alert_deliveries", where: condition) == 0, .now < end {
+            try await app.postgres.execute("UPDATE analytics.jobs SET due = now() WHERE state = 'waiting'")
+            try await app.postgres.execute("SELECT pg_notify('analytics_jobs', '')")
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    private static func readers(_ app: AnalyticsApp, _ alert: String) async throws -> [String] {
+        let read = try await app.master("GET", "/crashes/alerts/\(alert)")
+        guard case .array(let readers)? = read.json?["lastDelivery"]?["readers"] else { return [] }
+        return readers.map { "\($0["staff"]?.text.suffix(2).prefix(1) ?? "") \($0["state"]?.text ?? "") \($0["reason"]?.text ?? "-")" }
+    }
+
+    @Test func `A firing is one mail to each of the staff, though an answer gets lost, and waits for those that have not left`() async throws {
+        let post = Post()
+        try await AnalyticsApp.run(post.options) { app in
+            let data = try await CrashData(app)
+            let alert = try await Self.alert(app, [.ada, .eve])
+            #expect(try await app.master("GET", "/crashes/alerts/\(alert)")["lastDelivery"] == "null")
+            post.state.withLock { $0.lost = 1; $0.states["eve@example.org"] = ("queued", "not reached") }
+            try await data.happening(try await data.issue(7, "Fault in 42", level: .fatal), "created")
+            try await app.look()
+            try await Self.wait(app, "error LIKE 'The mail has not left yet: not reached%'")
+            #expect(try await app.master("GET", "/crashes/alerts/\(alert)")["lastDelivery.state"] == "\"waiting\"")
+            post.state.withLock { $0.states = [:] }
+            try await Self.wait(app, "state = 'done'")
+            #expect(post.addresses() == ["ada@example.org", "eve@example.org"])
+            #expect(try await Self.readers(app, alert) == [#"1 "sent" -"#, #"3 "sent" -"#])
+            let read = try await app.master("GET", "/crashes/alerts/\(alert)")
+            #expect(read["lastDelivery.state"] == "\"done\"" && read["lastDelivery.error"] == "null", "\(read)")
+            let text = post.state.withLock { $0.mails[0] }
+            #expect(text.subject == "new: Fault in <int>")
+            #expect(text.text.contains("#7 Fault in <int>\n  fatal, unresolved, 0 events, 0 users\n  /admin/apps/app1/crashes/issues/7\n"), "\(text.text)")
+        }
+    }
+
+    @Test func `Who left or may not read crashes gets nothing, who has no address is told of, and trying again mails nobody twice`() async throws {
+        let post = Post()
+        try await AnalyticsApp.run(post.options) { app in
+            let data = try await CrashData(app)
+            let alert = try await Self.alert(app, [.ada, .bob, .eve])
+            post.state.withLock { $0.staff[.bob] = nil; $0.staff[.eve] = .some(nil) }
+            try await data.happening(try await data.issue(1), "created")
+            try await app.look()
+            try await Self.wait(app, "state = 'dead'")
+            #expect(post.addresses() == ["ada@example.org"])
+            let skipped = #"2 "skipped" "not there any more, or may not read the app's crashes""#
+            #expect(try await Self.readers(app, alert) == [#"1 "sent" -"#, skipped, #"3 "failed" "no e-mail address""#])
+            let read = try await app.master("GET", "/crashes/alerts/\(alert)")
+            #expect(read["lastDelivery.error"] == #""1 of 3 were not mailed: no e-mail address.""# && read["enabled"] == "true")
+            post.state.withLock { $0.staff[.eve] = "eve@example.org" }
+            let delivery = try #require(read["lastDelivery.id"]).filter { $0 != "\"" }
+            #expect(try await app.master("POST", "/crashes/alerts/\(alert)/deliveries/\(delivery)/retry").status == 202)
+            try await Self.wait(app, "state = 'done'")
+            #expect(post.addresses() == ["ada@example.org", "eve@example.org"])
+        }
+    }
+
+    @Test func `When nobody of them may know any more the delivery says so`() async throws {
+        let post = Post()
+        try await AnalyticsApp.run(post.options) { app in
+            let data = try await CrashData(app)
+            let alert = try await Self.alert(app, [.ada])
+            post.state.withLock { $0.staff = [:] }
+            try await data.happening(try await data.issue(1), "created")
+            try await app.look()
+            try await Self.wait(app, "state = 'dead'")
+            #expect(post.addresses() == [])
+            let read = try await app.master("GET", "/crashes/alerts/\(alert)")
+            #expect(read["lastDelivery.error"] == #""Nobody of its staff may read the app's crashes any more.""#)
+        }
+    }
+
+    @Test func `Without a mail server no such alert is made, and one that is there says why it is silent`() async throws {
+        let post = Post()
+        try await AnalyticsApp.run(post.options) { app in
+            let data = try await CrashData(app)
+            let alert = try await Self.alert(app, [.ada])
+            post.state.withLock { $0.canSend = false }
+            let body = #"{"name":"Other","kind":"newIssue",\#(Self.target([.ada]))}"#
+            #expect(try await app.master("POST", "/crashes/alerts", body).isProblem(.notImplemented, field: "target"))
+            let tried = try await app.master("POST", "/crashes/alerts/\(alert)/test")
+            #expect(tried["delivered"] == "false" && tried["error"]?.contains("MARTLET_MAIL_HOST") == true, "\(tried)")
+            try await data.happening(try await data.issue(1), "created")
+            try await app.look()
+            try await Self.wait(app, "error LIKE 'This server sends no mail%'")
+            post.state.withLock { $0.canSend = true }
+            try await Self.wait(app, "state = 'done'")
+            #expect(post.addresses() == ["ada@example.org"])
+            #expect(try await data.count("crash_alerts") == 1)
+        }
+    }
+
+    @Test func `A test is one mail, and says whether it has left`() async throws {
+        let post = Post()
+        try await AnalyticsApp.run(post.options) { app in
+            let alert = try await Self.alert(app, [.ada])
+            let tried = try await app.master("POST", "/crashes/alerts/\(alert)/test")
+            #expect(tried["delivered"] == "true" && tried["error"] == nil, "\(tried)")
+            post.state.withLock { $0.states["ada@example.org"] = ("suppressed", "bounced") }
+            let refused = try await app.master("POST", "/crashes/alerts/\(alert)/test")
+            #expect(refused["delivered"] == "false" && refused["error"] == #""1 of 1 were not mailed: bounced.""#, "\(refused)")
+            #expect(post.state.withLock { $0.mails.map(\.subject) } == ["test of a crash alert", "test of a crash alert"])
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"type":"mail"}"#, "target"), (#"{"type":"mail","staff":[]}"#, "target.staff"), (#"{"type":"mail","staff":["x"]}"#, "target.staff"),
+        (#"{"type":"mail","staff":["0193a000-0000-7000-8000-0000000000ff"]}"#, "target.staff"),
+        (#"{"type":"mail","staff":["0193a000-0000-7000-8000-000000000001","0193A000-0000-7000-8000-000000000001"]}"#, "target.staff"),
+        (#"{"type":"mail","staff":"0193a000-0000-7000-8000-000000000001"}"#, "target"),
+        (#"{"type":"mail","staff":["0193a000-0000-7000-8000-000000000001"],"url":"https://example.com"}"#, "target"),
+        (#"{"type":"webhook","url":"https://example.com","staff":["0193a000-0000-7000-8000-000000000001"]}"#, "target"),
+    ])
+    func `Whom nobody could mail is refused`(target: String, field: String) async throws {
+        try await AnalyticsApp.run(Post().options) { app in
+            let answer = try await app.master("POST", "/crashes/alerts", #"{"name":"New","kind":"newIssue","target":\#(target)}"#)
+            #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")
+            #expect(try await CrashData(app).count("crash_alerts") == 0)
+        }
+    }
+
+    @Test func `A mail is lines of text that no crash can write: no header, no direction, nothing of an end user`() throws {
+        let title = #"KeyError: 'anna' of anna.b@example.org\r\nBcc: eve@example.com at 10.1.2.3 \u202e\u0000 +4366012345678"#
+        let body = #"""
+            {"type":"crash.alert","data":{"alert":{"id":"x","name":"N\r\nX: y","kind":"newIssue"},"app":"app1","environment":"live","count":22,
+            "issues":[{"number":7,"title":"\#(title)","culprit":"a\nb","level":"error","state":"regressed","events":3,"users":2,"firstRelease":"1.0\n","lastRelease":"1.1"}]}}
+            """#
+        let text = try #require(AlertText(body))
+        #expect(text.subject.hasPrefix("new: KeyError: <quoted> of <email>"), "\(text.subject)")
+        for secret in ["anna", "10.1.2.3", "66012345678", "\r", "\u{202e}", "\0", "\nBcc", "\nX:"] {
+            #expect(!text.text.contains(secret) && !text.subject.contains(secret), "\(secret) \(text)")
+        }
+        #expect(text.text.contains("at a b\n  error, regressed, 3 events, 2 users\n  release 1.0  to 1.1\n") || text.text.contains("  release 1.0 to 1.1\n"), "\(text.text)")
+        #expect(text.text.contains("And 21 more.") && !text.subject.contains("\n"))
+    }
+}

@@ -1,0 +1,69 @@
+import MartletAPI
+import MartletCore
+import MartletMail
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import NotificationsService
+
+/// Mail that other services order.
+@Suite struct ServiceMailTests {
+    private static func mail(_ origin: String, to address: String, subject: String = "new: {{x}}", text: String = "a\\nb {{y}}") -> String {
+        #"{"origin":"\#(origin)","to":"\#(address)","subject":"\#(subject)","text":"\#(text)"}"#
+    }
+
+    private static func order(_ app: NotificationsApp, _ mails: [String], as principal: Principal? = .service("analytics")) async throws -> Answer {
+        let body = #"{"app":"app1","environment":"live","mails":[\#(mails.joined(separator: ","))]}"#
+        return try await app.gateway.asking(as: principal).post("/internal/notifications/mail", body)
+    }
+
+    @Test(.enabled(if: MailServer.isThere)) func `What is ordered is mailed once for its origin as it is, and what became of it is told`() async throws {
+        try await MailApp.run { app in
+            let address = MailApp.address()
+            let first = try await Self.order(app, [Self.mail("a:1", to: address)])
+            #expect(first["canSend"] == "true" && first["mails.0.origin"] == "\"a:1\"", "\(first)")
+            let id: String = try await app.postgres.query("SELECT id::text FROM notifications.mails")[0].decode(0)
+            #expect(try await app.ended(id)["state"] == "\"sent\"")
+            let again = try await Self.order(app, [Self.mail("a:1", to: "other@example.org", text: "else"), Self.mail("a:2", to: "eve@example.org")])
+            #expect(again["mails.0.state"] == "\"sent\"" && again["mails.1.origin"] == "\"a:2\"" && again["mails.2"] == nil, "\(again)")
+            #expect(try await app.count("mails") == 2)
+            let mail = try await MailServer.shared.mail(to: address)
+            #expect(mail.subject == "Shöp: new: {{x}}" && mail.text.hasPrefix("a\nb {{y}}") && mail.html == nil && mail.defects == [], "\(mail)")
+        }
+    }
+
+    private static let good = mail("a:1", to: "ada@example.org")
+
+    private static let refused: [(mails: [String], field: String)] = [
+        ([mail("", to: "ada@example.org")], "origin"), ([mail("a", to: "ada")], "to"),
+        ([#"{"origin":"a","to":"a@example.org","subject":"b"}"#], "text"),
+        ([mail("a:1", to: "ada@example.org\\r\\nBcc: eve@example.org")], "to"), ([good, mail("b", to: "x")], "to"),
+        (Array(repeating: good, count: 21), "mails"),
+    ]
+
+    @Test(.enabled(if: MailServer.isThere)) func `What can be no mail, and who is no service of ours, is refused, and nothing is ordered`() async throws {
+        try await MailApp.run { app in
+            for (mails, field) in Self.refused {
+                let answer = try await Self.order(app, mails)
+                #expect(answer.isProblem(.invalidBody, field: field), "\(mails): \(answer)")
+            }
+            let kinds: [Principal.Kind] = [.client, .master, .staff]
+            for kind in kinds {
+                let answer = try await Self.order(app, [Self.good], as: app.principal(kind))
+                #expect(answer.isProblem(.forbidden), "\(answer)")
+            }
+            #expect(try await app.count("mails") == 0)
+        }
+    }
+
+    @Test func `Without a mail server it says so, and orders nothing`() async throws {
+        var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
+        options.mail.server = .init()
+        try await NotificationsApp.run(options) { app in
+            let answer = try await Self.order(app, [Self.mail("a:1", to: "ada@example.org")])
+            #expect(answer["canSend"] == "false" && answer["mails"] == "[]")
+            #expect(try await app.count("mails") == 0)
+        }
+    }
+}
