@@ -10,6 +10,7 @@ extension AnalyticsService {
 
         router.on(.get, "tickets", ListTickets(desk: desk, tickets: store))
         router.on(.post, "tickets", CreateTicket(desk: desk, tickets: store))
+        router.on(.post, "tickets/update", ChangeTickets(desk: desk, tickets: store))
         router.on(.get, "tickets/board", ReadBoard(desk: desk, tickets: store))
         router.on(.get, "tickets/events", FollowTickets(desk: desk, streams: tickets.streams))
         router.on(.get, "tickets/export", ExportTickets(desk: desk, tickets: store))

@@ -54,6 +54,20 @@ import Testing
         }
     }
 
+    @Test func `several tickets are changed at once, each with its history and in their order`() async throws {
+        try await AnalyticsApp.run { app in
+            try await app.ask("POST", "/tickets/sprints", #"{"name":"s"}"#)
+            for number in 1...4 { try await app.ticket(#"{"title":"t\#(number)"}"#) }
+            let done = try await app.ask("POST", "/tickets/update", #"{"tickets":[3,1],"status":"inProgress","assignee":"me","sprint":1,"estimate":2}"#)
+            #expect(done.status == 200 && done.numbers("data") == [1, 3] && done["data.1.estimate"] == "2" && done["data.0.sprint"] == "1", "\(done)")
+            #expect(try await app.column(.inProgress) == [3, 1])
+            #expect(try await app.column(.todo) == [2, 4])
+            let history = try await app.ask("GET", "/tickets/3/history")
+            #expect(history["count"] == "5" && history["data.1.field"] == "\"status\"" && history["data.1.by"] == Colleague.ada.author, "\(history)")
+            #expect(try await app.ask("GET", "/tickets/2")["revision"] == "1")
+        }
+    }
+
     @Test func `numbers are dense whoever makes tickets at once, and what fails takes none`() async throws {
         try await AnalyticsApp.run { app in
             let numbers = try await withThrowingTaskGroup(of: Int?.self) { group in

@@ -47,6 +47,12 @@ import Testing
         .init("PATCH /tickets/1", #"{"title":"t"}"#, .invalidParameter, "If-Match", headers: ["if-match": "7"]),
         .init("PATCH /tickets/1", #"{"title":null}"#, .invalidBody, "title"), .init("PATCH /tickets/1", #"{"position":"a0"}"#, .invalidBody, "position"),
         .init("PATCH /tickets/1", #"{"resolveIssues":true}"#, .invalidBody, "resolveIssues"),
+        .init("POST /tickets/update", #"{"status":"todo"}"#, .invalidBody, "tickets"), .init("POST /tickets/update", #"{"tickets":[1]}"#, .invalidBody),
+        .init("POST /tickets/update", #"{"tickets":[1],"title":"t"}"#, .invalidBody, "title"),
+        .init("POST /tickets/update", #"{"tickets":[1,9],"priority":"low"}"#, .invalidBody, "tickets"),
+        .init("POST /tickets/update", #"{"tickets":[2,1],"status":"onHold","resolveIssues":true}"#, .invalidBody, "resolveIssues"),
+        .init("POST /tickets/update", #"{"tickets":[1,2],"labels":["nope"]}"#, .invalidBody, "labels"),
+        .init("POST /tickets/update", #"{"tickets":[\#((1...101).map(String.init).joined(separator: ","))],"priority":"low"}"#, .invalidBody, "tickets"),
         .init("PATCH /tickets/9", #"{"title":"t"}"#, .ticketNotFound), .init("GET /tickets/x", nil, .ticketNotFound), .init("GET /tickets/0", nil, .ticketNotFound),
         .init("GET /tickets/99999999999", nil, .ticketNotFound), .init("DELETE /tickets/9", nil, .ticketNotFound),
         .init("DELETE /tickets/1", nil, .preconditionFailed, headers: ["if-match": "\"7\""]),
@@ -121,7 +127,7 @@ import Testing
     }
 
     static let calls: [(call: String, body: String?, action: StaffAction)] = [
-        ("GET /tickets", nil, .read), ("POST /tickets", "{", .create), ("GET /tickets/board", nil, .read), ("GET /tickets/events?after=x", nil, .read),
+        ("GET /tickets", nil, .read), ("POST /tickets", "{", .create), ("POST /tickets/update", "{", .update), ("GET /tickets/board", nil, .read), ("GET /tickets/events?after=x", nil, .read),
         ("GET /tickets/export", nil, .read), ("GET /tickets/people", nil, .read), ("GET /tickets/settings", nil, .read), ("PATCH /tickets/settings", "{", .update),
         ("GET /tickets/labels", nil, .read), ("POST /tickets/labels", "{", .create), ("PATCH /tickets/labels/x", "{", .update), ("DELETE /tickets/labels/x", nil, .delete),
         ("GET /tickets/sprints", nil, .read), ("POST /tickets/sprints", "{", .create), ("GET /tickets/sprints/1", nil, .read), ("GET /tickets/sprints/1/report", nil, .read), ("PATCH /tickets/sprints/1", "{", .update),

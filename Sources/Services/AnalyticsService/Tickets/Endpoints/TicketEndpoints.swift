@@ -66,6 +66,27 @@ struct ChangeTicket: Endpoint {
     }
 }
 
+/// `POST /tickets/update` with `tickets`, up to 100 numbers, and what shall be different in all of them (but title and description); `resolveIssues` as in
+/// `ChangeTicket`. All are changed, whatever they are, or none; 200 with them.
+struct ChangeTickets: Endpoint {
+    private static let fields = TicketChange.fields.subtracting(["title", "description"])
+
+    let desk: TicketDesk
+    let tickets: TicketStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let visitor = try await desk.admit(request, context, to: .update)
+        let fields = try await BodyFields(request, Self.fields.union(["tickets", "resolveIssues"]))
+        guard let numbers = try TicketInput.numbers(fields, "tickets", upTo: TicketLimits.ticketsPerCall), !numbers.isEmpty else {
+            throw HTTPProblem(.invalidBody, "This field is required.", field: "tickets")
+        }
+        guard Self.fields.contains(where: { fields[$0] != nil }) else { throw HTTPProblem(.invalidBody, "Say what shall be different.") }
+        let change = try await desk.change(fields, visitor, context)
+        try await tickets.update(numbers, change, resolvesIssues: try fields.flag("resolveIssues") ?? false, in: visitor.space, by: visitor.author)
+        return .page(try await tickets.list(numbers, in: visitor.space))
+    }
+}
+
 /// `POST /tickets/{ticket}/move`: to the column `status`, directly behind the ticket `after`, else before `before`, else to `end` `"top"` or `"bottom"`.
 ///
 /// A neighbour that has left the column meanwhile counts as not said, so that what was dragged stays where it was dropped as far as that is

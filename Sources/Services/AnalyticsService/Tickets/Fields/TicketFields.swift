@@ -69,6 +69,8 @@ enum TicketLimits {
     /// Beyond, feedback comes without pictures.
     static let attachmentsOfFeedbackInBytes = 5 << 30
     static let estimate = 1_000
+    /// Of one change of several.
+    static let ticketsPerCall = 100
     static let issues = 100
     static let links = 50
     static let search = 200

@@ -12,17 +12,21 @@ extension TicketStore {
     func update(
         _ number: Int, _ change: TicketChange, if condition: Precondition?, resolvesIssues: Bool = false, in space: Space, by author: Author
     ) async throws {
+        try await self.change(space, by: author) { work in try await work.update(number, change, if: condition, resolvesIssues: resolvesIssues) }
+    }
+
+    /// Makes the same change to several tickets, in this order, or to none.
+    ///
+    /// - Throws: as `update(_:_:if:resolvesIssues:in:by:)`; `invalid-body` for a ticket that is not there.
+    func update(_ numbers: [Int], _ change: TicketChange, resolvesIssues: Bool, in space: Space, by author: Author) async throws {
         try await self.change(space, by: author) { work in
-            var row = try await work.ticket(number)
-            try row.check(condition)
-            if change.sprint != .some(row.sprint), let sprint = change.sprint { try await work.checkSprint(sprint) }
-            let labels: [String]? = if let names = change.labels { try await work.setLabels(names, of: row.id) } else { nil }
-            let changes = row.apply(change, labels: labels)
-            if changes.contains(where: { $0.field == "status" }) {
-                row.position = try await work.key(for: .usual(in: row.status), in: row.status, of: row.id).text
+            for number in numbers {
+                do {
+                    try await work.update(number, change, if: nil, resolvesIssues: resolvesIssues)
+                } catch let problem as HTTPProblem where problem.code == .ticketNotFound {
+                    throw HTTPProblem(.invalidBody, "There is no ticket \(number).", field: "tickets")
+                }
             }
-            try await work.write(row, changes)
-            if resolvesIssues { try await work.resolve(row) }
         }
     }
 
@@ -94,6 +98,19 @@ extension TicketRow {
 }
 
 extension TicketWork {
+    fileprivate func update(_ number: Int, _ change: TicketChange, if condition: Precondition?, resolvesIssues: Bool) async throws {
+        var row = try await ticket(number)
+        try row.check(condition)
+        if change.sprint != .some(row.sprint), let sprint = change.sprint { try await checkSprint(sprint) }
+        let labels: [String]? = if let names = change.labels { try await setLabels(names, of: row.id) } else { nil }
+        let changes = row.apply(change, labels: labels)
+        if changes.contains(where: { $0.field == "status" }) {
+            row.position = try await key(for: .usual(in: row.status), in: row.status, of: row.id).text
+        }
+        try await write(row, changes)
+        if resolvesIssues { try await resolve(row) }
+    }
+
     /// Stores a row and what became different in it. Only the latter makes a new revision, so that who drags a ticket disturbs nobody who edits it.
     func write(_ row: TicketRow, _ changes: [TicketFieldChange]) async throws {
         try await transaction.execute(

@@ -19,6 +19,16 @@ extension TicketStore {
         return (try row.decode(0), try row.decode(1))
     }
 
+    /// Tickets by their numbers, as lists have them.
+    func list(_ numbers: [Int], in space: Space) async throws -> [String] {
+        try await postgres.query(
+            """
+            SELECT (\(Self.summary))::text FROM analytics.tickets AS t JOIN analytics.ticket_spaces AS s ON s.space = t.space
+            WHERE t.space = \(space.id) AND t.number = ANY (\(numbers)) AND t.deleted IS NULL ORDER BY t.number
+            """
+        ).map { try $0.decode(0) }
+    }
+
     /// Nil: nobody, or there is no such ticket.
     func assignee(of number: Int, in space: Space) async throws -> UUID? {
         try await postgres.query("SELECT assignee FROM analytics.tickets WHERE space = \(space.id) AND number = \(number)").first?.decode(0)
