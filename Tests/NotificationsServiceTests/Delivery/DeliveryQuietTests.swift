@@ -1,5 +1,7 @@
 import Foundation
 import MartletCore
+import MartletPostgres
+import MartletPushSimulator
 import Testing
 
 @testable import NotificationsService

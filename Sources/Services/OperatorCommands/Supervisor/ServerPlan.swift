@@ -58,6 +58,7 @@ struct ServerPlan: Sendable {
                 }
             }
             if name == "notifications" {
+                environment["MARTLET_PUSH_JOURNAL_DIRECTORY"] = state.appending(path: "push-journal").path
                 for (key, value) in inherited where ["MARTLET_PUSH_", "MARTLET_MAIL_", "MARTLET_HOOKS_"].contains(where: key.hasPrefix) {
                     environment[key] = value
                 }

@@ -75,7 +75,9 @@ struct DeliveryResult: Sendable {
     var attempt: Int
     var claim: Int
     var verdict: Verdict
+}
 
+extension DeliveryResult {
     init(_ delivery: ClaimedDelivery, _ verdict: Verdict) {
         message = delivery.message
         installation = delivery.installation

@@ -78,6 +78,11 @@ final class DeliveriesInHand: Sendable {
         }
     }
 
+    /// All results that are still to be taken; nil: there are more than so many.
+    func results(atMost count: Int) -> [DeliveryResult]? {
+        state.withLock { $0.results.count <= count ? $0.results.map(\.result) : nil }
+    }
+
     /// What is written down.
     func forget(_ written: [(key: Key, result: DeliveryResult)]) {
         state.withLock { state in

@@ -4,9 +4,10 @@ import Logging
 import Synchronization
 
 extension DeliverySender {
-    /// Each second: leases of others taken back, messages ended, tokens forgotten.
+    /// Each second: answers to lost copies written down, leases of others taken back, messages ended, tokens forgotten.
     func takeCareFromTimeToTime() async {
         while !Task.isCancelled {
+            await attempt("journals not read") { try await self.readLeftJournals() }
             await attempt("deliveries not rescued") { try await self.rescue() }
             await attempt("deliveries not ended") { while try await self.queue.close() == DeliveryQueue.pageLength, !Task.isCancelled {} }
             await attempt("messages not ended") { _ = try await self.queue.finish() }
@@ -51,7 +52,7 @@ extension DeliverySender {
     }
 
     /// So that one that waits, whatever for, is tried again while leases are good.
-    private var statementLimit: Duration { max(settings.lease / 6, .seconds(1)) }
+    var statementLimit: Duration { max(settings.lease / 6, .seconds(1)) }
 
     private func rescue() async throws {
         let count = try await queue.rescue()
@@ -91,7 +92,7 @@ extension DeliverySender {
 
 extension DeliverySender {
     static let resultsPerStatement = 500
-    private static let maximumPerStatement = 1_000
+    static let maximumPerStatement = 1_000
     /// Results that come within it are written together.
     private static let gathering: Duration = .milliseconds(10)
     private static let retryDelay: Duration = .milliseconds(250)
@@ -104,6 +105,7 @@ extension DeliverySender {
                 guard !results.isEmpty else { break }
                 await write(results)
                 hand.forget(results)
+                journal?.clear { hand.results(atMost: $0) }
                 metrics.inHand.record(hand.count)
                 wakes.continuation.yield()
             }

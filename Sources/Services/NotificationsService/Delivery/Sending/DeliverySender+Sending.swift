@@ -55,6 +55,7 @@ extension DeliverySender {
     func finish(_ claim: ClaimedDelivery, _ verdict: Verdict) {
         metrics.count(verdict)
         let waiting = hand.finish(claim, verdict)
+        journal?.note(DeliveryResult(claim, verdict))
         if waiting == 1 || waiting == Self.resultsPerStatement { written.continuation.yield() }
     }
 }

@@ -30,6 +30,7 @@ final class DeliverySender: Service {
     let hand = DeliveriesInHand()
     let state = Mutex(State())
     let metrics = DeliveryMetrics()
+    let journal: DeliveryJournal?
     /// Results wait to be written.
     let written = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     /// It is worth looking at the queue.
@@ -47,9 +48,12 @@ final class DeliverySender: Service {
         self.settings = settings
         self.logger = logger
         self.now = now
+        journal = settings.journalDirectory.map { DeliveryJournal(in: $0) }
     }
 
     func run() async throws {
+        beginJournal()
+        defer { journal?.end(isKnown: hand.count == 0) }
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.listen() }

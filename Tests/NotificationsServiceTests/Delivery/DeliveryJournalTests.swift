@@ -1,0 +1,128 @@
+import Foundation
+import MartletPostgres
+import MartletPushSimulator
+import Testing
+
+@testable import NotificationsService
+
+struct DeliveryJournalTests {
+    private let directory = FileManager.default.temporaryDirectory.appending(path: "journal-\(UUID().uuidString)").path
+
+    private static func result(_ number: Int, _ verdict: Verdict) -> DeliveryResult {
+        DeliveryResult(
+            message: DeliveryWorld.installation(1_000), installation: DeliveryWorld.installation(number), attempt: number, claim: 2 * number, verdict: verdict)
+    }
+
+    @Test func `what was answered is read again by the next one, and what never left is not noted`() throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let verdicts: [Verdict] = [
+            .ended(.accepted), .ended(.accepted, receipt: "projects/a/messages/1"), .ended(.failed, reason: "Unregistered"),
+            .ended(.unknown, reason: "answer-timeout"), .again(after: .milliseconds(1_500), reason: "TooManyRequests", counts: true),
+        ]
+        let journal = DeliveryJournal(in: directory)
+        // Before it has begun, nothing happens.
+        journal.note(Self.result(9, .ended(.accepted)))
+        try journal.begin()
+        for (number, verdict) in verdicts.enumerated() { journal.note(Self.result(number + 1, verdict)) }
+        journal.note(Self.result(7, .again(after: .zero, reason: "cancelled", counts: false)))
+        // What a service says may be anything.
+        journal.note(Self.result(8, .ended(.failed, reason: "a\tb\nc", receipt: "\r\n")))
+        let other = DeliveryJournal(in: directory)
+        try other.begin()
+        #expect(other.left().isEmpty, "the writer lives")
+        journal.end(isKnown: false)
+        let left = try #require(other.left().first)
+        let results = try left.results()
+        #expect(results.map(\.verdict) == verdicts + [.ended(.failed, reason: "abc")])
+        #expect(results.map(\.attempt) == [1, 2, 3, 4, 5, 8] && results.map(\.claim) == [2, 4, 6, 8, 10, 16])
+        #expect(results.allSatisfy { $0.message == DeliveryWorld.installation(1_000) } && results[4].installation == DeliveryWorld.installation(5))
+        #expect(other.left().isEmpty, "it is in somebody's hands")
+        left.discard()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count == 1)
+        other.end(isKnown: true)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
+        let mode = try FileManager.default.attributesOfItem(atPath: directory)[.posixPermissions] as? Int
+        #expect(mode == 0o700)
+    }
+
+    @Test(arguments: ["", "torn", "\n\n", "a\tb\tc\td\te\tf\tg\th\n", "\0\0\0\0\n"])
+    func `a torn or broken line is left out, the others are read`(_ tail: String) throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let journal = DeliveryJournal(in: directory)
+        try journal.begin()
+        let (first, second) = (Self.result(1, .ended(.accepted)), Self.result(2, .ended(.accepted)))
+        let file = try #require(first.line) + Array(tail.utf8) + (tail.hasSuffix("\n") ? try #require(second.line) : [])
+        try Data(file).write(to: URL(filePath: directory + "/a.journal"))
+        try Data(try #require(first.line).dropLast(40)).write(to: URL(filePath: directory + "/b.journal"))
+        try Data().write(to: URL(filePath: directory + "/c.journal"))
+        let counts = try journal.left().map { try $0.results().count }.sorted()
+        #expect(counts == [0, 0, tail.hasSuffix("\n") ? 2 : 1])
+    }
+
+    @Test func `it is cleared of what is known: when nothing else is in it, and else when it has become large`() throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        func size() throws -> Int {
+            let name = try #require(try FileManager.default.contentsOfDirectory(atPath: directory).first)
+            return try FileManager.default.attributesOfItem(atPath: directory + "/" + name)[.size] as? Int ?? -1
+        }
+        let journal = DeliveryJournal(in: directory)
+        try journal.begin()
+        let waiting = Self.result(1, .ended(.failed, reason: String(repeating: "x", count: 1_000)))
+        func clear(but rest: [DeliveryResult]) { journal.clear { rest.count <= $0 ? rest : nil } }
+        journal.note(waiting)
+        let one = try size()
+        journal.note(waiting)
+        clear(but: [waiting])
+        #expect(try size() == 2 * one)
+        clear(but: [])
+        #expect(try size() == 0)
+        for _ in 0...DeliveryJournal.usualSizeInBytes / one { journal.note(waiting) }
+        clear(but: [waiting, waiting])
+        #expect(try size() == 2 * one)
+        // However much waits, the disk is not filled.
+        for _ in 0...DeliveryJournal.maximumSizeInBytes / one + 10 { journal.note(waiting) }
+        #expect(try size() <= DeliveryJournal.maximumSizeInBytes)
+        journal.end(isKnown: true)
+    }
+
+    @Test func `a directory that cannot be made hinders nothing`() async throws {
+        try await DeliveryWorld.run(setUp: { $0.delivery.journalDirectory = "/dev/null/journal" }) { world in
+            try await world.install(3)
+            let message = try await world.order(to: 1...3)
+            try await world.withCopy { _ async throws in #expect(try await world.end(of: message) == ["accepted:1": 3]) }
+        }
+    }
+
+    @Test func `behind a death what was answered is not sent again, only what was under way is`() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let directory = directory
+        try await DeliveryWorld.run(
+            setUp: {
+                $0.delivery.journalDirectory = directory
+                $0.delivery.lease = .seconds(3)
+            }
+        ) { world in
+            try await world.install(300)
+            let message = try await world.order(to: 1...300)
+            // A copy that has sent 200 of them, of which 180 were taken and 10 refused, when it is killed.
+            let claims = try await DeliveryQueue(postgres: world.postgres).claim([ClaimShare(message: message, service: .apns, limit: 200)], lease: .seconds(3))
+            #expect(claims.count == 200)
+            let journal = DeliveryJournal(in: directory)
+            try journal.begin()
+            for claim in claims[..<180] { journal.note(DeliveryResult(claim, .ended(.accepted))) }
+            for claim in claims[180..<190] { journal.note(DeliveryResult(claim, .failed("Unregistered"))) }
+            // Of an attempt that somebody else has made since.
+            var stale = DeliveryResult(claims[195], .failed("BadTopic"))
+            stale.claim -= 1
+            journal.note(stale)
+            journal.end(isKnown: false)
+            try await world.withCopy { _ async throws in
+                #expect(try await world.end(of: message) == ["accepted:1": 280, "accepted:2": 10, "failed:Unregistered:1": 10])
+                let counts = try await world.postgres.query("SELECT accepted, failed FROM notifications.delivery_counts WHERE message = \(message)")[0]
+                #expect(try counts.decode(0, as: Int.self) == 290 && counts.decode(1, as: Int.self) == 10)
+            }
+            #expect(world.apns.deliveriesByCount == [1: 110])
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
+        }
+    }
+}
