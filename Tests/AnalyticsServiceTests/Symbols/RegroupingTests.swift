@@ -35,6 +35,9 @@ import Testing
             #expect(try await app.rows("SELECT count(*) FROM analytics.crash_events WHERE space = % AND content->'martlet'->'grouping'->>'byPlace' = 'true'") == ["5"])
             #expect(try await app.master("GET", "/crashes/symbols/missing")["data.1.debugId"] != nil)
 
+            let ticket = try await app.master("POST", "/tickets", #"{"title":"t","issues":[2]}"#)
+            #expect(ticket.status == 201, "\(ticket)")
+
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
             try await app.waitForSymbols { try await app.rows("SELECT count(*) FROM analytics.awaited_symbols WHERE space = %") == ["2"] }
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.other()).state == "ok")
@@ -52,6 +55,10 @@ import Testing
             #expect(
                 try await app.rows(
                     "SELECT sum(d.events) FROM analytics.issue_days AS d JOIN analytics.issues AS i ON i.id = d.issue WHERE i.space = % AND i.number = 1") == ["4"])
+
+            // Who knows the other issue by its number, or has it in a ticket, finds this one.
+            #expect(try await app.master("GET", "/crashes/issues/2")["number"] == "1")
+            #expect(try await app.rows("SELECT i.number FROM analytics.ticket_issues AS t JOIN analytics.issues AS i ON i.id = t.issue WHERE i.space = %") == ["1"])
 
             // A third build whose symbols are there is of the same issue at once; so is a straggler of the first.
             try await app.report(Self.report(at: 0xdba5, of: otherID, release: "a@2", user: "dan"))
