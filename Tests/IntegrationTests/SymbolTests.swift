@@ -21,6 +21,12 @@ extension IntegrationTests {
 
         /// `sentry-cli` with arguments, as somebody's build would run it.
         private func sentry(_ arguments: String..., key: String? = nil, project: String) async throws -> (status: Int, output: String) {
+            try await sentry(arguments, key: key, project: project)
+        }
+
+        private func sentry(
+            _ arguments: [String], key: String? = nil, variables: [String: String] = [:], project: String
+        ) async throws -> (status: Int, output: String) {
             let name = "sentry-cli-\(UInt32.random(in: 0 ... .max))"
             let (output, errors) = (server.folder.appending(path: name + ".out"), server.folder.appending(path: name + ".err"))
             let program = try RunningProgram.start(
@@ -28,7 +34,7 @@ extension IntegrationTests {
                 environment: [
                     "PATH": "/usr/bin:/bin", "HOME": server.folder.path, "SENTRY_URL": server.connection.url + "/",
                     "SENTRY_AUTH_TOKEN": key ?? server.connection.masterKey, "SENTRY_ORG": "any", "SENTRY_PROJECT": project,
-                ], output: output, errors: errors)
+                ].merging(variables) { $1 }, output: output, errors: errors)
             let status = try await program.exitStatus(limit: .seconds(120))
             return (status, try String(contentsOf: output, encoding: .utf8) + String(contentsOf: errors, encoding: .utf8))
         }
@@ -58,6 +64,45 @@ extension IntegrationTests {
             #expect(wrongKey.status != 0 && wrongKey.output.contains("401"), "\(wrongKey)")
             let wrongProject = try await sentry("debug-files", "upload", Self.debugFile, project: "999999")
             #expect(wrongProject.status != 0 && wrongProject.output.contains("Project not found"), "\(wrongProject)")
+        }
+
+        @Test(.enabled(if: canRun)) func `sentry-cli tells of releases, deploys and issues, and what is not offered says so`() async throws {
+            let (project, version) = (server.connection.appId, "cli@1.0+\(UInt32.random(in: 0 ... .max))")
+            for (arguments, words) in [
+                (["organizations", "list"], "martlet"), (["projects", "list"], server.connection.appId), (["releases", "new", version], "Created release"),
+                (["releases", "list"], version), (["deploys", "new", "-r", version, "-e", "production"], "production"),
+                (["deploys", "list", "-r", version], "production"), (["releases", "finalize", version], "Finalized release"),
+                (["releases", "info", version], version), (["issues", "list"], ""), (["events", "list"], ""), (["releases", "delete", version], "Deleted release"),
+            ] {
+                let answer = try await sentry(arguments, project: project)
+                #expect(answer.status == 0 && (words.isEmpty || answer.output.contains(words)), "\(arguments): \(answer)")
+            }
+            for (arguments, words) in [
+                (["releases", "archive", version], "does not archive releases"), (["monitors", "list"], "does not offer cron monitors"),
+                (["logs", "list"], "does not offer logs"),
+            ] {
+                let answer = try await sentry(arguments, project: project)
+                #expect(answer.status != 0 && answer.output.contains(words), "\(arguments): \(answer)")
+            }
+        }
+
+        @Test(.enabled(if: canRun && FileManager.default.isExecutableFile(atPath: "/usr/bin/git")))
+        func `sentry-cli sets the commits of releases of a local tree, one after the other`() async throws {
+            let folder = server.folder.appending(path: "tree-\(UInt32.random(in: 0 ... .max))").path
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let git = ["/usr/bin/git", "-C", folder, "-c", "user.name=N", "-c", "user.email=n@example.org"]
+            let versions = (1...2).map { "tree@\($0).0+\(UInt32.random(in: 0 ... .max))" }
+            for command in [["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "one"]] {
+                _ = try await RunningProgram.start(
+                    git + command, environment: ["PATH": "/usr/bin:/bin", "HOME": folder], output: server.folder.appending(path: "git.out"),
+                    errors: server.folder.appending(path: "git.err")
+                ).exitStatus(limit: .seconds(30))
+            }
+            for version in versions {
+                let set = try await sentry(["releases", "set-commits", version, "--local"], variables: ["GIT_DIR": folder + "/.git"], project: server.connection.appId)
+                // The second one knows the first: there is nothing new.
+                #expect(set.status == 0 && set.output.contains(version == versions[0] ? "Success! Set commits" : "No commits found"), "\(set)")
+            }
         }
     }
 }

@@ -108,11 +108,11 @@ import Testing
 
     @Test func `a long list of issues has pages`() async throws {
         try await AnalyticsApp.run { app in
-            _ = try await app.service.spaces.space(of: "app1", .live)
-            _ = try await app.rows(
+            let space = try await app.service.spaces.space(of: "app1", .live)
+            try await app.postgres.execute(
                 """
                 INSERT INTO analytics.issues (space, number, title, culprit, kind, platform, level, changed, first_seen, last_seen)
-                SELECT %, n, 't', '', 'error', 'x', 4, now(), now(), now() - n * interval '1 second' FROM generate_series(1, 150) AS n
+                SELECT \(space.id), n, 't', '', 'error', 'x', 4, now(), now(), now() - n * interval '1 second' FROM generate_series(1, 150) AS n
                 """)
             let first = try await app.master("GET", Self.project + "issues/?query=&cursor=")
             let link = try #require(first.header("link"))

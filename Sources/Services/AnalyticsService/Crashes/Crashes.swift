@@ -39,12 +39,10 @@ struct Crashes: Sendable {
             store: store, logger: logger)
         retention = CrashRetention(postgres: postgres, files: files, days: settings.retentionInDays, logger: logger)
         sweep = CrashAttachmentSweep(postgres: postgres, files: files, logger: logger)
-        reprocessing = Reprocessing(postgres: postgres, store: store, helpers: helpers)
+        let moveTickets: IssueMerging.MoveReferences = { old, new, transaction in try await TicketStore.moveIssue(from: old, to: new, transaction) }
+        reprocessing = Reprocessing(postgres: postgres, store: store, helpers: helpers, moveReferences: moveTickets)
         life = IssueLife(
-            postgres: postgres, spaces: spaces, files: files, settings: settings, staff: staff, logger: logger
-        ) { old, new, transaction in
-            try await TicketStore.moveIssue(from: old, to: new, transaction)
-        }
+            postgres: postgres, spaces: spaces, files: files, settings: settings, staff: staff, logger: logger, moveReferences: moveTickets)
     }
 
     var background: [any Service] { [digester, retention, sweep, sharing, DropTelling(intake: intake)] + life.background }

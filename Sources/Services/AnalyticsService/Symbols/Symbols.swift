@@ -30,9 +30,10 @@ struct Symbols: Sendable {
         chunks = SymbolChunkStore(postgres: postgres)
         files = SymbolFileStore(postgres: postgres, queue: queue)
         awaited = AwaitedSymbols(postgres: postgres)
+        let store = DebugFileStore(postgres: postgres)
         symbolication = Symbolication(
-            store: DebugFileStore(postgres: postgres), pool: pool,
-            demangler: Demangler(program: settings.demangler, cache: cache, logger: logger), remembered: RememberedFrames(), logger: logger)
+            store: store, pool: pool, demangler: Demangler(program: settings.demangler, cache: cache, logger: logger),
+            sources: SourceTexts(store: store, backend: backend), remembered: RememberedFrames(), logger: logger)
         sweep = SymbolSweep(
             files: files, chunks: chunks, awaited: awaited, backend: backend, settings: settings, cache: cache, pool: pool,
             queue: queue, logger: logger)

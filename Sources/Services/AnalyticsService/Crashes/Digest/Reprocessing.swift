@@ -10,6 +10,8 @@ struct Reprocessing: Sendable {
     let postgres: PostgresClient
     let store: DigestStore
     let helpers: CrashHelpers
+    /// Called when an issue becomes part of another.
+    var moveReferences: IssueMerging.MoveReferences = { _, _, _ in }
 
     /// Symbolicates and groups reports again; one that turns out to be of another issue moves there. Ids that are gone are left out.
     ///
@@ -91,11 +93,16 @@ struct Reprocessing: Sendable {
             WHERE issue = \(old) AND NOT EXISTS (SELECT FROM analytics.crash_events WHERE issue = \(old))
             """)
         guard emptied > 0 else { return }
-        try await transaction.execute(
+        let isDone = try await transaction.query(
             """
-            DELETE FROM analytics.issues WHERE id = \(old) AND events <= 0
+            SELECT FROM analytics.issues WHERE id = \(old) AND events <= 0
                 AND NOT EXISTS (SELECT FROM analytics.issue_history WHERE issue = \(old) AND author <> 'service')
             """)
+        guard !isDone.isEmpty else { return }
+        // Tickets, links by its number and alerts that are under way find the other one.
+        try await moveReferences(old, placed.issue, transaction)
+        for statement in IssueMerging.redirections(of: [Int(old)], to: placed.issue) { try await transaction.execute(statement) }
+        try await transaction.execute("DELETE FROM analytics.issues WHERE id = \(old)")
     }
 }
 

@@ -52,14 +52,20 @@ struct IssueMerging: Sendable {
             """)
     }
 
-    private static func moves(of others: [Int], to issue: Int64, in space: Space) -> [PostgresQuery] {
+    /// Has who asks for the others' numbers later get the issue, and tells of it what was to be told of them.
+    static func redirections(of others: [Int], to issue: Int64) -> [PostgresQuery] {
         [
-            "UPDATE analytics.issue_hashes SET issue = \(issue) WHERE issue = ANY (\(others))",
-            "UPDATE analytics.crash_events SET issue = \(issue) WHERE issue = ANY (\(others))",
             "UPDATE analytics.merged_issues SET issue = \(issue) WHERE issue = ANY (\(others))",
-            "UPDATE analytics.issue_history SET issue = \(issue) WHERE issue = ANY (\(others))",
             "UPDATE analytics.crash_alert_happenings SET issue = \(issue) WHERE issue = ANY (\(others))",
             "INSERT INTO analytics.merged_issues (space, number, issue) SELECT space, number, \(issue) FROM analytics.issues WHERE id = ANY (\(others))",
+        ]
+    }
+
+    private static func moves(of others: [Int], to issue: Int64, in space: Space) -> [PostgresQuery] {
+        redirections(of: others, to: issue) + [
+            "UPDATE analytics.issue_hashes SET issue = \(issue) WHERE issue = ANY (\(others))",
+            "UPDATE analytics.crash_events SET issue = \(issue) WHERE issue = ANY (\(others))",
+            "UPDATE analytics.issue_history SET issue = \(issue) WHERE issue = ANY (\(others))",
             """
             INSERT INTO analytics.issue_days AS t (issue, day, events)
             SELECT \(issue), day, sum(events) FROM analytics.issue_days WHERE issue = ANY (\(others)) GROUP BY day

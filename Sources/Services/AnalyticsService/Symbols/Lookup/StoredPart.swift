@@ -26,13 +26,22 @@ struct DebugFileStore: Sendable {
 
     /// Of each debug id the best there is: one that works, with debug information, the newest.
     func find(_ debugIDs: [DebugID], of appID: String) async throws -> [DebugID: StoredPart] {
+        try await find(debugIDs, of: appID, "d.kind <> 'sources'")
+    }
+
+    /// Of each debug id the newest bundle of sources.
+    func findSources(_ debugIDs: [DebugID], of appID: String) async throws -> [DebugID: StoredPart] {
+        try await find(debugIDs, of: appID, "d.kind = 'sources'")
+    }
+
+    private func find(_ debugIDs: [DebugID], of appID: String, _ condition: PostgresQuery) async throws -> [DebugID: StoredPart] {
         guard !debugIDs.isEmpty else { return [:] }
         let rows = try await postgres.query(
             """
             SELECT DISTINCT ON (d.debug_id) d.id, d.debug_id, d.architecture, d.address, f.blob, d.start, d.length,
                 d.failures
             FROM analytics.debug_files AS d JOIN analytics.symbol_files AS f ON f.id = d.file
-            WHERE d.app_id = \(appID) AND d.debug_id = ANY (\(debugIDs.map(\.description)))
+            WHERE d.app_id = \(appID) AND d.debug_id = ANY (\(debugIDs.map(\.description))) AND \(condition)
             ORDER BY d.debug_id, d.failures >= \(Int16(StoredPart.maximumFailures)), d.has_debug_information DESC, f.created DESC
             """)
         var parts: [DebugID: StoredPart] = [:]

@@ -63,10 +63,10 @@ actor SymbolizerPool {
         idle.removeAll { $0.lastUse < time }
     }
 
-    /// A process that has had other files may owe its failure to them: the question is asked once more of a new one.
+    /// A process that was asked before may owe its failure to that, also to all of its processor time: the question is asked once more of a new one.
     private func ask(_ lines: [String], _ file: UUID) async throws -> [[SourceFrame]] {
         var worker = try await worker(for: file)
-        let isFresh = worker.files.isSubset(of: [file])
+        let isFresh = worker.files.isEmpty
         worker.files.insert(file)
         do {
             return try await ask(lines, worker)

@@ -69,7 +69,7 @@ enum ELF {
         return nil
     }
 
-    private static func debugID(_ buildID: [UInt8], isBigEndian: Bool) -> DebugID {
+    static func debugID(_ buildID: [UInt8], isBigEndian: Bool) -> DebugID {
         var bytes = Array((buildID + [UInt8](repeating: 0, count: 16)).prefix(16))
         if !isBigEndian {
             bytes[0..<4].reverse()

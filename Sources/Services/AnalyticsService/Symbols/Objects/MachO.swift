@@ -31,7 +31,7 @@ enum MachO {
         case [0xce, 0xfa, 0xed, 0xfe]: (is64Bit, isBigEndian) = (false, false)
         case [0xfe, 0xed, 0xfa, 0xcf]: (is64Bit, isBigEndian) = (true, true)
         case [0xfe, 0xed, 0xfa, 0xce]: (is64Bit, isBigEndian) = (false, true)
-        default: throw ObjectFile.Refusal(reason: "It is neither a Mach-O nor an ELF file.")
+        default: throw ObjectFile.Refusal(reason: "It is neither a Mach-O nor an ELF file, nor a bundle of sources.")
         }
         let length = is64Bit ? 32 : 28
         let header = ObjectFields(bytes: try await source.read(0, UInt64(length)), isBigEndian: isBigEndian)

@@ -6,7 +6,7 @@ enum ObjectFile {
         var reason: String
     }
 
-    /// The parts, of which a Mach-O for one processor and an ELF have one.
+    /// The parts, of which a Mach-O for one processor, an ELF and a bundle of sources have one.
     ///
     /// - Throws: `Refusal`; what reading throws.
     static func parts(of source: ObjectSource) async throws -> [Part] {
@@ -15,6 +15,13 @@ enum ObjectFile {
         case [0xca, 0xfe, 0xba, 0xbe]: return try await MachO.fatParts(of: source, is64Bit: false)
         case [0xca, 0xfe, 0xba, 0xbf]: return try await MachO.fatParts(of: source, is64Bit: true)
         case [0x7f, 0x45, 0x4c, 0x46]: return [try await ELF.part(of: source)]
+        case SourceBundle.magic:
+            let bundle = try await SourceBundle(of: source)
+            return [
+                Part(
+                    debugID: bundle.debugID, architecture: bundle.architecture, kind: .sources, hasDebugInformation: false, address: 0,
+                    range: source.range)
+            ]
         default: return [try await MachO.part(of: source)]
         }
     }
@@ -34,7 +41,7 @@ enum ObjectFile {
     }
 
     enum Kind: String, Sendable {
-        case dsym, executable, library, object, elf, other
+        case dsym, executable, library, object, elf, sources, other
     }
 }
 

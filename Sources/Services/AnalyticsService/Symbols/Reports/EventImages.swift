@@ -32,22 +32,34 @@ struct EventImages {
 
     /// Where an address lies; nil: in none that has a debug id.
     func image(of address: UInt64, imageAddress: UInt64?) -> Image? {
-        if let imageAddress, imageAddress <= address, let image = images.first(where: { $0.address == imageAddress }) { return image }
-        // The last one that begins at or before the address.
+        if let imageAddress, imageAddress <= address, let image = last(upTo: imageAddress), image.address == imageAddress { return image }
+        guard let image = last(upTo: address) else { return nil }
+        return image.size == 0 || address - image.address < image.size ? image : nil
+    }
+
+    /// The last one that begins at or before the address.
+    private func last(upTo address: UInt64) -> Image? {
         var (low, high) = (0, images.count)
         while low < high {
             let middle = (low + high) / 2
             if images[middle].address <= address { low = middle + 1 } else { high = middle }
         }
-        guard low > 0 else { return nil }
-        let image = images[low - 1]
-        return image.size == 0 || address - image.address < image.size ? image : nil
+        return low > 0 ? images[low - 1] : nil
+    }
+
+    /// Of an ELF that names only its build id, what that makes. All zeros stand for none.
+    private static func debugID(_ value: JSONValue) -> DebugID? {
+        if let text = (value["debug_id"] ?? value["uuid"])?.plainText, let debugID = DebugID(text) {
+            return debugID.description.contains { $0 != "0" && $0 != "-" } ? debugID : nil
+        }
+        guard value["type"]?.plainText == "elf", let text = value["code_id"]?.plainText, let plain = DebugID(String(text.prefix(32))) else { return nil }
+        let digits = Array(plain.description.utf8.filter { $0 != UInt8(ascii: "-") })
+        let bytes = stride(from: 0, to: 32, by: 2).map { UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16) ?? 0 }
+        return ELF.debugID(bytes, isBigEndian: false)
     }
 
     private static func image(_ value: JSONValue) -> Image? {
-        guard let text = (value["debug_id"] ?? value["uuid"])?.plainText, let debugID = DebugID(text),
-            let address = value["image_addr"]?.machineAddress
-        else { return nil }
+        guard let debugID = debugID(value), let address = value["image_addr"]?.machineAddress else { return nil }
         let path = (value["code_file"] ?? value["name"])?.plainText ?? ""
         let isSystem = systemPaths.contains(where: path.hasPrefix) || path.contains("/CoreSimulator/") || path.contains(".simruntime/")
         return Image(

@@ -48,12 +48,7 @@ struct AssembleSymbolFile: JobHandler {
         }
         do {
             guard content.sha1 == file.sha1 else { throw ObjectFile.Refusal(reason: "Its pieces do not make a file with this SHA-1.") }
-            let source = ObjectSource(sizeInBytes: written.sizeInBytes) { [backend] range in
-                var bytes: [UInt8] = []
-                bytes.reserveCapacity(range.count)
-                try await backend.read(blob, in: range) { bytes.append(contentsOf: $0.readableBytesView) }
-                return bytes
-            }
+            let source = ObjectSource(sizeInBytes: written.sizeInBytes) { [backend] in try await backend.bytes(of: blob, in: $0) }
             let parts = try await ObjectFile.parts(of: source)
             if let expected = file.expected, !parts.contains(where: { $0.debugID == expected }) {
                 throw ObjectFile.Refusal(reason: "It does not have the debug id \(expected).")

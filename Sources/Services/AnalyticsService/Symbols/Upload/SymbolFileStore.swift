@@ -26,10 +26,10 @@ struct SymbolFileStore: Sendable {
             """
             SELECT sha1, state, detail, CASE state WHEN 'ok' THEN (
                 SELECT jsonb_build_object('id', d.id, 'uuid', d.debug_id, 'debugId', d.debug_id, 'cpuName', d.architecture,
-                    'objectName', f.name, 'symbolType', CASE d.kind WHEN 'elf' THEN 'elf' ELSE 'macho' END, 'size', f.size, 'sha1', f.sha1,
+                    'objectName', f.name, 'symbolType', CASE d.kind WHEN 'elf' THEN 'elf' WHEN 'sources' THEN 'sourcebundle' ELSE 'macho' END, 'size', f.size, 'sha1', f.sha1,
                     'headers', '{}'::jsonb, 'dateCreated', \(PostgresQuery.rfc3339("f.created")), 'data', jsonb_build_object(
-                        'type', CASE d.kind WHEN 'dsym' THEN 'dbg' ELSE 'exe' END,
-                        'features', CASE WHEN d.has_debug_information THEN '["symtab","debug"]'::jsonb ELSE '["symtab"]'::jsonb END))::text
+                        'type', CASE d.kind WHEN 'dsym' THEN 'dbg' WHEN 'sources' THEN 'src' ELSE 'exe' END,
+                        'features', CASE WHEN d.kind = 'sources' THEN '["sources"]'::jsonb WHEN d.has_debug_information THEN '["symtab","debug"]'::jsonb ELSE '["symtab"]'::jsonb END))::text
                 FROM analytics.debug_files AS d WHERE d.file = f.id ORDER BY d.debug_id = f.expected DESC NULLS LAST, d.start LIMIT 1) END
             FROM analytics.symbol_files AS f WHERE app_id = \(appID) AND sha1 = ANY (\(sha1s))
                 AND (state <> 'error' OR changed > now() - interval '1 minute')

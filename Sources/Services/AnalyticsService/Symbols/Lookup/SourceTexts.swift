@@ -1,0 +1,119 @@
+import Foundation
+import MartletFiles
+import NIOCore
+
+/// The lines around a call, out of the bundles of sources that came with debug files.
+actor SourceTexts {
+    /// Where a call is.
+    struct Place: Hashable, Sendable {
+        var debugID: DebugID
+        var path: String
+        var line: Int
+    }
+
+    /// A line, and up to five before and behind it.
+    struct Context: Sendable, Equatable {
+        var before: [String]
+        var line: String
+        var behind: [String]
+    }
+
+    private static let linesAround = 5
+    private static let maximumLineLength = 200
+    private static let maximumLine = 1_000_000
+    /// Kept in memory: what the manifests of bundles say, and texts of a mebibyte each at the most.
+    private static let maximumBundles = 8
+    private static let maximumTexts = 32
+
+    private let store: DebugFileStore
+    private let backend: any FileBackend
+    /// Those used lately; nil: it cannot be read.
+    private var bundles: [UUID: SourceBundle?] = [:]
+    private var texts: [Key: String?] = [:]
+
+    private struct Key: Hashable {
+        var bundle: UUID
+        var path: String
+    }
+
+    init(store: DebugFileStore, backend: any FileBackend) {
+        (self.store, self.backend) = (store, backend)
+    }
+
+    /// Of those places that there are sources of. Never fails.
+    func contexts(of places: Set<Place>, in appID: String) async -> [Place: Context] {
+        guard !places.isEmpty, let parts = try? await store.findSources(Array(Set(places.map(\.debugID))), of: appID), !parts.isEmpty else { return [:] }
+        var contexts: [Place: Context] = [:]
+        for place in places {
+            guard let part = parts[place.debugID], let text = await text(of: place.path, in: part) else { continue }
+            contexts[place] = Self.context(of: place.line, in: text)
+        }
+        return contexts
+    }
+
+    /// Nil: the text has no such line.
+    static func context(of line: Int, in text: String) -> Context? {
+        guard (1...maximumLine).contains(line) else { return nil }
+        let bytes = text.utf8
+        var (number, start) = (0, bytes.startIndex)
+        var kept: [Int: String] = [:]
+        while number < line + linesAround {
+            number += 1
+            let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
+            if number >= line - linesAround { kept[number] = String(text[start..<end].prefix(maximumLineLength)) }
+            guard end < bytes.endIndex else { break }
+            start = bytes.index(after: end)
+        }
+        guard let own = kept[line] else { return nil }
+        func lines(_ range: ClosedRange<Int>) -> [String] { range.compactMap { kept[$0] } }
+        return Context(before: lines(line - linesAround...line - 1), line: own, behind: lines(line + 1...line + linesAround))
+    }
+
+    private func text(of path: String, in part: StoredPart) async -> String? {
+        let key = Key(bundle: part.id, path: path)
+        if let known = texts[key] { return known }
+        let text = await bundle(part)?.text(of: path)
+        if texts.count >= Self.maximumTexts { texts.removeAll() }
+        texts[key] = .some(text)
+        return text
+    }
+
+    private func bundle(_ part: StoredPart) async -> SourceBundle? {
+        if let known = bundles[part.id] { return known }
+        do {
+            let bundle = try await SourceBundle(of: ObjectSource(of: part, in: backend))
+            remember(bundle, part.id)
+            return bundle
+        } catch is ObjectFile.Refusal {
+            remember(nil, part.id)
+            return nil
+        } catch {
+            // It is to be tried again.
+            return nil
+        }
+    }
+
+    private func remember(_ bundle: SourceBundle?, _ part: UUID) {
+        if bundles.count >= Self.maximumBundles { bundles.removeAll() }
+        bundles[part] = .some(bundle)
+    }
+}
+
+extension ObjectSource {
+    /// A part of a stored file.
+    init(of part: StoredPart, in backend: any FileBackend) {
+        self.init(sizeInBytes: part.range.count) { range in
+            try await backend.bytes(of: part.blob, in: part.range.lowerBound + range.lowerBound..<part.range.lowerBound + range.upperBound)
+        }
+    }
+}
+
+extension FileBackend {
+    /// For a few bytes at a time.
+    func bytes(of blob: BlobName, in range: Range<Int>) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(range.count)
+        try await read(blob, in: range) { bytes.append(contentsOf: $0.readableBytesView) }
+        return bytes
+    }
+}

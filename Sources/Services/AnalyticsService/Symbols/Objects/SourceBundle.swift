@@ -1,0 +1,47 @@
+import MartletCore
+
+/// The sources of a program, as `sentry-cli debug-files upload --include-sources` and `bundle-sources` make them: `SYSB`, a version, and a zip with
+/// `manifest.json`, which says of each entry where the compiler had it.
+struct SourceBundle: Sendable {
+    static let magic: [UInt8] = Array("SYSB".utf8)
+    private static let version: UInt32 = 2
+    private static let maximumManifestInBytes = 2 << 20
+    /// Of one source.
+    private static let maximumTextInBytes = 1 << 20
+
+    let debugID: DebugID
+    let architecture: String
+    private let archive: ZipDirectory
+    /// Entries' names by the sources' paths.
+    private let entries: [String: String]
+
+    /// - Throws: `ObjectFile.Refusal`.
+    init(of source: ObjectSource) async throws {
+        let header = ObjectFields(bytes: try await source.read(0, 8), isBigEndian: false)
+        guard header.bytes.starts(with: Self.magic), try header.word(4) <= Self.version else {
+            throw ObjectFile.Refusal(reason: "It is a bundle of sources of another version.")
+        }
+        archive = try await ZipDirectory(of: source)
+        guard let text = try await archive.read("manifest.json", upTo: Self.maximumManifestInBytes), let manifest = try? JSONValue(parsing: text) else {
+            throw ObjectFile.Refusal(reason: "It is a bundle of sources without a manifest.")
+        }
+        guard let debugID = manifest["debug_id"]?.plainText.flatMap({ DebugID($0) }) else {
+            throw ObjectFile.Refusal(reason: "It is a bundle of sources of no debug file.")
+        }
+        self.debugID = debugID
+        architecture = String((manifest["arch"]?.plainText ?? "unknown").prefix(32))
+        var entries: [String: String] = [:]
+        if case .object(let files) = manifest["files"] {
+            for file in files where file.value["type"]?.plainText == "source" {
+                if let path = file.value["path"]?.plainText { entries[path] = file.name }
+            }
+        }
+        self.entries = entries
+    }
+
+    /// The text of a source; nil: it is not there, or cannot be read.
+    func text(of path: String) async -> String? {
+        guard let entry = entries[path], let bytes = try? await archive.read(entry, upTo: Self.maximumTextInBytes) else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
