@@ -73,10 +73,9 @@ public struct StorageService: ServiceDefinition {
         // A transaction for each job and each streaming export, one for what hooks are told of, and one for short statements.
         ofTransfers.maximumConnections = jobs.concurrency + TransferStores.maximumExports + 2
         var ofBuilds = configuration
-        ofBuilds.maximumConnections = 2
+        // One for a job's build, one for what is built at once, one for dropping what was left half-built, and one that is not lent.
+        ofBuilds.maximumConnections = 4
         var limits = Live.Limits()
-        // A build waits for every older transaction, and says itself how long.
-        ofBuilds.lockTimeout = .zero
         limits.subscribers = try settings.integer("live.subscribers", default: 10_000, in: 1...100_000)
         limits.subscribersPerApp = try settings.integer("live.subscribers.app", default: 5_000, in: 1...100_000)
         self.init(
@@ -143,14 +142,14 @@ public struct StorageService: ServiceDefinition {
         self.transferClient = transfers
         self.builder = builder
         self.transfers = stores
-        self.maximumImportSizeInBytes = maximumImportSizeInBytes
-        self.worker = JobWorker(
         let ofBuilds = builder ?? postgres
         let builds = IndexBuilds(postgres: postgres, jobs: queue)
         self.indexes = IndexStore(postgres: postgres, builder: ofBuilds, spaces: spaces, builds: builds)
         self.indexSweep = IndexSweep(postgres: background, builder: ofBuilds, logger: logger)
             queue: queue,
             handlers: [
+        self.maximumImportSizeInBytes = maximumImportSizeInBytes
+        self.worker = JobWorker(
                 ImportCollection(transfers: stores), ExportCollection(transfers: stores), CopyEnvironment(transfers: stores),
                 BuildIndex(builds: builds, builder: ofBuilds, transfers: stores),
             ],
