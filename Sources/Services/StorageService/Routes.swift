@@ -79,7 +79,8 @@ extension StorageService {
         router.on(.delete, "hooks/:name", DeleteHook(hooks: hooks))
         router.on(.post, "hooks/:name/secret", RotateHookSecret(hooks: hooks, secrets: hookSettings.secrets))
         router.on(.get, "hooks/:name/deliveries", ListDeliveries(hooks: hooks, deliveries: deliveries))
+        router.on(.get, "hooks/:name/failures", ListHookFailures(hooks: hooks, ledger: hookLedger))
         router.on(.post, "hooks/:name/deliveries/:id/retry", RetryDelivery(deliveries: deliveries))
-        router.on(.post, "functions/:name", CallFunction(hooks: hooks, client: hookClient, rights: rights))
+        router.on(.post, "functions/:name", CallFunction(hooks: hooks, client: hookClient, ledger: hookLedger, rights: rights))
     }
 }

@@ -55,6 +55,7 @@ public struct StorageService: ServiceDefinition {
     let hookSettings: HookSettings
     let hooks: HookStore
     let hookClient: HookClient
+    let hookLedger: HookLedger
     let before: BeforeHooks
     let deliveries: DeliveryStore
     let hookDelivery: HookDelivery
@@ -121,7 +122,8 @@ public struct StorageService: ServiceDefinition {
         self.hookSettings = hookSettings
         self.hooks = HookStore(postgres: postgres, spaces: spaces, rights: rights)
         self.hookClient = HookClient(settings: hookSettings)
-        self.before = BeforeHooks(hooks: hooks, client: hookClient, postgres: postgres, settings: hookSettings)
+        self.hookLedger = HookLedger(postgres: transfers ?? postgres, spaces: spaces, logger: logger)
+        self.before = BeforeHooks(hooks: hooks, client: hookClient, ledger: hookLedger, postgres: postgres, settings: hookSettings)
         self.batch = Batch(postgres: postgres, objects: objects, collections: collections, rights: rights, before: before)
 
         self.fileSettings = fileSettings
@@ -134,7 +136,7 @@ public struct StorageService: ServiceDefinition {
         let background = transfers ?? postgres
         self.deliveries = DeliveryStore(postgres: background, spaces: spaces)
         self.hookDelivery = HookDelivery(
-            postgres: background, hooks: hooks, deliveries: deliveries, client: hookClient, signal: signal, settings: hookSettings, logger: logger)
+            postgres: background, hooks: hooks, deliveries: deliveries, client: hookClient, ledger: hookLedger, signal: signal, settings: hookSettings, logger: logger)
         let queue = JobQueue(postgres: background, schema: Self.name)
         let stores = TransferStores(
             postgres: background, spaces: spaces, collections: collections, rights: rights, signal: signal, jobs: queue,
@@ -146,10 +148,10 @@ public struct StorageService: ServiceDefinition {
         let builds = IndexBuilds(postgres: postgres, jobs: queue)
         self.indexes = IndexStore(postgres: postgres, builder: ofBuilds, spaces: spaces, builds: builds)
         self.indexSweep = IndexSweep(postgres: background, builder: ofBuilds, logger: logger)
-            queue: queue,
-            handlers: [
         self.maximumImportSizeInBytes = maximumImportSizeInBytes
         self.worker = JobWorker(
+            queue: queue,
+            handlers: [
                 ImportCollection(transfers: stores), ExportCollection(transfers: stores), CopyEnvironment(transfers: stores),
                 BuildIndex(builds: builds, builder: ofBuilds, transfers: stores),
             ],

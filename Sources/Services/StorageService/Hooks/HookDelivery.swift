@@ -20,6 +20,7 @@ final class HookDelivery: Service {
     private let hooks: HookStore
     private let deliveries: DeliveryStore
     private let client: HookClient
+    private let ledger: HookLedger
     private let signal: ChangeSignal
     private let settings: HookSettings
     private let logger: Logger
@@ -32,13 +33,14 @@ final class HookDelivery: Service {
     }
 
     init(
-        postgres: PostgresClient, hooks: HookStore, deliveries: DeliveryStore, client: HookClient, signal: ChangeSignal, settings: HookSettings,
+        postgres: PostgresClient, hooks: HookStore, deliveries: DeliveryStore, client: HookClient, ledger: HookLedger, signal: ChangeSignal, settings: HookSettings,
         logger: Logger
     ) {
         self.postgres = postgres
         self.hooks = hooks
         self.deliveries = deliveries
         self.client = client
+        self.ledger = ledger
         self.signal = signal
         self.settings = settings
         self.logger = logger
@@ -136,6 +138,7 @@ final class HookDelivery: Service {
         var status: Int?
         var failure: HookFailure?
         var retryAfter: Duration = .zero
+        let start = ContinuousClock.now
         do {
             let answer = try await client.send(ByteBuffer(string: claim.body), id: claim.webhookID, to: hook, in: space)
             status = answer.status
@@ -146,6 +149,11 @@ final class HookDelivery: Service {
         } catch {
             // This copy is ending: another one tries when the lease is over.
             return
+        }
+        if let failure {
+            await ledger.note(failure, of: hook, in: space, took: .now - start)
+        } else {
+            ledger.count(hook, .answered, took: .now - start)
         }
         let isGone = status == 410
         let isLast = isGone || claim.attempts >= settings.maximumAttempts

@@ -10,11 +10,19 @@ struct HookVerdict: Sendable {
     /// The members of its answer.
     let answer: JSONValue
 
+    /// What came of it is told to the ledger.
+    ///
     /// - Throws: `hook-refused` with the hook's own sentence, for `{"error":"…"}` and every 4xx; `hook-failed`.
-    init(_ hook: Hook, _ ask: () async throws -> HookClient.Answer) async throws {
+    init(_ hook: Hook, in space: AppSpace, _ ledger: HookLedger, _ ask: () async throws -> HookClient.Answer) async throws {
+        let start = ContinuousClock.now
         do {
             answer = try Self.members(of: try await ask(), hook)
+            ledger.count(hook, .answered, took: .now - start)
+        } catch let problem as HTTPProblem {
+            ledger.count(hook, problem.code == .hookRefused ? .refused : .busy, took: .now - start)
+            throw problem
         } catch let failure as HookFailure {
+            await ledger.note(failure, of: hook, in: space, took: .now - start)
             throw HTTPProblem(
                 .hookFailed, "The hook \"\(hook.name)\" could not be asked, or did not answer properly in time.", cause: failure.cause)
         }
