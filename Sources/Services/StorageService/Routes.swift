@@ -55,6 +55,8 @@ extension StorageService {
         router.on(.get, "upload-history/**", ReadUploadHistory(files: files, rights: rights))
         router.on(.post, "upload-link/**", CreateLink(files: files, settings: fileSettings, rights: rights))
         router.on(.get, "link/:token/**", OpenLink(files: files, thumbnails: thumbnails))
+        router.on(.get, "files/usage", ReadFileUsage(files: files))
+        router.on(.put, "files/usage", SetFileLimits(files: files))
         router.on(.options, "files/tus", DescribeTus(settings: fileSettings))
         router.on(.post, "files/tus", CreateTransfer(uploads: tusUploads, rights: rights))
         router.on(.head, "files/tus/:id", ReadTransfer(uploads: tusUploads, rights: rights))

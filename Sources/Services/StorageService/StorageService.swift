@@ -127,7 +127,7 @@ public struct StorageService: ServiceDefinition {
         self.batch = Batch(postgres: postgres, objects: objects, collections: collections, rights: rights, before: before)
 
         self.fileSettings = fileSettings
-        self.files = FileStore(postgres: postgres, spaces: spaces)
+        self.files = FileStore(postgres: postgres, spaces: spaces, quota: fileSettings.quota)
         self.thumbnails = ThumbnailStore(files: files, settings: fileSettings)
         self.intake = FileIntake(files: files, settings: fileSettings)
         self.tusUploads = TusUploads(store: TusUploadStore(files: files), intake: intake, rights: rights)
