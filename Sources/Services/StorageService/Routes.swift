@@ -55,6 +55,8 @@ extension StorageService {
         router.on(.get, "upload-history/**", ReadUploadHistory(files: files, rights: rights))
         router.on(.post, "upload-link/**", CreateLink(files: files, settings: fileSettings, rights: rights))
         router.on(.get, "link/:token/**", OpenLink(files: files, thumbnails: thumbnails))
+        router.on(.get, "files/usage", ReadFileUsage(files: files))
+        router.on(.put, "files/usage", SetFileLimits(files: files))
         router.on(.options, "files/tus", DescribeTus(settings: fileSettings))
         router.on(.post, "files/tus", CreateTransfer(uploads: tusUploads, rights: rights))
         router.on(.head, "files/tus/:id", ReadTransfer(uploads: tusUploads, rights: rights))
@@ -79,7 +81,8 @@ extension StorageService {
         router.on(.delete, "hooks/:name", DeleteHook(hooks: hooks))
         router.on(.post, "hooks/:name/secret", RotateHookSecret(hooks: hooks, secrets: hookSettings.secrets))
         router.on(.get, "hooks/:name/deliveries", ListDeliveries(hooks: hooks, deliveries: deliveries))
+        router.on(.get, "hooks/:name/failures", ListHookFailures(hooks: hooks, ledger: hookLedger))
         router.on(.post, "hooks/:name/deliveries/:id/retry", RetryDelivery(deliveries: deliveries))
-        router.on(.post, "functions/:name", CallFunction(hooks: hooks, client: hookClient, rights: rights))
+        router.on(.post, "functions/:name", CallFunction(hooks: hooks, client: hookClient, ledger: hookLedger, rights: rights))
     }
 }

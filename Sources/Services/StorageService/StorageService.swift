@@ -55,6 +55,7 @@ public struct StorageService: ServiceDefinition {
     let hookSettings: HookSettings
     let hooks: HookStore
     let hookClient: HookClient
+    let hookLedger: HookLedger
     let before: BeforeHooks
     let deliveries: DeliveryStore
     let hookDelivery: HookDelivery
@@ -73,10 +74,9 @@ public struct StorageService: ServiceDefinition {
         // A transaction for each job and each streaming export, one for what hooks are told of, and one for short statements.
         ofTransfers.maximumConnections = jobs.concurrency + TransferStores.maximumExports + 2
         var ofBuilds = configuration
-        ofBuilds.maximumConnections = 2
+        // One for a job's build, one for what is built at once, one for dropping what was left half-built, and one that is not lent.
+        ofBuilds.maximumConnections = 4
         var limits = Live.Limits()
-        // A build waits for every older transaction, and says itself how long.
-        ofBuilds.lockTimeout = .zero
         limits.subscribers = try settings.integer("live.subscribers", default: 10_000, in: 1...100_000)
         limits.subscribersPerApp = try settings.integer("live.subscribers.app", default: 5_000, in: 1...100_000)
         self.init(
@@ -122,11 +122,12 @@ public struct StorageService: ServiceDefinition {
         self.hookSettings = hookSettings
         self.hooks = HookStore(postgres: postgres, spaces: spaces, rights: rights)
         self.hookClient = HookClient(settings: hookSettings)
-        self.before = BeforeHooks(hooks: hooks, client: hookClient, postgres: postgres, settings: hookSettings)
+        self.hookLedger = HookLedger(postgres: transfers ?? postgres, spaces: spaces, logger: logger)
+        self.before = BeforeHooks(hooks: hooks, client: hookClient, ledger: hookLedger, postgres: postgres, settings: hookSettings)
         self.batch = Batch(postgres: postgres, objects: objects, collections: collections, rights: rights, before: before)
 
         self.fileSettings = fileSettings
-        self.files = FileStore(postgres: postgres, spaces: spaces)
+        self.files = FileStore(postgres: postgres, spaces: spaces, quota: fileSettings.quota)
         self.thumbnails = ThumbnailStore(files: files, settings: fileSettings)
         self.intake = FileIntake(files: files, settings: fileSettings)
         self.tusUploads = TusUploads(store: TusUploadStore(files: files), intake: intake, rights: rights)
@@ -135,7 +136,7 @@ public struct StorageService: ServiceDefinition {
         let background = transfers ?? postgres
         self.deliveries = DeliveryStore(postgres: background, spaces: spaces)
         self.hookDelivery = HookDelivery(
-            postgres: background, hooks: hooks, deliveries: deliveries, client: hookClient, signal: signal, settings: hookSettings, logger: logger)
+            postgres: background, hooks: hooks, deliveries: deliveries, client: hookClient, ledger: hookLedger, signal: signal, settings: hookSettings, logger: logger)
         let queue = JobQueue(postgres: background, schema: Self.name)
         let stores = TransferStores(
             postgres: background, spaces: spaces, collections: collections, rights: rights, signal: signal, jobs: queue,

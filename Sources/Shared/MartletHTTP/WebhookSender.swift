@@ -84,6 +84,8 @@ public struct WebhookOutcome: Sendable, Equatable {
     /// That was answered.
     public let status: Int?
     public let body: ByteBuffer
+    /// Why there was no answer.
+    public let failedBy: OutgoingFailure?
     /// Why it was not accepted, in words for whoever chose the address; nil: it was.
     public let failure: String?
     /// The same for the log.
@@ -96,7 +98,7 @@ public struct WebhookOutcome: Sendable, Equatable {
     public var isGone: Bool { status == 410 }
 
     init(_ answer: OutgoingClient.Answer) {
-        (status, body) = (answer.status, answer.body)
+        (status, body, failedBy) = (answer.status, answer.body, nil)
         failure = (200..<300).contains(answer.status) ? nil : "It answered with the status \(answer.status)."
         cause = failure
         let pause = answer.headers.first(name: "retry-after").flatMap { Int($0) } ?? -1
@@ -105,7 +107,7 @@ public struct WebhookOutcome: Sendable, Equatable {
 
     /// Without an answer.
     public init(_ failure: OutgoingFailure) {
-        (status, body, retryAfter) = (nil, ByteBuffer(), nil)
+        (status, body, failedBy, retryAfter) = (nil, ByteBuffer(), failure, nil)
         self.failure = failure.sentence
         cause = failure.cause
     }

@@ -29,13 +29,14 @@ extension PostgresClient {
 
     /// Runs SQL of any number of statements, without parameters, on a connection that is closed afterwards: for maintenance, and for what
     /// PostgreSQL refuses in a transaction, such as `CREATE INDEX CONCURRENTLY` (alone in its script). Several statements are one
-    /// transaction unless the script says otherwise. They wait for locks as long as `timeout` allows.
-    public func executeScript(_ sql: String, timeout: Duration? = nil) async throws {
+    /// transaction unless the script says otherwise. They run under `role`, and wait for locks as long as `timeout` allows.
+    public func executeScript(_ sql: String, role: PostgresIdentifier? = nil, timeout: Duration? = nil) async throws {
         let lease = try await lease()
         defer { mailbox.post(.release(lease, isReusable: false)) }
         let timeout = nanoseconds(timeout)
         let limit = Engine.statementTimeoutInMilliseconds(timeout)
-        for sql in ["RESET ROLE; SET statement_timeout = \(limit); SET lock_timeout = 0", sql] {
+        let become = role.map { "SET ROLE \($0.quoted)" } ?? "RESET ROLE"
+        for sql in ["\(become); SET statement_timeout = \(limit); SET lock_timeout = 0", sql] {
             _ = try await rows(Request(.script, PostgresQuery(unescaped: sql), timeout: timeout, lease: lease))
         }
     }

@@ -163,7 +163,7 @@ import Testing
         #expect(receiver.received.count == 1)
     }
 
-    @Test("a batch asks for each of its objects; bulk posts are refused")
+    @Test("a batch asks for each of its objects")
     func batches() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver { $0["object.bad"] == nil ? (200, "{}") : (400, #"{"error":"bad"}"#) }
@@ -178,8 +178,37 @@ import Testing
         try await app.expectRefusal(.hookRefused, field: "requests.1") {
             try await app.client.post("/storage/batch", #"{"transaction":true,"requests":\#(requests)}"#)
         }
-        try await app.expectRefusal(.hookRefused, field: "collection") { try await app.client.post("/storage/all/Notes", "[{}]") }
-        #expect(try await app.client.post("/storage/all/Other", "[{}]").status == 201)
+    }
+
+    @Test("a bulk post asks for each of its objects, and stores them as the hook wants, all or none")
+    func bulk() async throws {
+        let app = try await StorageApp()
+        let receiver = try await HookReceiver { message in
+            if message["object.bad"] != nil { return (400, #"{"error":"bad"}"#) }
+            return (200, message["object.n"].map { #"{"object":{"n":\#($0),"seen":true}}"# } ?? "{}")
+        }
+        try await app.hook("save", "beforeSave", "Notes", at: receiver)
+        let objects = (0..<30).map { #"{"_id":"o\#($0)","n":\#($0)}"# } + [#"{"_id":"last","_readers":["ada"],"text":"ü"}"#]
+        let stored = try await app.client.post("/storage/all/Notes", "[" + objects.joined(separator: ",") + "]")
+        #expect(stored.status == 201 && stored["count"] == "31", "\(stored)")
+        #expect(stored["data.0._id"] == #""o0""# && stored["data.29.n"] == "29" && stored["data.29.seen"] == "true", "\(stored)")
+        #expect(receiver.received.count == 31)
+        let last = try await app.user("ada").get("/storage/Notes/last")
+        #expect(last["text"] == #""ü""# && last["_readers"] == #"["ada"]"# && last["seen"] == nil, "\(last)")
+        try await app.expectRefusal(.hookRefused, field: "1") { try await app.client.post("/storage/all/Notes", #"[{"n":1},{"bad":1},{"n":2}]"#) }
+        try await app.expectRefusal(.invalidBody, field: "_id") { try await app.client.post("/storage/all/Notes", #"[{"_id":"a"},{"_id":"a"}]"#) }
+        #expect(try await app.client.post("/storage/all/Other", #"[{"bad":1}]"#).status == 201)
+    }
+
+    @Test("a bulk post under a key asks once")
+    func bulkIdempotency() async throws {
+        let app = try await StorageApp()
+        let receiver = try await HookReceiver { _ in (200, "{}") }
+        try await app.hook("save", "beforeSave", "Notes", at: receiver)
+        let send = { try await app.client.send("POST", "/storage/all/Notes", #"[{"n":1},{"n":2}]"#, headers: ["Idempotency-Key": "k"]) }
+        let (first, again) = (try await send(), try await send())
+        #expect(first.status == 201 && first.text == again.text)
+        #expect(receiver.received.count == 2)
     }
 
     @Test("a collection without hooks costs no query more")

@@ -59,11 +59,11 @@ struct StorageApp: Sendable {
         try await everything(environment).filter { !$0.key.hasPrefix("_") }
     }
 
-    /// The same with the space's own tables that have rows.
+    /// The same with the space's own tables that have rows, but for the failures of hooks: they are no part of what is written.
     func everything(_ environment: AppEnvironment = .live) async throws -> [String: String] {
         let schema = try space(environment).schema
         var contents: [String: String] = [:]
-        for row in try await superuser.query("SELECT tablename::text FROM pg_tables WHERE schemaname = \(schema)") {
+        for row in try await superuser.query("SELECT tablename::text FROM pg_tables WHERE schemaname = \(schema) AND tablename <> '_hook_failures'") {
             let name: String = try row.decode(0)
             let qualified = try #require(PostgresIdentifier(schema: schema, name: name))
             var query: PostgresQuery = """

@@ -3,6 +3,8 @@ import MartletHTTP
 
 /// `POST /storage/all/{collection}`: stores an array of objects, all or none; ids as in `CreateObject`.
 ///
+/// A `beforeSave` hook is asked about each, before anything is written.
+///
 /// Answers the envelope with the objects as they are stored, in the order sent.
 struct CreateObjects: Endpoint {
     let idempotency: Idempotency
@@ -14,8 +16,9 @@ struct CreateObjects: Endpoint {
         try request.allowParameters()
         let scope = try await context.scope(rights)
         let body = try await request.wholeBody(upTo: Document.maximumBatchSizeInBytes)
-        let documents = try Documents(body)
-        try await before.refuseBulk(in: scope)
+        let isAsked = try await before.concern([.beforeSave], in: scope)
+        if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
+        let documents = isAsked ? try await before.saving(body, in: scope) : try Documents(body)
         return try await idempotency.perform(request, body, in: scope) { objects in
             envelope.response(try await objects.createAll(documents, in: scope), of: scope.space, status: .created)
         }

@@ -19,11 +19,12 @@ struct FileIntake: Sendable {
         var condition = FileCondition.none
     }
 
-    /// - Throws: `payload-too-large`, `forbidden`, `precondition-failed`; no file is made or changed then.
+    /// - Throws: `payload-too-large`, `forbidden`, `precondition-failed`, `file-quota-exceeded`; no file is made or changed then.
     func take<Content: AsyncSequence & Sendable>(
         _ content: Content, as declaration: Declaration, in scope: FileScope
     ) async throws -> FileStore.Written where Content.Element == ByteBuffer {
         try await files.checkWritable(declaration.path, in: scope)
+        try await files.checkRoom(at: declaration.path, in: scope.space)
         let blob = BlobName.random(in: scope.space.schema)
         let written = try await write(content, to: blob, limitInBytes: settings.maximumSizeInBytes)
         do {

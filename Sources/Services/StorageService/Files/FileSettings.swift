@@ -11,6 +11,8 @@ public struct FileSettings: Sendable {
     /// By name.
     public var thumbnailSizes: [String: ThumbnailSize]
     public var maximumSizeInBytes = 100 << 20
+    /// Of each app's environment, where it has no limits of its own.
+    var quota = FileQuota.none
     /// How long a resumable upload may take.
     public var uploadLifetime: TimeInterval = 24 * 3_600
     /// How long a blob is kept that nothing refers to. Longer than any job runs that refers to its blobs only at its end (`CopyEnvironment`).
@@ -57,10 +59,16 @@ public struct FileSettings: Sendable {
             backend: try FileBackends.backend(settings, directory: directory), signer: LinkSigner(secret: secret), thumbnailer: thumbnailer,
             thumbnailSizes: sizes)
         maximumSizeInBytes = try settings.integer("files.maximumbytes", default: maximumSizeInBytes, in: 1...(64 << 30))
+        func limit(_ key: String) throws -> Int? { try settings.integer(key, default: 0, in: 0...(1 << 60)).nonZero }
+        quota = FileQuota(maximumFiles: try limit("files.quota.files"), maximumBytes: try limit("files.quota.bytes"))
         uploadLifetime = 3_600 * Double(try settings.integer("files.upload.hours", default: 24, in: 1...720))
         orphanAge = 3_600 * Double(try settings.integer("files.orphan.hours", default: 24, in: 5...8_760))
         historyInDays = try settings.integer("files.history.days", default: historyInDays, in: 1...36_500)
     }
 
     public static let defaultSizes = ThumbnailSize.defaults.compactMap { ThumbnailSize($0) }
+}
+
+extension Int {
+    fileprivate var nonZero: Int? { self == 0 ? nil : self }
 }

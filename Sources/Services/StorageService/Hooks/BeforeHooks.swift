@@ -12,6 +12,7 @@ import NIOCore
 struct BeforeHooks: Sendable {
     let hooks: HookStore
     let client: HookClient
+    let ledger: HookLedger
     let postgres: PostgresClient
     let settings: HookSettings
 
@@ -44,12 +45,6 @@ struct BeforeHooks: Sendable {
         try await hooks.enabled(in: scope.space).contains { events.contains($0.event) && $0.collection == scope.collection.text }
     }
 
-    /// - Throws: `hook-refused` for a collection with hooks, of whose objects only one may be written at a time.
-    func refuseBulk(in scope: QueryScope) async throws {
-        guard try await concern([.beforeSave], in: scope) else { return }
-        throw HTTPProblem(.hookRefused, "The collection has a hook: write its objects one by one or in a batch.", field: "collection")
-    }
-
     /// The document to write, in place of the one given.
     ///
     /// - Throws: `hook-refused`, `hook-failed`; `forbidden`, `object-not-found`, `conflict`, `precondition-failed` as the write itself.
@@ -69,7 +64,7 @@ struct BeforeHooks: Sendable {
         for hook in concerned {
             let states = try await states(of: write, in: scope)
             let message = HookMessage(hook, scope.rights.identity).body(with: [("object", states.after), ("original", states.before)])
-            let verdict = try await HookVerdict(hook) {
+            let verdict = try await HookVerdict(hook, in: scope.space, ledger) {
                 guard deadline > .now else { return WebhookOutcome(.timeout) }
                 return try await client.ask(message, hook, in: scope.space, within: deadline - .now)
             }

@@ -21,6 +21,7 @@ final class HookDelivery: Service {
     private let hooks: HookStore
     private let deliveries: DeliveryStore
     private let client: HookClient
+    private let ledger: HookLedger
     private let signal: ChangeSignal
     private let settings: HookSettings
     private let logger: Logger
@@ -33,13 +34,14 @@ final class HookDelivery: Service {
     }
 
     init(
-        postgres: PostgresClient, hooks: HookStore, deliveries: DeliveryStore, client: HookClient, signal: ChangeSignal, settings: HookSettings,
+        postgres: PostgresClient, hooks: HookStore, deliveries: DeliveryStore, client: HookClient, ledger: HookLedger, signal: ChangeSignal, settings: HookSettings,
         logger: Logger
     ) {
         self.postgres = postgres
         self.hooks = hooks
         self.deliveries = deliveries
         self.client = client
+        self.ledger = ledger
         self.signal = signal
         self.settings = settings
         self.logger = logger
@@ -134,8 +136,14 @@ final class HookDelivery: Service {
     }
 
     private func make(_ claim: DeliveryStore.Claim, _ hook: Hook, _ space: AppSpace) async {
+        let start = ContinuousClock.now
         // Without: this copy is ending, and another one tries when the lease is over.
         guard let outcome = try? await client.send(ByteBuffer(string: claim.body), id: claim.webhookID, to: hook, in: space) else { return }
+        if outcome.isAccepted {
+            ledger.count(hook, .answered, took: .now - start)
+        } else {
+            await ledger.note(outcome, of: hook, in: space, took: .now - start)
+        }
         let isLast = outcome.isGone || claim.attempts >= settings.maximumAttempts
         if !outcome.isAccepted, isLast {
             logger.warning(

@@ -10,19 +10,38 @@ struct HookVerdict: Sendable {
     /// The members of its answer.
     let answer: JSONValue
 
+    /// What came of it is told to the ledger.
+    ///
     /// - Throws: `hook-refused` with the hook's own sentence, for `{"error":"…"}` and every 4xx; `hook-failed`.
-    init(_ hook: Hook, _ ask: () async throws -> WebhookOutcome) async throws {
-        let outcome = try await ask()
-        let isRefusal = (400..<500).contains(outcome.status ?? 0)
-        guard isRefusal || outcome.isAccepted else { throw Self.failed(hook, outcome.cause) }
-        let value = outcome.body.readableBytes == 0 ? .object([]) : try? JSONValue(parsing: outcome.body.readableBytesView)
-        if let error = value?["error"], error != .null {
-            throw HTTPProblem(.hookRefused, Self.sentence(error), cause: "hook \(hook.name)")
+    init(_ hook: Hook, in space: AppSpace, _ ledger: HookLedger, _ ask: () async throws -> WebhookOutcome) async throws {
+        let start = ContinuousClock.now
+        let outcome: WebhookOutcome
+        do {
+            outcome = try await ask()
+        } catch let problem as HTTPProblem {
+            ledger.count(hook, .busy, took: .now - start)
+            throw problem
         }
-        if isRefusal { throw HTTPProblem(.hookRefused, cause: "hook \(hook.name): \(outcome.status ?? 0)") }
-        guard let value, case .object = value else { throw Self.failed(hook, "Its answer is not what a hook may answer.") }
+        let isRefusal = (400..<500).contains(outcome.status ?? 0)
+        guard isRefusal || outcome.isAccepted else {
+            await ledger.note(outcome, of: hook, in: space, took: .now - start)
+            throw Self.failed(hook, outcome.cause)
+        }
+        let value = outcome.body.readableBytes == 0 ? .object([]) : try? JSONValue(parsing: outcome.body.readableBytesView)
+        let error = value?["error"].flatMap { $0 == .null ? nil : $0 }
+        if isRefusal || error != nil {
+            ledger.count(hook, .refused, took: .now - start)
+            throw HTTPProblem(.hookRefused, error.flatMap(Self.sentence), cause: "hook \(hook.name): \(outcome.status ?? 0)")
+        }
+        guard let value, case .object = value else {
+            await ledger.note(.answer, status: outcome.status, Self.notUnderstood, of: hook, in: space, took: .now - start)
+            throw Self.failed(hook, Self.notUnderstood)
+        }
+        ledger.count(hook, .answered, took: .now - start)
         answer = value
     }
+
+    private static let notUnderstood = "Its answer is not what a hook may answer."
 
     private static func failed(_ hook: Hook, _ cause: String?) -> HTTPProblem {
         HTTPProblem(.hookFailed, "The hook \"\(hook.name)\" could not be asked, or did not answer properly in time.", cause: cause)

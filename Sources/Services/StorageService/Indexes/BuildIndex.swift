@@ -86,12 +86,10 @@ struct BuildIndex: JobHandler {
     private func create(_ build: IndexBuilds.Build, _ job: RunningJob) async throws {
         let (table, index) = (try build.space.table(build.collection), build.definition)
         let start: PostgresQuery = index.unique ? "CREATE UNIQUE INDEX" : "CREATE INDEX"
-        var statement: PostgresQuery =
+        let statement: PostgresQuery =
             "\(start) CONCURRENTLY \(try build.relation.identifier) ON \(table) \(try index.keys())\(index.condition)"
-        (statement.role, statement.isPrepared) = (build.space.role, false)
-        try await withThrowingTaskGroup(of: Void.self) { [statement] group in
-            // The time limit also has the statement sent alone, outside of any transaction.
-            group.addTask { try await builder.execute(statement, timeout: Self.timeLimit) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await builder.executeScript(statement.sql, role: build.space.role, timeout: Self.timeLimit) }
             group.addTask {
                 while true {
                     try await Task.sleep(for: Self.pause)
@@ -152,9 +150,7 @@ struct BuildIndex: JobHandler {
     /// Waits for those who use the collection, and lets nobody wait.
     static func drop(_ relation: IndexName, of space: AppSpace, on builder: PostgresClient) async throws {
         guard let index = PostgresIdentifier(schema: space.schema, name: relation.text) else { throw HTTPProblem(.internalError) }
-        var statement: PostgresQuery = "DROP INDEX CONCURRENTLY IF EXISTS \(index)"
-        (statement.role, statement.isPrepared) = (space.role, false)
-        try await builder.execute(statement, timeout: dropTimeout)
+        try await builder.executeScript("DROP INDEX CONCURRENTLY IF EXISTS \(index.quoted)", role: space.role, timeout: dropTimeout)
     }
 
     /// What the app can do something about; nil: it is tried again.

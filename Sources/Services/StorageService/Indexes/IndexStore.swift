@@ -12,7 +12,6 @@ struct IndexStore: Sendable {
     static let maximumFields = 4
     /// Of what is built at once, and of looking at the values afterwards.
     static let buildTimeout: Duration = .seconds(600)
-    private static let lockTimeout = "5s"
 
     let postgres: PostgresClient
     /// Connections for builds alone, so that nothing else waits for one.
@@ -80,7 +79,7 @@ struct IndexStore: Sendable {
         let start: PostgresQuery = index.unique ? "CREATE UNIQUE INDEX" : "CREATE INDEX"
         try await builder.withTransaction { transaction in
             let seconds = Self.buildTimeout.components.seconds
-            try await transaction.executeScript("SET LOCAL lock_timeout = '\(Self.lockTimeout)'; SET LOCAL statement_timeout = '\(seconds)s'")
+            try await transaction.executeScript("SET LOCAL statement_timeout = '\(seconds)s'")
             try await check(index, on: collection, of: space, transaction)
             try await builds.forget(index.name, on: collection, of: space, in: transaction)
             try await transaction.executeScript("SET LOCAL ROLE \(space.role.quoted)")

@@ -10,6 +10,8 @@ struct FileStore: Sendable {
 
     let postgres: PostgresClient
     let spaces: Spaces
+    /// The server's, for spaces that have none of their own.
+    var quota = FileQuota.none
 
     /// A file as it is served.
     struct File: Sendable {
@@ -55,7 +57,7 @@ struct FileStore: Sendable {
 
     /// Makes a file of a blob, or a new version of one, and notes the upload.
     ///
-    /// - Throws: `forbidden`, `precondition-failed`.
+    /// - Throws: `forbidden`, `precondition-failed`, `file-quota-exceeded`.
     func put(_ content: Content, at path: FilePath, _ grants: FileGrants, if condition: FileCondition, in scope: FileScope) async throws
         -> Written
     {
@@ -93,7 +95,7 @@ struct FileStore: Sendable {
             SELECT \(path.text), \(UUID().uuidString.lowercased()), \(content.blob.id), \(content.sizeInBytes)::bigint, \(content.sha256), \
             \(content.contentType), \(owner)::text, \(grants.readers)::text[], \(grants.writers)::text[]
             """
-        var filters: [PostgresQuery] = []
+        var filters: [PostgresQuery] = [fits(sizeInBytes: content.sizeInBytes)]
         if let extra { filters.append(extra.condition) }
         var replaced: [PostgresQuery] = [scope.writable(of: "f")]
         switch condition {
@@ -105,11 +107,11 @@ struct FileStore: Sendable {
         }
         // The rights of a file are those of its history, which outlives it.
         let narrowed: PostgresQuery = grants.readers == nil ? "" : ", narrowed AS (\(try passReaders(from: "stored", in: scope)))"
-        let filter = filters.isEmpty ? "" : " WHERE " + filters.joined(separator: " AND ") as PostgresQuery
         return """
-            WITH \(extra.map { $0.with + ", " } ?? "")stored AS (
+            WITH \(extra.map { $0.with + ", " } ?? "")\(try room(at: path, in: scope.space)),
+            stored AS (
                 INSERT INTO \(files) AS f (path, id, blob, size, sha256, content_type, owner, readers, writers)
-                \(source)\(filter)
+                \(source) FROM room WHERE \(filters.joined(separator: " AND "))
                 ON CONFLICT (path) DO UPDATE SET
                     blob = excluded.blob, size = excluded.size, sha256 = excluded.sha256, content_type = excluded.content_type,
                     readers = CASE WHEN \(grants.readers != nil) THEN excluded.readers ELSE f.readers END,
@@ -160,8 +162,10 @@ struct FileStore: Sendable {
         if case .mustBe(let list?) = condition { tags = "f.sha256 = ANY (\(list))" }
         let rows = try await run(
             """
-            WITH found AS (
-                SELECT path, \(scope.writable) AS writable FROM \(files) WHERE path = \(path.text) AND \(scope.readable) FOR UPDATE),
+            WITH \(try room(at: path, in: scope.space)),
+            found AS (
+                SELECT path, \(scope.writable) AS writable FROM \(files)
+                WHERE EXISTS (SELECT FROM room) AND path = \(path.text) AND \(scope.readable) FOR UPDATE),
             gone AS (
                 DELETE FROM \(files) AS f USING found WHERE f.path = found.path AND found.writable AND \(tags) RETURNING f.*),
             narrowed AS (\(try passReaders(from: "gone", in: scope)))

@@ -561,6 +561,7 @@ extension PostgresError {
         case "54000", "54001": HTTPProblem(.limitExceeded, "The request is too large for the database.", cause: description)
         case "22P02", "22P05", "22003", "2200G": HTTPProblem(.invalidBody, "A value cannot be stored.", cause: description)
         case "MT409": HTTPProblem(.conflict, "The id of one of the objects is taken.", field: "_id")
+        case "MT413": FileQuota.exceeded
         case "MT422": HTTPProblem(.invalidBody, "The stored value does not allow the operation.", cause: description)
         default: nil
         }

@@ -21,6 +21,8 @@ final class Spaces: Sendable {
         (7, String(decoding: PackageResources.space_007_hooks_sql, as: UTF8.self)),
         (8, String(decoding: PackageResources.space_008_actor_sql, as: UTF8.self)),
         (9, String(decoding: PackageResources.space_009_order_sql, as: UTF8.self)),
+        (10, String(decoding: PackageResources.space_010_hook_failures_sql, as: UTF8.self)),
+        (11, String(decoding: PackageResources.space_011_file_usage_sql, as: UTF8.self)),
     ]
 
     func prepare(_ space: AppSpace) async throws {

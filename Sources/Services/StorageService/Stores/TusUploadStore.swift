@@ -37,7 +37,7 @@ struct TusUploadStore: Sendable {
         var sizeInBytes: Int
     }
 
-    /// - Throws: `limit-exceeded`.
+    /// - Throws: `limit-exceeded`, `file-quota-exceeded`.
     func create(
         _ declaration: FileIntake.Declaration, sizeInBytes: Int, expires: Date, in scope: FileScope
     ) async throws -> String {
@@ -45,14 +45,16 @@ struct TusUploadStore: Sendable {
         let (grants, transfers) = (declaration.grants, try scope.space.own("_transfers"))
         let uploader = scope.identity.userID
         // Two at once may both be the last one; it is a bound, not a quota.
+        let unfinished: PostgresQuery = "(SELECT coalesce(sum(size), 0) FROM \(transfers) WHERE NOT is_finished)"
         let rows = try await files.run(
             """
+            WITH \(try files.room(at: declaration.path, in: scope.space))
             INSERT INTO \(transfers)
                 (id, path, size, content_type, sets_readers, sets_writers, readers, writers, uploader, is_master, expires)
             SELECT \(id), \(declaration.path.text), \(sizeInBytes)::bigint, \(declaration.contentType)::text, \(grants.readers != nil),
                 \(grants.writers != nil), \(grants.readers)::text[], \(grants.writers)::text[], \(uploader)::text,
                 \(scope.identity == .master), \(expires)
-            WHERE (SELECT count(*) FROM \(transfers) WHERE NOT is_finished) < \(Self.maximumInSpace)
+            FROM room WHERE \(files.fits(sizeInBytes: sizeInBytes, waiting: unfinished)) AND (SELECT count(*) FROM \(transfers) WHERE NOT is_finished) < \(Self.maximumInSpace)
                 AND (SELECT count(*) FROM \(transfers) WHERE NOT is_finished AND uploader = \(uploader)::text) < \(Self.maximumOfUser)
             RETURNING id
             """, in: scope.space)

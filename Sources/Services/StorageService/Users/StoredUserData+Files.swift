@@ -44,8 +44,9 @@ extension StoredUserData {
         guard let end = try await lastFile(behind: path, of: owner) else { return ([:], .history(behind: 0)) }
         let row = try await run(
             """
-            WITH old AS MATERIALIZED (
-                SELECT path, \(isOwn(owner)) AS is_own FROM \(files) WHERE path > \(path) AND path <= \(end) AND \(names(owner))
+            WITH room AS MATERIALIZED (SELECT FROM \(try owner.space.own("_file_usage")) FOR UPDATE),
+            old AS MATERIALIZED (
+                SELECT path, \(isOwn(owner)) AS is_own FROM \(files) WHERE EXISTS (SELECT FROM room) AND path > \(path) AND path <= \(end) AND \(names(owner))
                 ORDER BY path LIMIT \(Self.rowsPerSlice) FOR UPDATE),
             gone AS (DELETE FROM \(files) AS f USING old WHERE f.path = old.path AND old.is_own RETURNING f.*),
             changed AS (

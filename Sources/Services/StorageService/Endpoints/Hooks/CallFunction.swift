@@ -13,6 +13,7 @@ struct CallFunction: Endpoint {
 
     let hooks: HookStore
     let client: HookClient
+    let ledger: HookLedger
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
@@ -26,7 +27,7 @@ struct CallFunction: Endpoint {
             body.readableBytes == 0
             ? JSONValue.null : try checked { () throws(JSONError) in try JSONValue(parsing: body.readableBytesView) }
         let message = HookMessage(hook, identity).body(with: [("params", parameters.text)])
-        let verdict = try await HookVerdict(hook) { try await client.ask(message, hook, in: space) }
+        let verdict = try await HookVerdict(hook, in: space, ledger) { try await client.ask(message, hook, in: space) }
         return .json(ByteBuffer(string: "{\"result\":\((verdict.answer["result"] ?? .null).text)}"))
     }
 }

@@ -1,0 +1,68 @@
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import NIOCore
+
+/// A bulk post: each of its objects is asked about, before anything is written.
+extension BeforeHooks {
+    /// Objects asked about at a time: of 1,000 each may take 160 ms and all are still answered within `HookSettings.totalTime`.
+    static let bulkWidth = 8
+
+    /// The array as the hooks want it.
+    ///
+    /// - Throws: `hook-refused`, `hook-failed` and what else `asked` throws, naming the object by its place: the first refusal ends it. As
+    ///   `Documents` for what the hooks make of it.
+    func saving(_ body: ByteBuffer, in scope: QueryScope) async throws -> Documents {
+        let sent = try Documents(body)
+        try scope.access.require(.create)
+        let objects = try sent.each()
+        let deadline = ContinuousClock.now + settings.totalTime
+        let asked = try await withThrowingTaskGroup(of: (Int, ByteBuffer).self) { group in
+            var (asked, next, size) = ([ByteBuffer?](repeating: nil, count: objects.count), 0, 0)
+            func ask() {
+                guard next < objects.count else { return }
+                let (number, object) = (next, objects[next])
+                next += 1
+                group.addTask { (number, try await self.asked(object, number, in: scope, until: deadline)) }
+            }
+            for _ in 0..<Self.bulkWidth { ask() }
+            while let (number, object) = try await group.next() {
+                size += object.readableBytes
+                guard size <= Document.maximumBatchSizeInBytes else {
+                    throw HTTPProblem(.hookFailed, "The hooks make more than \(Document.maximumBatchSizeInBytes) bytes of the objects.")
+                }
+                asked[number] = object
+                ask()
+            }
+            return asked.compactMap(\.self)
+        }
+        var array = ByteBuffer()
+        array.writeString("[")
+        for (number, object) in asked.enumerated() {
+            if number > 0 { array.writeString(",") }
+            array.writeImmutableBuffer(object)
+        }
+        array.writeString("]")
+        return try Documents(array)
+    }
+
+    private func asked(_ object: ByteBuffer, _ number: Int, in scope: QueryScope, until deadline: ContinuousClock.Instant) async throws -> ByteBuffer {
+        do {
+            let write = try await asked(.create(try Document(object), mustBeNew: false), in: scope, until: deadline)
+            return write.document.map { ByteBuffer(bytes: $0.json.bytes) } ?? object
+        } catch var problem as HTTPProblem {
+            problem.field = "\(number)" + (problem.field.map { ".\($0)" } ?? "")
+            throw problem
+        }
+    }
+}
+
+extension Documents {
+    /// Each object's own text.
+    fileprivate func each() throws -> [ByteBuffer] {
+        let value = try checked { () throws(JSONError) in try JSONValue(parsing: json.bytes) }
+        guard case .array(let objects) = value else { return [] }
+        return objects.map { ByteBuffer(string: $0.text) }
+    }
+}

@@ -1,0 +1,136 @@
+import CoreMetrics
+import Foundation
+import Logging
+import MartletHTTP
+import MartletPostgres
+import Synchronization
+
+/// What became of calls of hooks: counted for `/metrics` by event and outcome, never by app; the last failures of each hook are kept in its
+/// space.
+final class HookLedger: Sendable {
+    static let kept = 100
+    /// Of one hook no more than one failure in this time is written: a hook that is down must not cost a write for each call.
+    static let pause: Duration = .seconds(1)
+    private static let maximumHooks = 10_000
+
+    enum Outcome: String, Sendable, CaseIterable {
+        /// With 2xx, and something that a hook may answer.
+        case answered
+        /// The hook's own no.
+        case refused
+        /// Another status, or an answer that is none.
+        case status, answer
+        case timeout, unreachable, lost
+        /// One that must not be spoken to.
+        case address
+        /// Not asked: too many were being waited for.
+        case busy
+    }
+
+    private struct Key: Hashable {
+        var space: AppSpace
+        var hook: String
+    }
+
+    private struct Noted {
+        var at: ContinuousClock.Instant
+        var unnoted = 0
+    }
+
+    private let postgres: PostgresClient
+    private let spaces: Spaces
+    private let logger: Logger
+    private let noted = Mutex<[Key: Noted]>([:])
+
+    init(postgres: PostgresClient, spaces: Spaces, logger: Logger) {
+        self.postgres = postgres
+        self.spaces = spaces
+        self.logger = logger
+    }
+
+    func count(_ hook: Hook, _ outcome: Outcome, took duration: Duration) {
+        Counter(label: "martlet_storage_hook_calls_total", dimensions: [("event", hook.event.rawValue), ("outcome", outcome.rawValue)]).increment()
+        Timer(label: "martlet_storage_hook_duration", dimensions: [("event", hook.event.rawValue)])
+            .recordNanoseconds(Int64(duration / .nanoseconds(1)))
+    }
+
+    /// Counts a call that was not accepted, and keeps it.
+    func note(_ outcome: WebhookOutcome, of hook: Hook, in space: AppSpace, took duration: Duration) async {
+        await note(Outcome(outcome.failedBy), status: outcome.status, outcome.failure ?? "", of: hook, in: space, took: duration)
+    }
+
+    /// Counts a failure and keeps it. Never fails: what cannot be kept is logged.
+    func note(_ outcome: Outcome, status: Int?, _ sentence: String, of hook: Hook, in space: AppSpace, took duration: Duration) async {
+        count(hook, outcome, took: duration)
+        guard let unnoted = turn(of: Key(space: space, hook: hook.name)) else { return }
+        do {
+            let table = try space.own("_hook_failures")
+            _ = try await spaces.query(
+                """
+                WITH old AS (
+                    DELETE FROM \(table) WHERE id IN (
+                        SELECT id FROM \(table) WHERE hook = \(hook.name) ORDER BY id DESC OFFSET \(Self.kept - 1)))
+                INSERT INTO \(table) (hook, outcome, status, error, milliseconds, unnoted)
+                SELECT name, \(outcome.rawValue), \(status.map(Int32.init)), \(sentence),
+                    \(Int32(clamping: Int64(duration / .milliseconds(1)))), \(Int32(clamping: unnoted))
+                FROM \(try space.own("_hooks")) WHERE name = \(hook.name)
+                """, in: space, on: postgres)
+        } catch {
+            logger.debug("a hook's failure was not kept", metadata: ["hook.name": "\(hook.name)", "error.cause": "\(error)"])
+        }
+    }
+
+    /// How many were not written since the last that was; nil: this is one more of them.
+    private func turn(of key: Key) -> Int? {
+        let now = ContinuousClock.now
+        return noted.withLock { noted in
+            if let last = noted[key], now - last.at < Self.pause {
+                noted[key]?.unnoted += 1
+                return nil
+            }
+            if noted.count >= Self.maximumHooks { noted.removeAll() }
+            return noted.updateValue(Noted(at: now), forKey: key)?.unnoted ?? 0
+        }
+    }
+
+    /// As management calls show it.
+    struct Failure: Encodable, Sendable {
+        var at: String
+        var outcome: String
+        /// Of its answer, if there was one.
+        var status: Int?
+        var error: String
+        var milliseconds: Int
+        /// Further ones before this that were not kept.
+        var unnoted: Int
+    }
+
+    /// The newest first.
+    func failures(of hook: HookName, limit: Int, in space: AppSpace) async throws -> [Failure] {
+        let rows = try await spaces.query(
+            """
+            SELECT at, outcome, status, error, milliseconds, unnoted FROM \(try space.own("_hook_failures"))
+            WHERE hook = \(hook.text) ORDER BY id DESC LIMIT \(limit)
+            """, in: space, on: postgres)
+        return try rows.map { row in
+            Failure(
+                at: Timestamps.text(try row.decode(0)), outcome: try row.decode(1), status: try row.decode(2), error: try row.decode(3),
+                milliseconds: try row.decode(4), unnoted: try row.decode(5))
+        }
+    }
+}
+
+extension HookLedger.Outcome {
+    /// - Parameter failure: why there was no answer; nil: there was one.
+    init(_ failure: OutgoingFailure?) {
+        self =
+            switch failure {
+            case nil: .status
+            case .answerTooLarge: .answer
+            case .timeout: .timeout
+            case .unreachable: .unreachable
+            case .connectionLost: .lost
+            case .privateAddress, .invalidURL: .address
+            }
+    }
+}

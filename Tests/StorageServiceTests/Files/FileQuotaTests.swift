@@ -1,0 +1,122 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import StorageService
+
+@Suite struct FileQuotaTests {
+    @Test func `usage follows every way by which files come, change and go`() async throws {
+        let app = try await StorageApp()
+        func usage() async throws -> String? {
+            let usage = try await app.master.get("/files/usage")
+            return "\(usage["files"] ?? "?") \(usage["bytes"] ?? "?")"
+        }
+        #expect(try await usage() == "0 0")
+        _ = try await app.client.put("/upload/a.txt", "12345")
+        _ = try await app.user("ada").put("/upload/b.txt?writers=ada", "123")
+        #expect(try await usage() == "2 8")
+        _ = try await app.client.put("/upload/a.txt", "1")
+        #expect(try await usage() == "2 4")
+        _ = try await app.client.send("PATCH", "/upload/a.txt", #"{"_readers":["ada"]}"#)
+        #expect(try await usage() == "2 4")
+        #expect(try await app.master.delete("/upload/a.txt").status == 204)
+        #expect(try await usage() == "1 3")
+        try await app.superuser.execute("TRUNCATE \(try app.space().own("_files"))")
+        #expect(try await usage() == "0 0")
+    }
+
+    @Test func `no more files than the limit, also when many come at once`() async throws {
+        let app = try await StorageApp()
+        try await app.limit(files: 5)
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<20 { group.addTask { try await app.client.put("/upload/\(number).txt", "x").status } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses.sorted() == Array(repeating: 201, count: 5) + Array(repeating: 413, count: 15))
+        try await app.expectRefusal(.fileQuotaExceeded) { try await app.client.put("/upload/new.txt", "x") }
+        let list = try await app.client.get("/upload/")
+        #expect(list["count"] == "5", "\(list)")
+        #expect(try await app.client.put("/upload/\(try app.name(in: list))", "longer").status == 200, "a new version is no further file")
+    }
+
+    @Test func `no more bytes than the limit; what does not grow is taken`() async throws {
+        let app = try await StorageApp()
+        _ = try await app.client.put("/upload/a.txt", "12345678")
+        try await app.limit(bytes: 10)
+        try await app.expectRefusal(.fileQuotaExceeded) { try await app.client.put("/upload/b.txt", "123") }
+        #expect(try await app.client.put("/upload/b.txt", "12").status == 201)
+        try await app.expectRefusal(.fileQuotaExceeded) { try await app.client.put("/upload/b.txt", "123") }
+        #expect(try await app.client.put("/upload/a.txt", "1234567").status == 200)
+        try await app.limit(bytes: 3)
+        #expect(try await app.client.put("/upload/a.txt", "123456").status == 200)
+        try await app.limit()
+        #expect(try await app.client.put("/upload/c.txt", "123456789").status == 201)
+    }
+
+    @Test func `a resumable upload needs room for all of it when it begins`() async throws {
+        let app = try await StorageApp()
+        try await app.limit(bytes: 10)
+        func begin(_ size: Int, _ path: String) async throws -> Answer {
+            try await app.client.send(
+                "POST", "/files/tus",
+                headers: ["Tus-Resumable": "1.0.0", "Upload-Length": "\(size)", "Upload-Metadata": "path \(Data(path.utf8).base64EncodedString())"])
+        }
+        #expect(try await begin(6, "a").status == 201)
+        try await app.expectRefusal(.fileQuotaExceeded) { try await begin(5, "b") }
+        #expect(try await begin(4, "b").status == 201)
+        #expect(try await app.master.get("/files/usage")["unfinishedBytes"] == "10")
+    }
+
+    @Test func `only staff who may change the app set its limits`() async throws {
+        let app = try await StorageApp()
+        let body = #"{"maximumFiles":3,"maximumBytes":null}"#
+        try await app.expectRefusal(.forbidden) { try await app.master.put("/files/usage", body) }
+        try await app.expectRefusal(.forbidden) { try await app.client.get("/files/usage") }
+        try await app.expectRefusal(.forbidden) { try await app.staff(may: [.storage: [.read, .update], .applications: [.read]]).put("/files/usage", body) }
+        let staff = app.staff(may: [.storage: [.read], .applications: [.update]])
+        for (body, field) in [(#"{"maximumFiles":-1}"#, "maximumFiles"), (#"{"maximumBytes":"1"}"#, "maximumBytes"), (#"{"bytes":1}"#, "bytes")] {
+            try await app.expectRefusal(.invalidBody, field: field) { try await staff.put("/files/usage", body) }
+        }
+        let set = try await staff.put("/files/usage", body)
+        #expect(set.status == 200 && set["maximumFiles"] == "3" && set["maximumBytes"] == nil && set["isDefault"] == "false", "\(set)")
+        #expect(try await staff.get("/files/usage").text == set.text)
+        // Both environments have them.
+        let test = try await app.asking(as: app.principal(.master, .test)).get("/files/usage")
+        #expect(test["maximumFiles"] == "3")
+    }
+
+    @Test func `the server's limits hold where an app has none of its own`() async throws {
+        let app = try await StorageApp()
+        var settings = SharedFiles.settings
+        settings.quota = FileQuota(maximumFiles: 1, maximumBytes: nil)
+        let service = StorageService(postgres: app.postgres, files: settings, logger: .silent, hooks: SharedHooks.settings)
+        let client = try await ServiceClient(service).asking(as: app.principal(.master))
+        #expect(try await client.put("/upload/a.txt", "x").status == 201)
+        try await app.expectRefusal(.fileQuotaExceeded) { try await client.put("/upload/b.txt", "x") }
+        #expect(try await client.get("/files/usage")["isDefault"] == "true")
+        try await app.limit(files: 2)
+        #expect(try await client.put("/upload/b.txt", "x").status == 201)
+    }
+}
+
+extension StorageApp {
+    fileprivate func limit(files: Int? = nil, bytes: Int? = nil) async throws {
+        let store = FileStore(postgres: postgres, spaces: Spaces(postgres: postgres))
+        try await store.limit(space(), to: FileQuota(maximumFiles: files, maximumBytes: bytes))
+    }
+
+    fileprivate func name(in list: Answer) throws -> String {
+        guard let name = list["data.0.name"] else { throw HTTPProblem(.internalError) }
+        return name.filter { $0 != "\"" }
+    }
+
+    fileprivate func staff(may areas: StaffRights.Areas) -> ServiceClient {
+        var principal = principal(.staff)
+        principal.staff = StaffGrant(id: "0193a000-0000-7000-8000-000000000001", userName: "sam", rights: StaffRights([id: areas]))
+        return asking(as: principal)
+    }
+}
