@@ -16,5 +16,6 @@ extension AnalyticsService {
         Migration(number: 8, name: "days anew", sql: PackageResources._08_days_anew_sql),
         Migration(number: 9, name: "releases", sql: PackageResources._09_releases_sql),
         Migration(number: 10, name: "release commits", sql: PackageResources._10_release_commits_sql),
+        Migration(number: 11, name: "blocks", sql: PackageResources._11_blocks_sql),
     ]
 }
