@@ -66,11 +66,11 @@ CREATE TABLE analytics.block_properties (
     PRIMARY KEY (block, path, name, is_screen)
 );
 
--- What cannot be compressed is not tried; the rest quickly where the server can.
-ALTER TABLE analytics.blocks ALTER COLUMN persons SET STORAGE EXTERNAL;
+-- What cannot be compressed is not tried; the rest where the server can do it quickly.
 ALTER TABLE analytics.block_names ALTER COLUMN times SET STORAGE EXTERNAL;
 DO $do$
 BEGIN
+    ALTER TABLE analytics.blocks ALTER COLUMN persons SET COMPRESSION lz4;
     ALTER TABLE analytics.block_names ALTER COLUMN profiles SET COMPRESSION lz4;
     ALTER TABLE analytics.block_properties ALTER COLUMN content SET COMPRESSION lz4;
 EXCEPTION WHEN feature_not_supported OR invalid_parameter_value THEN

@@ -8,7 +8,7 @@ import Testing
 
     /// Hundreds of events of three days, late ones and such of the same instant among them, of persons who are the same by an account, in many blocks and in none.
     private static func fill(_ app: AnalyticsApp, seed: UInt64) async throws {
-        var numbers = SeededGenerator(seed)
+        var numbers = SeededGenerator(state: seed)
         for batch in 0..<30 {
             let received = batch < 27 ? Int.random(in: 120...220_000, using: &numbers) : 0
             let events = (0..<Int.random(in: 5...25, using: &numbers)).map { _ in happening(receivedAgo: received, &numbers) }

@@ -12,7 +12,7 @@ final class BlockMaking: Service {
 
     let store: BlockStore
     private let logger: Logger
-    private let planned = Gauge(label: "martlet.analytics.blocks.planned")
+    private let planned = Gauge(label: "martlet_analytics_blocks_planned")
 
     init(store: BlockStore, logger: Logger) {
         self.store = store

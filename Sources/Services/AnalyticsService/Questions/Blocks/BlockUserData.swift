@@ -46,14 +46,9 @@ struct BlockUserData: UserDataHolder {
     }
 
     private static func has(_ persons: Set<UInt64>, _ bytes: UnsafeRawBufferPointer?) -> Bool {
-        guard let bytes else { return false }
-        var reader = VarintReader(bytes)
-        var person: UInt64 = 0
-        while reader.offset < bytes.count, !reader.isBroken {
-            person &+= reader.next()
-            if persons.contains(person) { return true }
-        }
-        return reader.isBroken
+        // What cannot be read is made again.
+        guard let bytes, let found = try? BlockProfiles.persons(bytes) else { return true }
+        return found.contains { persons.contains($0) }
     }
 
     private static func empty(_ blocks: [Int], _ transaction: PostgresTransaction) async throws {

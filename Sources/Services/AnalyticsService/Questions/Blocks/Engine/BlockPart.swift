@@ -127,16 +127,11 @@ extension BlockProfiles {
     ///
     /// - Throws: `BrokenBlock`.
     static func persons(_ bytes: UnsafeRawBufferPointer) throws(BrokenBlock) -> [UInt64] {
-        var reader = VarintReader(bytes)
-        var persons: [UInt64] = []
-        persons.reserveCapacity(bytes.count / 8)
-        var person: UInt64 = 0
-        while reader.offset < bytes.count, !reader.isBroken {
-            person &+= reader.next()
-            persons.append(person)
+        guard bytes.count % 8 == 0 else { throw BrokenBlock() }
+        return [UInt64](unsafeUninitializedCapacity: bytes.count / 8) { persons, count in
+            count = bytes.count / 8
+            for index in 0..<count { persons[index] = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index &* 8, as: UInt64.self)) }
         }
-        if reader.isBroken { throw BrokenBlock() }
-        return persons
     }
 
     /// The terms of a dimension.

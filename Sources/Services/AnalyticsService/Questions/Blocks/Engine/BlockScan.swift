@@ -63,12 +63,17 @@ final class BlockScan {
             }
             return
         }
+        var rows = try await Self.rows(partsQuery(from: 0), end - .now, transaction)
         for start in stride(from: 0, to: ids.count, by: Self.blocksPerStatement) {
-            for part in try await parts(start..<min(ids.count, start + Self.blocksPerStatement)) {
+            try await breathe()
+            // PostgreSQL reads the next ones while these are looked at.
+            let (following, left) = (partsQuery(from: start + Self.blocksPerStatement), end - .now)
+            async let next = Self.rows(following, left, transaction)
+            for part in try await parts(rows, start..<min(ids.count, start + Self.blocksPerStatement)) {
                 keep(part)
                 try body(part, profiles[part.block])
             }
-            try await breathe()
+            rows = try await next
         }
         isRead = true
     }
@@ -220,22 +225,33 @@ final class BlockScan {
 
     // MARK: Parts of blocks
 
-    /// - Throws: `UnkeptProperty`.
-    private func parts(_ places: Range<Int>) async throws -> [BlockPart] {
-        let blocks = ids[places]
-        let place = Dictionary(uniqueKeysWithValues: zip(blocks, places))
-        var narrowed: PostgresQuery = "n.block = ANY (\(Array(blocks))) AND n.first_at < \(last) AND n.last_at >= \(first)"
+    /// Nil: there are none.
+    private static func rows(_ query: PostgresQuery?, _ timeout: Duration, _ transaction: PostgresTransaction) async throws -> PostgresRows? {
+        guard let query else { return nil }
+        return try await transaction.query(query, timeout: timeout)
+    }
+
+    private func partsQuery(from start: Int) -> PostgresQuery? {
+        guard start < ids.count else { return nil }
+        let blocks = Array(ids[start..<min(ids.count, start + Self.blocksPerStatement)])
+        var narrowed: PostgresQuery = "n.block = ANY (\(blocks)) AND n.first_at < \(last) AND n.last_at >= \(first)"
         if let names = request.names { narrowed += " AND n.name = ANY (\(names)::integer[])" }
         if let isScreen = request.isScreen { narrowed += isScreen ? " AND n.is_screen" : " AND NOT n.is_screen" }
         let bounds = request.bounds.map { Int($0) }
         // Profiles tell which time an event's is counted from.
         let isCut: PostgresQuery = "width_bucket(n.first_at, \(bounds)) <> width_bucket(n.last_at, \(bounds))"
-        let rows = try await query(
-            """
-            SELECT n.block, n.name, n.is_screen, n.events, n.first_at, n.last_at, CASE WHEN \(request.withProfiles || request.withTimes) OR \(isCut) THEN n.profiles END,
-                CASE WHEN \(request.withTimes) OR \(isCut) THEN n.times END
+        return """
+            SELECT n.block, n.name, n.is_screen, n.events, n.first_at, n.last_at,
+                CASE WHEN \(request.withProfiles || request.withTimes) OR \(isCut) THEN n.profiles END, CASE WHEN \(request.withTimes) OR \(isCut) THEN n.times END
             FROM analytics.block_names AS n WHERE \(narrowed)
-            """)
+            """
+    }
+
+    /// - Throws: `UnkeptProperty`.
+    private func parts(_ rows: PostgresRows?, _ places: Range<Int>) async throws -> [BlockPart] {
+        guard let rows else { return [] }
+        let blocks = ids[places]
+        let place = Dictionary(uniqueKeysWithValues: zip(blocks, places))
         var parts = try rows.map { row in
             BlockPart(
                 block: place[try row.decode(0)] ?? 0, name: try row.decode(1), isScreen: try row.decode(2), events: try row.decode(3), firstAt: row.number(4, Int64.self),

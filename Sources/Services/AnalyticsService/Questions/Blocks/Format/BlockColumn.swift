@@ -1,6 +1,6 @@
 /// How columns of blocks are written and read.
 ///
-/// - `persons`: for each profile what its person's 64 bits are greater by than the one's before.
+/// - `persons`: for each profile its person's 64 bits, in order.
 /// - Terms: how many, each by how much it is greater than the one before, then for each profile which it has, packed.
 /// - `profiles`: for each event how far its profile is from that of the event before; the first from -1 on.
 /// - `times`: the earliest time and a unit, then for each event how much later it is, in units: than the event before when they have a profile in
@@ -12,11 +12,7 @@ enum BlockColumn {
     static func persons(_ persons: [UInt64]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(persons.count * 8)
-        var last: UInt64 = 0
-        for person in persons {
-            bytes.appendVarint(person - last)
-            last = person
-        }
+        for person in persons { bytes.appendWord(person) }
         return bytes
     }
 
