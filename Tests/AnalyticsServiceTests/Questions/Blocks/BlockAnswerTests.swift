@@ -1,3 +1,4 @@
+import MartletPostgres
 import MartletTesting
 import Testing
 

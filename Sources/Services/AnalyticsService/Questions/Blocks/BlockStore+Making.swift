@@ -62,8 +62,8 @@ extension BlockStore {
         try await transaction.execute(
             """
             INSERT INTO analytics.block_names (block, name, is_screen, events, first_at, last_at, profiles, times)
-            SELECT \(planned.id), name, screen = 1, events, first_at, last_at, substring(bytes FROM profiles_at FOR profiles_length),
-                substring(bytes FROM times_at FOR times_length)
+            SELECT \(planned.id), name, screen = 1, events, first_at, last_at, substring(bytes FROM profiles_at::int FOR profiles_length::int),
+                substring(bytes FROM times_at::int FOR times_length::int)
             FROM (SELECT \(bytes.all)::bytea AS bytes OFFSET 0) AS given, unnest(
                 \(parts.map { Int($0.name) }), \(parts.map { $0.isScreen ? 1 : 0 }), \(parts.map(\.order.count)), \(parts.map { Int($0.firstAt) }),
                 \(parts.map { Int($0.lastAt) }), \(profiles.map(\.place)), \(profiles.map(\.length)), \(times.map(\.place)), \(times.map(\.length)))
@@ -93,7 +93,7 @@ extension BlockStore {
         try await transaction.execute(
             """
             INSERT INTO analytics.block_properties (block, name, is_screen, path, content)
-            SELECT \(planned.id), name, screen = 1, path, CASE WHEN place > 0 THEN substring(bytes FROM place FOR length) END
+            SELECT \(planned.id), name, screen = 1, path, CASE WHEN place > 0 THEN substring(bytes FROM place::int FOR length::int) END
             FROM (SELECT \(bytes.all)::bytea AS bytes OFFSET 0) AS given, unnest(
                 \(names), \(screens), \(paths), \(contents.map(\.place)), \(contents.map(\.length))) AS p (name, screen, path, place, length)
             """, timeout: timeout)

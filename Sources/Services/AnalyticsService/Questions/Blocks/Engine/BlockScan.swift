@@ -63,6 +63,7 @@ final class BlockScan {
             }
             return
         }
+        let transaction = transaction
         var rows = try await Self.rows(partsQuery(from: 0), end - .now, transaction)
         for start in stride(from: 0, to: ids.count, by: Self.blocksPerStatement) {
             try await breathe()
