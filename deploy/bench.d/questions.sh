@@ -17,6 +17,11 @@ run_questions() {
     psql -q -c "UPDATE analytics.rollups SET reached = '-infinity', seen = '1:1:'" "$database"
     until [[ $(psql -qAt -c "SELECT reached > now() - interval '1 minute' FROM analytics.rollups" "$database") == t ]]; do sleep 1; done
     printf 'rolled up in %s s\n' "$((SECONDS - start))"
+    start=$SECONDS
+    # Nor is it in blocks; they are looked for every 30 s.
+    psql -q -c "UPDATE analytics.block_reach SET reached = '-infinity'" "$database"
+    until [[ $(psql -qAt -c "SELECT reached > now() - interval '5 minutes' AND NOT EXISTS (SELECT FROM analytics.blocks WHERE NOT is_built) FROM analytics.block_reach" "$database") == t ]]; do sleep 1; done
+    printf 'in blocks in %s s\n' "$((SECONDS - start))"
     psql -q -c 'VACUUM (ANALYZE)' -c CHECKPOINT "$database"
     psql -qAt -F ' ' -c "
         SELECT CASE WHEN c.relname ~ '^events_' THEN 'events' ELSE c.relname END AS what, pg_size_pretty(sum(pg_total_relation_size(c.oid))),
@@ -48,7 +53,7 @@ run_questions() {
     ask "sessions by day" "sessions?$span"
     ask "retention by day, 30 cohorts" "retention?$span"
     ask "retention by week" "retention?$span&interval=week"
-    printf '\nfrom the events themselves\n'
+    printf '\nfrom blocks of events, and the events themselves\n'
     samples=3
     ask "the last 30 minutes" "live"
     ask "one event by a property, 1 day" "counts?from=$to&to=$to&interval=none&event=event%200&group=property&property=plan"

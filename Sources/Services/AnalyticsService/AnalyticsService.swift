@@ -72,12 +72,12 @@ public struct AnalyticsService: ServiceDefinition {
         [postgres, worker] + events.background + questions.background + crashes.background + symbols.background + tickets.background
     }
 
-    /// What was done and said by users; each part has its own. Roll-ups are behind the events that they would be made of again, and people last of
+    /// What was done and said by users; each part has its own. Blocks and roll-ups are behind the events that they would be made of again, and people last of
     /// what is found by them.
     public var userData: any UserDataHolder {
         let subjects = events.subjects
         return UserDataParts(parts: [
-            ("events", EventUserData(postgres: postgres, subjects: subjects)), ("rollups", RollUpUserData(postgres: postgres, subjects: subjects)),
+            ("events", EventUserData(postgres: postgres, subjects: subjects)), ("blocks", BlockUserData(postgres: postgres, subjects: subjects)), ("rollups", RollUpUserData(postgres: postgres, subjects: subjects)),
             ("people", PeopleUserData(postgres: postgres, subjects: subjects)), ("tickets", tickets.userData), ("crashes", crashes.life.userData),
         ])
     }

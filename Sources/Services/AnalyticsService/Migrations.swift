@@ -20,5 +20,6 @@ extension AnalyticsService {
         Migration(number: 14, name: "tickets anew", sql: PackageResources._14_tickets_anew_sql),
         Migration(number: 12, name: "crash intake", sql: PackageResources._12_crash_intake_sql),
         Migration(number: 13, name: "issue life", sql: PackageResources._13_issue_life_sql),
+        Migration(number: 11, name: "blocks", sql: PackageResources._11_blocks_sql),
     ]
 }

@@ -4,13 +4,14 @@ import MartletHTTP
 import MartletPostgres
 import ServiceLifecycle
 
-/// Roll-ups of events, and the answers from them.
+/// Roll-ups and blocks of events, and the answers from them.
 struct Questions: Sendable {
     let spaces: Spaces
     let postgres: PostgresClient
     let store: QuestionStore
     let requests: RequestCountStore
     let rollUp: RollUp
+    let blocks: BlockMaking
 
     init(postgres: PostgresClient, spaces: Spaces, logger: Logger) {
         self.spaces = spaces
@@ -18,7 +19,8 @@ struct Questions: Sendable {
         store = QuestionStore(postgres: postgres)
         requests = RequestCountStore(postgres: postgres)
         rollUp = RollUp(store: RollUpStore(postgres: postgres), requests: requests, logger: logger)
+        blocks = BlockMaking(store: BlockStore(postgres: postgres), logger: logger)
     }
 
-    var background: [any Service] { [rollUp] }
+    var background: [any Service] { [rollUp, blocks] }
 }

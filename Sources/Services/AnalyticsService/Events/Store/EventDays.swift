@@ -62,6 +62,7 @@ struct EventDays: Service {
         {
             try await sweep(space: try row.decode(0), before: try row.decode(1))
         }
+        try await BlockStore.forgetDays(postgres)
     }
 
     /// - Parameter day: `2026-11-22`

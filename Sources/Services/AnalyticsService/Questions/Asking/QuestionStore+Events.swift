@@ -1,12 +1,17 @@
 import Foundation
 import MartletPostgres
 
-/// What only the events themselves can tell.
+/// What only the events themselves can tell, or blocks of them.
 extension QuestionStore {
     /// `at` is never after `received`; a day is for clocks that were set.
-    private static let earlier: TimeInterval = 86_400
+    static let earlier: TimeInterval = 86_400
 
     func rawCounts(_ question: CountQuestion, in span: Span) async throws -> [CountRow] {
+        if let rows = try await blockCounts(question, in: span) { return rows }
+        return try await eventCounts(question, in: span)
+    }
+
+    func eventCounts(_ question: CountQuestion, in span: Span) async throws -> [CountRow] {
         let who: PostgresQuery = question.withPeople ? Self.who : "NULL::bigint"
         let rows = try await raw(
             """

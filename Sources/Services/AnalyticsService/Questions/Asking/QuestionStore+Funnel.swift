@@ -18,7 +18,13 @@ extension QuestionStore {
     /// events may lie between. Each event of a step is given the latest start of a way to it, which is the best one for all that follow. Events
     /// of the same instant follow one another as the steps do.
     func funnel(_ question: FunnelQuestion, in span: Span) async throws -> [Int] {
-        let names = try await names(question.steps, in: span.space)
+        let names = try await numbers(of: question.steps, .name, in: span.space)
+        // As numbers, so that PostgreSQL knows beforehand how many events there are.
+        if let people = try await blockFunnel(names, question, in: span) { return people }
+        return try await eventFunnel(names, question, in: span)
+    }
+
+    func eventFunnel(_ names: [Int], _ question: FunnelQuestion, in span: Span) async throws -> [Int] {
         var query: PostgresQuery =
             """
             SELECT \(Self.who) AS who, e.at, array_position(\(names)::integer[], e.name) AS step, CASE WHEN e.name = \(names[0]) THEN e.at END AS start
@@ -46,15 +52,5 @@ extension QuestionStore {
             for step in 0..<(try row.decode(0, as: Int.self)) { people[step] += count }
         }
         return people
-    }
-
-    /// The numbers of events' names, in order; -1 for one that no event has. As numbers, so that it is known beforehand how many events there are.
-    private func names(_ names: [String], in space: Space) async throws -> [Int] {
-        try await postgres.query(
-            """
-            SELECT coalesce(t.id, -1) FROM unnest(\(names)) WITH ORDINALITY AS n (name, step)
-                LEFT JOIN analytics.terms AS t ON t.space = \(space.id) AND t.kind = \(TermKind.name.rawValue) AND t.text = n.name ORDER BY n.step
-            """
-        ).map { try $0.decode(0) }
     }
 }

@@ -5,7 +5,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Asks roll-ups, which is quick, and the events themselves, which few may do at a time and not for long.
+/// Asks roll-ups, which is quick, blocks of events, and the events themselves, which few may do at a time and not for long.
 struct QuestionStore: Sendable {
     /// Questions to the events at a time, in one process, and how many wait for their turn.
     static let maximumRaw = 2
@@ -16,7 +16,7 @@ struct QuestionStore: Sendable {
     private static let noRow = HTTPProblem(.internalError, cause: "a row that is always there is missing")
 
     let postgres: PostgresClient
-    private let gate = Gate(
+    let gate = Gate(
         limit: Self.maximumRaw, maximumWaiting: Self.maximumRawWaiting,
         refusal: HTTPProblem(.tooManyRequests, "Too many questions to the events themselves are waiting.", headers: [.retryAfter: "5"]))
 
@@ -33,11 +33,14 @@ struct QuestionStore: Sendable {
             query.isPrepared = false
             do {
                 return try await postgres.query(query, timeout: timeout)
-            } catch let error as PostgresError where error.code == .timeout || error.sqlState == "57014" {
-                throw HTTPProblem(
-                    .questionTooLarge, "It was not answered within \(timeout.components.seconds) seconds. Ask about fewer days.", cause: "\(error)")
+            } catch let error as PostgresError where error.isTimeout {
+                throw Self.tooLarge(timeout, cause: "\(error)")
             }
         }
+    }
+
+    static func tooLarge(_ timeout: Duration, cause: String? = nil) -> HTTPProblem {
+        HTTPProblem(.questionTooLarge, "It was not answered within \(timeout.components.seconds) seconds. Ask about fewer days.", cause: cause)
     }
 
     /// Cuts the time that is asked about.
@@ -115,4 +118,9 @@ struct QuestionStore: Sendable {
             FROM days
             """
     }
+}
+
+extension PostgresError {
+    /// Whether there was not enough time.
+    var isTimeout: Bool { code == .timeout || sqlState == "57014" }
 }

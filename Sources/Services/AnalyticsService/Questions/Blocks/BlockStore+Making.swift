@@ -1,0 +1,139 @@
+import Foundation
+import MartletPostgres
+
+extension BlockStore {
+    private struct Planned {
+        let id: Int
+        let space: Int32
+        let from: Date
+        let to: Date
+    }
+
+    /// Makes the latest block that is planned. False: there is none, or another copy is at it.
+    func make() async throws -> Bool {
+        try await postgres.withTransaction { transaction in
+            guard try await !transaction.query("SELECT FROM analytics.block_reach FOR UPDATE SKIP LOCKED").isEmpty,
+                let row = try await transaction.query(
+                    """
+                    SELECT id, space, received_from, received_to FROM analytics.blocks WHERE NOT is_built AND events <= \(Self.maximumEvents)
+                    ORDER BY received_from DESC LIMIT 1
+                    """
+                ).first
+            else { return false }
+            let planned = Planned(id: try row.decode(0), space: try row.decode(1), from: try row.decode(2), to: try row.decode(3))
+            let rows = try await Self.events(of: planned, transaction)
+            guard !rows.isEmpty else {
+                try await transaction.execute("DELETE FROM analytics.blocks WHERE id = \(planned.id)")
+                return true
+            }
+            let block = EventBlock(rows.map { BlockEvent($0) })
+            try await Self.write(block, of: rows.count, as: planned, transaction)
+            try await Self.write(block.parts, as: planned, transaction)
+            try await Self.writeProperties(of: block.parts, rows, as: planned, transaction)
+            return true
+        }
+    }
+
+    private static func events(of block: Planned, _ transaction: PostgresTransaction) async throws -> PostgresRows {
+        var query: PostgresQuery =
+            """
+            SELECT \(BlockEvent.columns), e.properties FROM analytics.events AS e
+            WHERE e.received >= \(block.from) AND e.received < \(block.to) AND e.space = \(block.space)
+            """
+        query.isPrepared = false
+        return try await transaction.query(query, timeout: timeout)
+    }
+
+    private static func write(_ block: EventBlock, of events: Int, as planned: Planned, _ transaction: PostgresTransaction) async throws {
+        func terms(_ dimension: BlockDimension) -> [UInt8] { block.terms[dimension.rawValue] }
+        try await transaction.execute(
+            """
+            UPDATE analytics.blocks SET is_built = true, events = \(events), first_at = \(Int(block.parts.lazy.map(\.firstAt).min() ?? 0)),
+                last_at = \(Int(block.parts.lazy.map(\.lastAt).max() ?? 0)), persons = \(block.persons), release = \(terms(.release)), os = \(terms(.os)),
+                device = \(terms(.device)), configuration = \(terms(.configuration)), variants = \(terms(.variants)), country = \(terms(.country))
+            WHERE id = \(planned.id)
+            """)
+    }
+
+    /// All columns are one parameter, of which each row has its part.
+    private static func write(_ parts: [EventBlock.Part], as planned: Planned, _ transaction: PostgresTransaction) async throws {
+        var bytes = Slices()
+        let profiles = parts.map { bytes.add($0.profiles) }, times = parts.map { bytes.add($0.times) }
+        try await transaction.execute(
+            """
+            INSERT INTO analytics.block_names (block, name, is_screen, events, first_at, last_at, profiles, times)
+            SELECT \(planned.id), name, screen = 1, events, first_at, last_at, substring(bytes FROM profiles_at::int FOR profiles_length::int),
+                substring(bytes FROM times_at::int FOR times_length::int)
+            FROM (SELECT \(bytes.all)::bytea AS bytes OFFSET 0) AS given, unnest(
+                \(parts.map { Int($0.name) }), \(parts.map { $0.isScreen ? 1 : 0 }), \(parts.map(\.order.count)), \(parts.map { Int($0.firstAt) }),
+                \(parts.map { Int($0.lastAt) }), \(profiles.map(\.place)), \(profiles.map(\.length)), \(times.map(\.place)), \(times.map(\.length)))
+                AS p (name, screen, events, first_at, last_at, profiles_at, profiles_length, times_at, times_length)
+            """, timeout: timeout)
+    }
+
+    private static func writeProperties(
+        of parts: [EventBlock.Part], _ rows: PostgresRows, as planned: Planned, _ transaction: PostgresTransaction
+    ) async throws {
+        var bytes = Slices()
+        var (names, screens, paths): ([Int], [Int], [String]) = ([], [], [])
+        var contents: [(place: Int, length: Int)] = []
+        for part in parts {
+            var columns = PropertyColumns()
+            for index in part.order { rows[index].withBytes(BlockEvent.columnCount) { columns.add($0) } }
+            for (path, content) in columns.contents() {
+                names.append(Int(part.name))
+                screens.append(part.isScreen ? 1 : 0)
+                paths.append(path)
+                contents.append(content.map { bytes.add($0) } ?? (0, 0))
+            }
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+        guard !names.isEmpty else { return }
+        try await transaction.execute(
+            """
+            INSERT INTO analytics.block_properties (block, name, is_screen, path, content)
+            SELECT \(planned.id), name, screen = 1, path, CASE WHEN place > 0 THEN substring(bytes FROM place::int FOR length::int) END
+            FROM (SELECT \(bytes.all)::bytea AS bytes OFFSET 0) AS given, unnest(
+                \(names), \(screens), \(paths), \(contents.map(\.place)), \(contents.map(\.length))) AS p (name, screen, path, place, length)
+            """, timeout: timeout)
+    }
+}
+
+/// Many columns one behind the other.
+private struct Slices {
+    private(set) var all: [UInt8] = []
+
+    /// Where it is, as `substring` counts.
+    mutating func add(_ bytes: [UInt8]) -> (place: Int, length: Int) {
+        defer { all.append(contentsOf: bytes) }
+        return (all.count + 1, bytes.count)
+    }
+}
+
+extension BlockEvent {
+    /// Of `analytics.events AS e`.
+    static let columns: PostgresQuery =
+        "e.person, e.at, e.name, e.kind IN (2, 3), e.release, e.os, e.device, e.configuration, e.variants, e.country"
+    static let columnCount = 10
+
+    /// What `columns` gave: by their bytes, as there are very many.
+    init(_ row: PostgresRow) {
+        person = UInt64(bitPattern: row.number(0, Int64.self))
+        at = row.number(1, Int64.self)
+        name = row.number(2, Int32.self)
+        isScreen = row.number(3, Int8.self) != 0
+        terms = SIMD8()
+        for dimension in BlockDimension.allCases.indices { terms[dimension] = row.number(4 + dimension, Int32.self) }
+    }
+}
+
+extension PostgresRow {
+    /// A number as PostgreSQL sends it; 0 when it is not of this width. Times are microseconds since 2000.
+    func number<Number: FixedWidthInteger>(_ column: Int, _ type: Number.Type) -> Number {
+        withBytes(column) { bytes in
+            guard let bytes, bytes.count == MemoryLayout<Number>.size else { return 0 }
+            return Number(bigEndian: bytes.loadUnaligned(as: Number.self))
+        }
+    }
+}

@@ -1,0 +1,92 @@
+/// An event as blocks have it.
+struct BlockEvent: Sendable {
+    var person: UInt64
+    /// Microseconds since 2000.
+    var at: Int64
+    var name: Int32
+    var isScreen: Bool
+    /// In the order of `BlockDimension`.
+    var terms: SIMD8<Int32>
+}
+
+/// What makes profiles of a person.
+enum BlockDimension: Int, CaseIterable, Sendable {
+    case release, os, device, configuration, variants, country
+
+    init?(_ group: CountQuestion.Group) {
+        switch group {
+        case .variants: self = .variants
+        case .dimension(let dimension):
+            guard let found = Self.allCases.first(where: { "\($0)" == dimension.name }) else { return nil }
+            self = found
+        case .none, .property: return nil
+        }
+    }
+}
+
+/// Events by columns.
+struct EventBlock: Sendable {
+    /// Those of one name.
+    struct Part: Sendable {
+        let name: Int32
+        let isScreen: Bool
+        let firstAt: Int64
+        let lastAt: Int64
+        let profiles: [UInt8]
+        let times: [UInt8]
+        /// Which of the events they were made of these are.
+        let order: [Int]
+    }
+
+    let profileCount: Int
+    let persons: [UInt8]
+    /// By `BlockDimension`.
+    let terms: [[UInt8]]
+    let parts: [Part]
+
+    init(_ events: [BlockEvent]) {
+        let order = Self.order(events)
+        var profiles: [BlockEvent] = []
+        var profileOf = [Int](repeating: 0, count: events.count)
+        for index in order {
+            let event = events[index]
+            if let last = profiles.last, last.person == event.person, last.terms == event.terms {} else { profiles.append(event) }
+            profileOf[index] = profiles.count - 1
+        }
+        profileCount = profiles.count
+        persons = BlockColumn.persons(profiles.map(\.person))
+        terms = BlockDimension.allCases.map { dimension in BlockColumn.terms(profiles.map { $0.terms[dimension.rawValue] }) }
+        var places: [Int64: Int] = [:]
+        var orders: [[Int]] = []
+        for index in order {
+            // Both in one number: a pair as a key costs more than all else here.
+            let key = Int64(events[index].name) << 1 | (events[index].isScreen ? 1 : 0)
+            if let place = places[key] {
+                orders[place].append(index)
+            } else {
+                places[key] = orders.count
+                orders.append([index])
+            }
+        }
+        parts = orders.map { order in
+            let (profiles, times) = BlockColumn.events(order.map { (profileOf[$0], events[$0].at) })
+            let ats = order.lazy.map { events[$0].at }
+            return Part(
+                name: events[order[0]].name, isScreen: events[order[0]].isScreen, firstAt: ats.min() ?? 0, lastAt: ats.max() ?? 0, profiles: profiles,
+                times: times, order: order)
+        }
+    }
+
+    /// By person, terms and time.
+    private static func order(_ events: [BlockEvent]) -> [Int] {
+        Array(events.indices).sorted { first, second in
+            let (first, second) = (events[first], events[second])
+            guard first.person == second.person else { return first.person < second.person }
+            guard first.terms == second.terms else {
+                for place in BlockDimension.allCases.indices where first.terms[place] != second.terms[place] { return first.terms[place] < second.terms[place] }
+                return false
+            }
+            return first.at < second.at
+        }
+    }
+}

@@ -1,0 +1,43 @@
+/// Numbers of as many bits each as the greatest needs, the lowest bit first. Three bytes follow, so that four can be loaded wherever one begins.
+struct PackedNumbers {
+    static let maximumWidth = 24
+
+    private let bytes: UnsafeRawBufferPointer
+    private let width: Int
+    private let mask: UInt32
+
+    /// - Parameter values: how many different ones there are, from 0 on.
+    /// - Returns: nil when there are less bytes than `count` numbers need.
+    init?(_ bytes: UnsafeRawBufferPointer, count: Int, values: Int) {
+        width = Self.width(values)
+        guard width <= Self.maximumWidth, bytes.count >= (count * width + 7) / 8 + 3 else { return nil }
+        self.bytes = bytes
+        mask = width == 0 ? 0 : UInt32.max >> UInt32(32 - width)
+    }
+
+    @inline(__always)
+    subscript(_ index: Int) -> Int {
+        let bit = index &* width
+        return Int((UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: bit &>> 3, as: UInt32.self)) &>> UInt32(bit & 7)) & mask)
+    }
+
+    /// - Parameter numbers: below `values`.
+    static func append(_ numbers: [UInt32], values: Int, to bytes: inout [UInt8]) {
+        let width = Self.width(values)
+        var (pending, held) = (UInt64(0), 0)
+        for number in numbers {
+            pending |= UInt64(number) << UInt64(held)
+            held += width
+            while held >= 8 {
+                bytes.append(UInt8(truncatingIfNeeded: pending))
+                pending >>= 8
+                held -= 8
+            }
+        }
+        if held > 0 { bytes.append(UInt8(truncatingIfNeeded: pending)) }
+        bytes.append(contentsOf: [0, 0, 0])
+    }
+
+    /// Bits of a number below `values`.
+    static func width(_ values: Int) -> Int { values <= 1 ? 0 : Int.bitWidth - (values - 1).leadingZeroBitCount }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import MartletAPI
+import MartletHTTP
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import AnalyticsService
+
+@Suite struct BlockLifeTests {
+    @Test func `A plan cuts where there are enough events, and at the end of a day`() {
+        var plan = BlockPlan(eventsPerBlock: 10, waiting: [1: .init(since: 0, events: 4)])
+        plan.add(5, of: 1, until: 110, start: 100)
+        plan.add(3, of: 2, until: 110, start: 100)
+        plan.add(1, of: 1, until: 120, start: 100)
+        plan.add(2, of: 1, until: 130, start: 100)
+        #expect(plan.blocks == [.init(space: 1, from: 0, to: 120, events: 10)])
+        #expect(plan.waiting == [1: .init(since: 120, events: 2), 2: .init(since: 100, events: 3)])
+        plan.endDay(at: 86_400)
+        #expect(plan.blocks.dropFirst() == [.init(space: 1, from: 120, to: 86_400, events: 2), .init(space: 2, from: 100, to: 86_400, events: 3)])
+        #expect(plan.waiting.isEmpty)
+    }
+
+    @Test(arguments: [[0], [127, 128, 16_384, UInt64.max, 0, 1 << 63]])
+    func `Numbers are read as they were written, and what is cut off is noticed`(_ numbers: [UInt64]) {
+        var bytes: [UInt8] = []
+        for number in numbers { bytes.appendVarint(number) }
+        bytes.withUnsafeBytes { bytes in
+            var reader = VarintReader(bytes)
+            #expect(numbers.map { _ in reader.next() } == numbers && !reader.isBroken)
+            _ = reader.next()
+            #expect(reader.isBroken)
+        }
+    }
+
+    @Test(arguments: [(1, 0), (2, 1), (3, 2), (1_001, 10), (5_000, 13)])
+    func `Packed numbers take the bits of the greatest`(_ values: Int, _ width: Int) {
+        let numbers = (0..<300).map { UInt32($0 * 7_919 % values) }
+        var bytes: [UInt8] = []
+        PackedNumbers.append(numbers, values: values, to: &bytes)
+        #expect(PackedNumbers.width(values) == width && bytes.count == (300 * width + 7) / 8 + 3)
+        bytes.withUnsafeBytes { bytes in
+            let packed = PackedNumbers(bytes, count: 300, values: values)
+            #expect((0..<300).map { UInt32(packed?[$0] ?? -1) } == numbers)
+            #expect(width == 0 || PackedNumbers(bytes, count: 320, values: values) == nil)
+        }
+    }
+
+    @Test func `Small apps have one block a day, and what is not a block yet is counted`() async throws {
+        try await AnalyticsApp.run { app in
+            for hour in [1, 5, 9] {
+                for daysAgo in [1, 2] { try await app.receive([Happening(day(daysAgo) + "T00:30:00Z", "a", hour)], at: day(daysAgo) + "T0\(hour):00:00Z") }
+            }
+            try await app.insert([Happening(day(1) + "T00:30:00Z", "a", 9)], by: app.postgres)
+            #expect(try await app.makeBlocks() == 2)
+            #expect(try await app.eventsInBlocks() == 6)
+            let span = try await app.span(day(2), day(0), .day)
+            let (blocks, events) = try await app.both(CountQuestion(event: "a", withPeople: true), in: span)
+            #expect(blocks == events && blocks?.map(\.events) == [3, 4] && blocks?.map(\.people) == [3, 3], "\(String(describing: blocks))")
+        }
+    }
+
+    private struct Stop: Error {}
+
+    @Test func `No time is cut in which a transaction may still add something`() async throws {
+        try await AnalyticsApp.run { app in
+            try await app.receive([Happening(day(1) + "T10:00:00Z", "a", 1)], at: day(1) + "T10:00:01Z")
+            let other = app.database.client(for: "analytics")
+            try await app.makeDay()
+            let began: Date = try await other.withTransaction { transaction in
+                try await app.insert([Happening(day(1) + "T11:00:00Z", "a", 2)], transaction)
+                let began: Date = try await transaction.query("SELECT now()")[0].decode(0)
+                // Until it would be a time that can be cut.
+                while try await app.postgres.query("SELECT date_bin('10 seconds', now(), 'epoch') <= \(began)")[0].decode(0) { try await Task.sleep(for: .milliseconds(100)) }
+                try await app.makeBlocks(eventsPerBlock: 1)
+                return began
+            }
+            await other.close()
+            #expect(try await app.postgres.query("SELECT reached <= \(began) FROM analytics.block_reach")[0].decode(0))
+            let span = try await app.span(day(1), day(0))
+            #expect(try await app.both(CountQuestion(event: "a"), in: span).blocks?.map(\.events) == [2])
+            try await app.makeFurtherBlocks(eventsPerBlock: 1)
+            #expect(try await app.eventsInBlocks() == 2)
+            #expect(try await app.both(CountQuestion(event: "a"), in: span).blocks?.map(\.events) == [2])
+        }
+    }
+
+    @Test func `Of a user who is erased no block has anything, and blocks are made again of the others' events`() async throws {
+        try await AnalyticsApp.run { app in
+            let user = "0193a000-0000-7000-8000-00000000000f"
+            let space = try await app.space
+            let account = Int(Person.account(user, in: space)), device = Int(Person.device("d1", in: space))
+            for (hour, persons) in [(1, [account, 5]), (2, [6, 7]), (3, [device, 5])] {
+                try await app.receive(persons.map { Happening(day(1) + "T0\(hour):00:00Z", "a", $0) { $0.properties = #"{"of":"\#($0.person)"}"# } }, at: day(1) + "T0\(hour):00:01Z")
+            }
+            try await app.link(device, to: account)
+            #expect(try await app.makeBlocks(eventsPerBlock: 2) == 3)
+            var after: String?
+            repeat {
+                after = try await app.service.userData.erase(UserDataRequest(app: app.appID, environment: app.environment, user: user, after: after)).next
+            } while after != nil
+            #expect(try await app.count("analytics.blocks WHERE is_built") == 1)
+            #expect(try await app.eventsInBlocks() == 2)
+            let bytes = try await app.postgres.query("SELECT persons FROM analytics.blocks WHERE is_built")[0].decode(0, as: [UInt8].self)
+            #expect(try BlockProfiles.persons(bytes) == [6, 7])
+            #expect(try await app.count("analytics.block_properties, analytics.blocks WHERE block = id AND NOT is_built") == 0)
+            let question = CountQuestion(event: "a", withPeople: true)
+            let span = try await app.span(day(1), day(1))
+            #expect(try await app.both(question, in: span).blocks?.map { [$0.events, $0.people] } == [[4, 3]])
+            try await app.makeFurtherBlocks()
+            #expect(try await app.count("analytics.blocks WHERE is_built") == 3)
+            #expect(try await app.eventsInBlocks() == 4)
+            #expect(try await app.both(question, in: span).blocks?.map { [$0.events, $0.people] } == [[4, 3]])
+            #expect(try await app.count("analytics.block_properties WHERE content::text LIKE '%' || \(String(String(account).utf8.map { String($0, radix: 16) }.joined())) || '%'") == 0)
+        }
+    }
+
+    @Test func `A day whose events are gone has no blocks`() async throws {
+        try await AnalyticsApp.run { app in
+            for daysAgo in [1, 9] { try await app.receive([Happening(day(daysAgo) + "T01:00:00Z", "a", 1)], at: day(daysAgo) + "T01:00:01Z") }
+            #expect(try await app.makeBlocks() == 2)
+            let question = CountQuestion(event: "a")
+            let span = try await app.span(day(10), day(0), .day)
+            #expect(try await app.both(question, in: span).blocks?.map(\.events) == [1, 1])
+            try await app.postgres.execute(
+                """
+                INSERT INTO analytics.settings (space, retention_days, privacy, is_collecting, time_zone, changed_by)
+                VALUES (\(try await app.space.id), 5, 'standard', true, 'UTC', 'test')
+                """)
+            for _ in 0..<60 {
+                do { try await app.service.events.days.sweep() } catch let error as PostgresError where error.sqlState == "55P03" {
+                    try await Task.sleep(for: .milliseconds(500))
+                    continue
+                }
+                break
+            }
+            #expect(try await app.count("analytics.blocks") == 1)
+            #expect(try await app.eventsInBlocks() == 1)
+            #expect(try await app.both(question, in: span).blocks?.map(\.events) == [1])
+        }
+    }
+}
