@@ -38,11 +38,11 @@ import Testing
         let numbers = (0..<300).map { UInt32($0 * 7_919 % values) }
         var bytes: [UInt8] = []
         PackedNumbers.append(numbers, values: values, to: &bytes)
-        #expect(PackedNumbers.width(values) == width && bytes.count == (300 * width + 7) / 8 + 3)
+        #expect(PackedNumbers.width(values) == width && bytes.count == (300 * width + 7) / 8 + 4)
         bytes.withUnsafeBytes { bytes in
             let packed = PackedNumbers(bytes, count: 300, values: values)
             #expect((0..<300).map { UInt32(packed?[$0] ?? -1) } == numbers)
-            #expect(width == 0 || PackedNumbers(bytes, count: 320, values: values) == nil)
+            #expect(width == 0 || PackedNumbers(bytes, count: 400, values: values) == nil)
         }
     }
 

@@ -1,4 +1,4 @@
-/// Numbers of as many bits each as the greatest needs, the lowest bit first. Three bytes follow, so that four can be loaded wherever one begins.
+/// Numbers of as many bits each as the greatest needs, the lowest bit first. Four bytes follow, so that as many can be loaded wherever one begins.
 struct PackedNumbers {
     static let maximumWidth = 24
 
@@ -10,7 +10,7 @@ struct PackedNumbers {
     /// - Returns: nil when there are less bytes than `count` numbers need.
     init?(_ bytes: UnsafeRawBufferPointer, count: Int, values: Int) {
         width = Self.width(values)
-        guard width <= Self.maximumWidth, bytes.count >= (count * width + 7) / 8 + 3 else { return nil }
+        guard width <= Self.maximumWidth, bytes.count >= (count * width + 7) / 8 + 4 else { return nil }
         self.bytes = bytes
         mask = width == 0 ? 0 : UInt32.max >> UInt32(32 - width)
     }
@@ -35,7 +35,7 @@ struct PackedNumbers {
             }
         }
         if held > 0 { bytes.append(UInt8(truncatingIfNeeded: pending)) }
-        bytes.append(contentsOf: [0, 0, 0])
+        bytes.append(contentsOf: [0, 0, 0, 0])
     }
 
     /// Bits of a number below `values`.
