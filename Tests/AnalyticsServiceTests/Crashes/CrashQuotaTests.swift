@@ -1,6 +1,8 @@
 import Foundation
 import MartletAPI
 import MartletPostgres
+import MartletSentry
+import MartletTesting
 import Testing
 
 @testable import AnalyticsService

@@ -254,12 +254,12 @@ import Testing
         let directory = FileManager.default.temporaryDirectory.appending(path: "martlet-spool-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let bad = UUID()
-        var settings = CrashSettings()
-        settings.spoolDirectory = directory
         let helpers = CrashHelpers(note: { reports, transaction in
             if reports.contains(where: { $0.id == bad }) { try await transaction.execute("SELECT 1 / 0") }
         })
         try await AnalyticsApp.run { app in
+            var settings = CrashSettings()
+            settings.spoolDirectory = directory
             let crashes = Crashes(
                 postgres: app.postgres, spaces: app.service.spaces, files: app.service.crashes.digester.digestion.files, settings: settings, helpers: helpers,
                 logger: .silent)

@@ -20,7 +20,8 @@ struct EventCleaning {
         "x-real-ip", "forwarded", "x-client-ip", "x-cluster-client-ip", "x-original-forwarded-for", "x-envoy-external-address", "cf-connecting-ip",
         "cf-connecting-ipv6", "true-client-ip", "fastly-client-ip", "x-appengine-user-ip", "x-azure-clientip", "remote-addr",
     ]
-    private static let lists: Set<String> = ["exception", "threads", "breadcrumbs"]
+    /// Members whose text is an address or a query.
+    private static let addresses: Set<String> = ["url", "query_string", "http.query", "http.url", "http.fragment", "from", "to"]
     /// Taken over by others, or nothing that is kept.
     private static let dropped: Set<String> = ["event_id", "tags", "_meta", "_metrics", "interfaces", "martlet"]
 
@@ -87,7 +88,7 @@ struct EventCleaning {
         guard case .object(let members) = value else { return .null }
         return .object(
             members.filter { !["cookies", "env"].contains($0.name) }.map { member in
-                guard member.name == "headers" else { return .init(Self.name(member.name), bounded(member.value, depth: 2)) }
+                guard member.name == "headers" else { return .init(Self.name(member.name), filtered(member, depth: 2)) }
                 let headers = member.value.looseMembers.filter { !Self.addressHeaders.contains($0.name.lowercased()) }
                 return .init("headers", bounded(.object(headers), depth: 2))
             })
@@ -108,11 +109,30 @@ struct EventCleaning {
             guard depth < Self.maximumDepth else { return .string("…") }
             return .object(
                 members.prefix(Self.maximumMembers).map { member in
-                    if isFiltered, Self.mayHide(member.value), Self.isSecret(member.name) { return .init(Self.name(member.name), Self.filtered) }
-                    return .init(Self.name(member.name), bounded(member.value, depth: depth + 1, isFiltered: isFiltered))
+                    .init(Self.name(member.name), isFiltered ? filtered(member, depth: depth + 1) : bounded(member.value, depth: depth + 1, isFiltered: false))
                 })
         default: return value
         }
+    }
+
+    /// What stands behind a name, unless the name says that nobody is to read it.
+    private func filtered(_ member: JSONValue.Member, depth: Int) -> JSONValue {
+        if Self.mayHide(member.value), Self.isSecret(member.name) { return Self.filtered }
+        if case .string(let text) = member.value, Self.addresses.contains(member.name) { return .string(Self.withoutSecrets(text.cut(to: Self.maximumTextLength))) }
+        return bounded(member.value, depth: depth)
+    }
+
+    /// `https://x/?page=1&token=[Filtered]` of an address, or of the query of one.
+    private static func withoutSecrets(_ text: String) -> String {
+        guard isSecret(text) else { return text }
+        func parts(_ text: Substring) -> String {
+            text.split(separator: "&", omittingEmptySubsequences: false).map { part in
+                guard let equals = part.firstIndex(of: "=") else { return part }
+                let name = part[..<equals].split(separator: "?").last ?? ""
+                return isSecret(String(name)) ? part[...equals] + "[Filtered]" : part
+            }.joined(separator: "&")
+        }
+        return text.split(separator: "#", omittingEmptySubsequences: false).map(parts).joined(separator: "#")
     }
 
     private static func name(_ name: String) -> String { name.cut(to: 200) }
