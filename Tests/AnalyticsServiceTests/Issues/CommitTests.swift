@@ -11,7 +11,7 @@ import Testing
 @Suite struct CommitTests {
     private static let path = "/crash/api/0/organizations/any/releases/"
 
-    private static func commit(_ id: String, _ message: String = "change", at time: String = "2026-11-20T10:00:00Z", _ paths: [String] = []) -> String {
+    private static func commit(_ id: String, _ message: String = "change", at time: String = "2026-11-20T10:00:00Z", of paths: [String] = []) -> String {
         let files = paths.map { #"{"path":"\#($0)","type":"M"}"# }.joined(separator: ",")
         return #"{"id":"\#(id)","message":"\#(message)","author_name":"Ann \#(id)","timestamp":"\#(time)","patch_set":[\#(files)]}"#
     }
@@ -33,17 +33,17 @@ import Testing
             // Used, without the issue: what went into it is not to blame.
             try await app.report(Self.crash("app@1.0", [("other.py", true)]))
             try await app.digested()
-            try await Self.set(app, "app@1.0", [Self.commit("old", ["app/views.py"])])
+            try await Self.set(app, "app@1.0", [Self.commit("old", of: ["app/views.py"])])
             // Between: nobody used it.
-            try await Self.set(app, "app@1.1", [Self.commit("between", at: "2026-11-21T10:00:00Z", ["src/app/views.py"])])
+            try await Self.set(app, "app@1.1", [Self.commit("between", at: "2026-11-21T10:00:00Z", of: ["src/app/views.py"])])
             try await Self.set(
                 app, "app@1.2",
                 [
-                    Self.commit("late", at: "2026-11-23T10:00:00Z", ["shop/cart.py", "README.md"]), Self.commit("lib", at: "2026-11-24T10:00:00Z", ["python3/json.py"]),
-                    Self.commit("near", at: "2026-11-24T10:00:00Z", ["xshop/cart.py", "cart.py.md"]), Self.commit("none", at: "2026-11-24T10:00:00Z"),
+                    Self.commit("late", at: "2026-11-23T10:00:00Z", of: ["shop/cart.py", "README.md"]), Self.commit("lib", at: "2026-11-24T10:00:00Z", of: ["python3/json.py"]),
+                    Self.commit("near", at: "2026-11-24T10:00:00Z", of: ["xshop/cart.py", "cart.py.md"]), Self.commit("none", at: "2026-11-24T10:00:00Z"),
                 ])
-            try await Self.set(app, "app@1.3", [Self.commit("after", at: "2026-11-25T10:00:00Z", ["shop/cart.py"])])
-            try await Self.set(app, "other@1.1", [Self.commit("foreign", at: "2026-11-25T10:00:00Z", ["shop/cart.py"])])
+            try await Self.set(app, "app@1.3", [Self.commit("after", at: "2026-11-25T10:00:00Z", of: ["shop/cart.py"])])
+            try await Self.set(app, "other@1.1", [Self.commit("foreign", at: "2026-11-25T10:00:00Z", of: ["shop/cart.py"])])
             try await app.report(Self.crash("app@1.3", Self.files))
             try await app.report(Self.crash("app@1.2", Self.files))
             try await app.digested()
@@ -53,7 +53,7 @@ import Testing
             #expect(issue["suspectCommits.0.author"] == "\"Ann late\"" && issue["suspectCommits.0.time"] == "\"2026-11-23T10:00:00.000Z\"")
             #expect(issue["suspectCommits.0.files"] == #"["shop/cart.py"]"# && issue["suspectCommits.1.release"] == "\"app@1.1\"")
             #expect(try await app.master("GET", "/crashes/issues/1")["suspectCommits"] == "[]")
-            let many = (1...8).map { Self.commit("c\($0)", at: "2026-11-2\($0)T10:00:00Z", ["views.py"]) }
+            let many = (1...8).map { Self.commit("c\($0)", at: "2026-11-2\($0)T10:00:00Z", of: ["views.py"]) }
             try await Self.set(app, "app@1.2", many)
             let five = try await app.master("GET", "/crashes/issues/2")
             #expect((0..<6).map { five["suspectCommits.\($0).id"] } == ["\"c8\"", "\"c7\"", "\"c6\"", "\"c5\"", "\"c4\"", nil])
@@ -96,19 +96,19 @@ import Testing
             #expect(try await app.master("GET", "/crashes/issues/3")["state"] == "\"unresolved\"")
             let history = try await app.master("GET", "/crashes/issues/1/history")
             #expect(history["data.0.details.how"] == "\"commit\"" && history["data.0.details.commit.id"] == "\"\(id)\"" && history["data.0.author"] == "\"service\"")
-            let ticket = try await app.master("GET", "/tickets/2")
+            let ticket = try await app.ask("GET", "/tickets/2")
             #expect(ticket["status"] == "\"complete\"", "\(ticket)")
-            #expect(try await app.master("GET", "/tickets/1")["status"] == "\"todo\"")
-            let acts = try await app.master("GET", "/tickets/2/history")
+            #expect(try await app.ask("GET", "/tickets/1")["status"] == "\"todo\"")
+            let acts = try await app.ask("GET", "/tickets/2/history")
             #expect(acts.each("act").contains("\"mendedByCommit\"") && acts.text.contains(id), "\(acts)")
             // Somebody sees it otherwise; the same commits are told again, and with another release.
             #expect(try await app.master("PATCH", "/crashes/issues/1", #"{"state":"unresolved"}"#).status == 200)
-            #expect(try await app.master("PATCH", "/tickets/2", #"{"status":"todo"}"#).status == 200)
+            #expect(try await app.change(2, #"{"status":"todo"}"#).status == 200)
             let before = try await app.rows("SELECT count(*) FROM analytics.issue_history WHERE space = %")
             try await Self.set(app, "app@2.0+5", commits)
             try await Self.set(app, "app@2.1+1", commits)
             #expect(try await app.master("GET", "/crashes/issues/1")["state"] == "\"unresolved\"")
-            #expect(try await app.master("GET", "/tickets/2")["status"] == "\"todo\"")
+            #expect(try await app.ask("GET", "/tickets/2")["status"] == "\"todo\"")
             #expect(try await app.rows("SELECT count(*) FROM analytics.issue_history WHERE space = %") == before)
             // Another commit.
             try await Self.set(app, "app@2.1+1", commits + [Self.commit("c3", "fixes CRASH-1")])
@@ -122,7 +122,7 @@ import Testing
             try await app.ticket(#"{"title":"a"}"#)
             #expect(try await app.master("POST", "/crashes/issues/1/merge", #"{"issues":[2]}"#).status == 200)
             #expect(try await app.master("DELETE", "/crashes/issues/3").status == 204)
-            #expect(try await app.master("DELETE", "/tickets/1").status == 204)
+            #expect(try await app.ask("DELETE", "/tickets/1").status == 204)
             try await Self.set(app, "app@2.0", [Self.commit("a1", "fixes CRASH-2, CRASH-3, APP-1")])
             #expect(try await app.master("GET", "/crashes/issues/1")["state"] == "\"resolved\"")
             #expect(try await CrashData(app).count("commit_fixes") == 1)

@@ -101,7 +101,8 @@ import Testing
     }
 
     @Test func `Who has left stays on an issue as gone, and nobody is gone while auth cannot say`() async throws {
-        let (known, isAway) = (Mutex(Set(Colleague.allCases)), Mutex(false))
+        let known = Mutex(Set(Colleague.allCases))
+        let isAway = Mutex(false)
         var options = AnalyticsOptions()
         options.staff = StaffDirectory { ids, _, area in
             guard !isAway.withLock({ $0 }) else { throw OutgoingFailure.timeout }
