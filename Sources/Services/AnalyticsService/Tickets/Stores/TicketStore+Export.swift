@@ -4,7 +4,7 @@ import MartletPostgres
 extension TicketStore {
     static let exportHeader = CSVLine.text([
         "key", "type", "status", "priority", "title", "assignee", "appVersion", "sprint", "labels", "createdBy", "created", "updated", "completed",
-        "comments", "issues", "description", "feedback", "estimate",
+        "comments", "issues", "estimate", "description", "feedback",
     ])
 
     /// Lines of CSV in the order of numbers, from behind the number `after`.
@@ -21,7 +21,7 @@ extension TicketStore {
                 (SELECT count(*)::text FROM analytics.ticket_comments AS c WHERE c.ticket = t.id), (
                     SELECT coalesce(string_agg(i.number::text, ', ' ORDER BY i.number), '') FROM analytics.ticket_issues AS b
                     JOIN analytics.issues AS i ON i.id = b.issue WHERE b.ticket = t.id),
-                t.description, coalesce((SELECT f.message FROM analytics.ticket_feedback AS f WHERE f.ticket = t.id), ''), coalesce(t.estimate::text, '')]
+                coalesce(t.estimate::text, ''), t.description, coalesce((SELECT f.message FROM analytics.ticket_feedback AS f WHERE f.ticket = t.id), '')]
             FROM analytics.tickets AS t JOIN analytics.ticket_spaces AS s ON s.space = t.space
             LEFT JOIN analytics.ticket_people AS p ON p.space = t.space AND p.id = t.assignee
             LEFT JOIN analytics.ticket_people AS a ON a.space = t.space AND 'staff:' || a.id = t.author
