@@ -90,15 +90,16 @@ public struct AuthService: ServiceDefinition {
         userDataJobs = UserDataJobs(
             postgres: postgres, jobs: jobs, revocation: federation.revocation, services: options.services, internalSecret: internalSecret,
             exportLimitInBytes: options.exportLimitInBytes)
-        mailing = Mailing(options.mail, postgres: postgres, keys: keys, jobs: jobs, logger: logger)
+        let calls = ServiceCalls(caller: Self.name, internalSecret: internalSecret)
+        let notifications = options.services.first { $0.name == "notifications" }
+        let returned = notifications.map { ReturnedMail(notifications: $0, calls: calls) }
+        mailing = Mailing(options.mail, returned: returned, postgres: postgres, keys: keys, jobs: jobs, logger: logger)
         completion = SignInCompletion(
             sessions: sessions, secondFactor: SecondFactorCheck(attempts: attempts, secondFactors: secondFactors), signIns: signIns,
             notice: NewDeviceNotice(users: users, outbox: mailing.outbox))
         let handlers = userDataJobs.handlers + [mailing.handler(users: users, apps: AppStore(postgres: postgres)), federation.revokeToken]
         worker = JobWorker(queue: jobs, handlers: handlers, configuration: JobWorker.Configuration(), logger: logger)
-        let signOut = SignOutOfPush(
-            postgres: postgres, jobs: jobs, calls: ServiceCalls(caller: Self.name, internalSecret: internalSecret),
-            notifications: options.services.first { $0.name == "notifications" })
+        let signOut = SignOutOfPush(postgres: postgres, jobs: jobs, calls: calls, notifications: notifications)
         signOutWorker = JobWorker(queue: jobs, handlers: [signOut], logger: logger)
     }
 

@@ -17,6 +17,7 @@ extension NotificationsService {
         router.on(.post, "notifications/mail/bounces", NoteBounce(mail: mail))
         router.on(.get, "notifications/mail/suppressed", ListSuppressed(mail: mail))
         router.on(.delete, "notifications/mail/suppressed", DeleteSuppressed(mail: mail))
+        router.on(.post, "internal/mail/returned", IsMailReturned(suppressed: mail.suppressed))
         router.on(.get, "notifications/mail/:id", ReadMail(mail: mail))
 
         // By our own processes

@@ -34,6 +34,26 @@ import Testing
         }
     }
 
+    @Test func `Where the app's mail came back from no code goes, unless nobody can be asked`() async throws {
+        let notifications = try await OtherService.start("notifications")
+        try await UserClient.runWithMail(services: { _ in [notifications.address] }) { client in
+            let (gone, there) = (UserClient.address("gone"), UserClient.address("there"))
+            notifications.noteReturned(.init(app: client.app.id, environment: .live, address: gone))
+            notifications.noteReturned(.init(app: client.app.id, environment: .test, address: there))
+            _ = try await client.signUpByAddress(gone)
+            _ = try await client.signUpByAddress(there)
+            try await client.waitForJobs()
+            let failed = try await state(client, of: gone)
+            #expect(failed.state == "failed" && failed.attempt == 1 && failed.code == "mail-returned", "\(failed)")
+            #expect(try await MailServer.shared.mails(to: gone).isEmpty)
+            #expect(try await MailServer.shared.mails(to: there).count == 1)
+            // Whoever asks is answered as before, and written to while notifications is away.
+            notifications.fail(.max)
+            #expect(try await client.send("POST", "password/reset", #"{"email":"\#(gone)"}"#).status == 202)
+            _ = try await MailServer.shared.mail(to: gone)
+        }
+    }
+
     @Test func `An app has a sender and a mail server of its own, and the password does not come back`() async throws {
         try await UserClient.run { client in
             // Nobody has named a server.

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletHTTP
 import MartletPostgres
 import MartletTesting
 import Testing
@@ -10,8 +11,10 @@ import Testing
 
 extension UserClient {
     /// With a mail server, and links that lead to the app.
-    static func runWithMail(_ settings: String = "", _ body: @Sendable (UserClient) async throws -> Void) async throws {
-        try await run(mail: try await MailServer.shared.settings()) { client in
+    static func runWithMail(
+        _ settings: String = "", services: @Sendable (MigratedDatabase) async throws -> [ServiceAddress] = { _ in [] }, _ body: @Sendable (UserClient) async throws -> Void
+    ) async throws {
+        try await run(mail: try await MailServer.shared.settings(), services: services) { client in
             try await client.set(#""linkURLs":["shop://auth?kind={kind}&token={token}"]"# + (settings.isEmpty ? "" : "," + settings))
             try await body(client)
         }

@@ -17,6 +17,7 @@ final class OtherService: Sendable {
         var items: [UserDataRequest: Int] = [:]
         var calls: [UserDataRequest] = []
         var signOuts: [SignOut] = []
+        var returned: Set<MailQuestion> = []
         /// Calls that fail before it answers again.
         var failures = 0
     }
@@ -30,6 +31,13 @@ final class OtherService: Sendable {
         var environment: AppEnvironment
         var user: String
         var sessions: Set<String>
+    }
+
+    /// An address that mail of the app has come back from, or is said to.
+    struct MailQuestion: Codable, Sendable, Hashable {
+        var app: String
+        var environment: AppEnvironment
+        var address: String
     }
 
     /// How much a call erases or hands out.
@@ -65,6 +73,10 @@ final class OtherService: Sendable {
     var calls: [UserDataRequest] { state.withLock { $0.calls } }
 
     var signOuts: [SignOut] { state.withLock { $0.signOuts } }
+    func noteReturned(_ mail: MailQuestion, _ isReturned: Bool = true) {
+        state.withLock { if isReturned { $0.returned.insert(mail) } else { $0.returned.remove(mail) } }
+    }
+
     /// How many of the calls that are to fail are left.
     var failuresLeft: Int { state.withLock { $0.failures } }
 
@@ -87,6 +99,17 @@ final class OtherService: Sendable {
             let signOut = try await request.decoded(SignOut.self)
             try service.note { $0.signOuts.append(signOut) }
             return .json("{}")
+        }
+    }
+
+    private struct AnswerReturned: Endpoint {
+        let service: OtherService
+
+        func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+            guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
+            let question = try await request.decoded(MailQuestion.self)
+            try service.note { _ in }
+            return .json(#"{"isReturned":\#(service.state.withLock { $0.returned.contains(question) })}"#)
         }
     }
 
@@ -130,7 +153,9 @@ final class OtherService: Sendable {
 
         func isReady() async -> Bool { true }
         func addRoutes(to router: Router<ServiceContext>) {
-            if let service { router.on(.post, "internal/users/sign-out", TakeSignOut(service: service)) }
+            guard let service else { return }
+            router.on(.post, "internal/users/sign-out", TakeSignOut(service: service))
+            router.on(.post, "internal/mail/returned", AnswerReturned(service: service))
         }
     }
 }

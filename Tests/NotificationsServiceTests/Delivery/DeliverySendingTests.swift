@@ -168,6 +168,34 @@ struct DeliverySendingTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `a message that this version cannot read stands in nobody's way, and fails when no other version has sent of it for long`(isOver: Bool) async throws {
+        try await DeliveryWorld.run(setUp: { if isOver { $0.delivery.patienceWithUnreadable = .milliseconds(200) } }) { world in
+            try await world.install(4)
+            // More than are looked at in one go.
+            var strange: [UUID] = []
+            for _ in 0...DeliveryQueue.maximumWork { strange.append(try await world.order(#"{"hologram":1}"#, to: 1...2)) }
+            let other = try await world.order(#"{"body":"b"}"#, to: 1...4)
+            // Another version has just sent one of it.
+            let begun = strange[0]
+            try await world.postgres.execute(
+                """
+                UPDATE notifications.deliveries SET state = 'accepted', updated = now() + interval '1 hour'
+                WHERE message = \(begun) AND installation = \(DeliveryWorld.installation(1))
+                """)
+            try await world.withCopy { _ async throws in
+                #expect(try await world.end(of: other) == ["accepted:1": 4])
+                guard isOver else { return }
+                for message in strange.dropFirst() { #expect(try await world.end(of: message) == ["cancelled:0": 2]) }
+            }
+            for message in isOver ? [begun] : strange { #expect(try await world.state(of: message) == "sending") }
+            let row = try await world.postgres.query("SELECT count(*), min(problem) FROM notifications.messages WHERE state = 'failed'")[0]
+            #expect(try row.decode(0, as: Int.self) == (isOver ? strange.count - 1 : 0))
+            if isOver { #expect(try row.decode(1, as: String?.self)?.contains("cannot read the message") == true) }
+            #expect(world.apns.requestCount == 4)
+        }
+    }
+
     @Test func `a host of browsers that does not answer holds up no other`() async throws {
         let (browsers, silence) = (try await WebPushSimulator.start(), try Silence())
         defer {

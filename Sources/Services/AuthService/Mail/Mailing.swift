@@ -16,8 +16,9 @@ struct Mailing: Sendable {
     let client: SMTPClient
     private let counts: MailCountStore
     private let server: MailSettings
+    private let returned: ReturnedMail?
 
-    init(_ server: MailSettings, postgres: PostgresClient, keys: ServerKeys, jobs: JobQueue, logger: Logger) {
+    init(_ server: MailSettings, returned: ReturnedMail?, postgres: PostgresClient, keys: ServerKeys, jobs: JobQueue, logger: Logger) {
         settings = AppSettingsStore(postgres: postgres)
         senders = MailSenderStore(postgres: postgres, sealing: keys.sealing, logger: logger)
         templates = MailTemplateStore(postgres: postgres)
@@ -27,6 +28,7 @@ struct Mailing: Sendable {
         outbox = MailOutbox(jobs: jobs, settings: settings, counts: counts, hasMailServer: server.server != nil, logger: logger)
         client = SMTPClient()
         self.server = server
+        self.returned = returned
     }
 
     /// Mails a code to the address of a new user, if the app wants it verified.
@@ -41,6 +43,6 @@ struct Mailing: Sendable {
     func handler(users: UserStore, apps: AppStore) -> SendMail {
         SendMail(
             users: users, apps: apps, settings: settings, senders: senders, templates: templates, proofs: proofs, invitations: invitations,
-            counts: counts, server: server, client: client)
+            counts: counts, server: server, client: client, returned: returned)
     }
 }

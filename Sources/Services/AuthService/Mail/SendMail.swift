@@ -26,6 +26,8 @@ struct SendMail: JobHandler {
     let counts: MailCountStore
     let server: MailSettings
     let client: SMTPClient
+    /// Nil: nobody knows.
+    let returned: ReturnedMail?
 
     func run(_ order: MailOrder, _ job: RunningJob) async throws -> JobNoResult {
         let space = order.space
@@ -35,6 +37,9 @@ struct SendMail: JobHandler {
             let counted = ["recipient", space.appID, space.environment.rawValue, order.email]
             let isAllowed = try await counts.take(counted, limit: Self.mailsPerRecipientAndHour)
             guard isAllowed else { throw JobFailure(code: "mail-limit", detail: "The recipient has got too much mail in this hour.") }
+        }
+        if let returned, try await returned.isKnown(from: order.email, in: space) {
+            throw JobFailure(code: "mail-returned", detail: "Mail of the app has come back from this address: there is no such mailbox.")
         }
         let sender = try await senders.find(in: space)
         guard let way = server.way(of: sender, app: app.name) else {

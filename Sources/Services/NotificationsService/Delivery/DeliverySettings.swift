@@ -11,6 +11,8 @@ struct DeliverySettings: Sendable {
     var journalDirectory: String?
     /// How often to look at the queue when nobody tells of anything: a lost notification, what becomes due, paused and cancelled messages.
     var pollInterval: Duration = .milliseconds(500)
+    /// For how long nobody may have sent anything of a message that this version cannot read, until it has failed.
+    var patienceWithUnreadable: Duration = .seconds(3_600)
     /// For how long a push service has to refuse a credential until it counts as broken.
     var patience: Duration = .seconds(30)
     /// How long answers are waited for when the service is shut down.

@@ -103,6 +103,25 @@ extension DeliveryQueue {
             """)
     }
 
+    /// Ends messages that a version could not read for a time in which no other has sent anything of them. What is queued of them is `cancelled` by `close`.
+    ///
+    /// - Returns: how many.
+    func failUnreadable(_ messages: [UUID], after time: Duration) async throws -> Int {
+        try await postgres.execute(
+            """
+            UPDATE notifications.messages AS m SET state = 'failed', finished = now(), problem = \(UnreadableMessage().sentence), is_paused = FALSE,
+                is_resuming = FALSE
+            WHERE m.id = ANY (\(messages)) AND m.finished IS NULL AND NOT EXISTS (
+                SELECT FROM notifications.deliveries AS d WHERE d.message = m.id AND d.state <> 'queued'
+                    AND d.updated > now() - \(time.inMicroseconds) * interval '1 microsecond')
+            """, timeout: .seconds(60))
+    }
+
+    /// Those of the messages that are there and not finished.
+    func unfinished(_ messages: [UUID]) async throws -> [UUID] {
+        try await postgres.query("SELECT id FROM notifications.messages WHERE id = ANY (\(messages)) AND finished IS NULL").map { try $0.decode(0) }
+    }
+
     /// Those of the messages that are not to be sent any more, for now or for good.
     func stopped(_ messages: [UUID]) async throws -> [UUID] {
         try await postgres.query(

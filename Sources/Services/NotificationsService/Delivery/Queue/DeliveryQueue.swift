@@ -25,7 +25,9 @@ struct DeliveryQueue: Sendable {
     /// broken is left alone; where there are credentials and each is, so is that of which the service is not known.
     ///
     /// One look into the index for each message and service: what is due later, or for another service, is not read.
-    func work() async throws -> [Work] {
+    ///
+    /// - Parameter messages: of which nothing is wanted.
+    func work(except messages: [UUID] = []) async throws -> [Work] {
         try await postgres.query(
             """
             SELECT id, space, service, good FROM (
@@ -40,6 +42,7 @@ struct DeliveryQueue: Sendable {
                     SELECT FROM notifications.deliveries AS d
                     WHERE d.message = m.id AND d.service = s.service AND d.state = 'queued' AND d.due <= now() LIMIT 1) AS q
                 WHERE m.state IN ('planning', 'sending') AND NOT m.is_paused AND m.due <= now() AND m.expires > now()
+                    AND m.id <> ALL (\(messages))
                     AND CASE s.service WHEN '' THEN k.total = 0 OR k.good <> '{}' ELSE NOT s.service = ANY (k.broken) END) AS w
             ORDER BY turn, due LIMIT \(Self.maximumWork)
             """

@@ -9,6 +9,7 @@ extension DeliverySender {
         while !Task.isCancelled {
             await attempt("journals not read") { try await self.readLeftJournals() }
             await attempt("deliveries not rescued") { try await self.rescue() }
+            await attempt("unreadable messages not ended") { try await self.endUnreadable() }
             await attempt("deliveries not ended") { while try await self.queue.close() == DeliveryQueue.pageLength, !Task.isCancelled {} }
             await attempt("messages not ended") { _ = try await self.queue.finish() }
             await attempt("tokens not forgotten") { try await self.forgetTokens() }
@@ -60,6 +61,15 @@ extension DeliverySender {
         metrics.rescued.increment(by: Int64(count))
         logger.notice("deliveries of lost copies taken back", metadata: ["delivery.count": "\(count)"])
         wakes.continuation.yield()
+    }
+
+    /// Else they would wait until they expire, and nobody would know why.
+    private func endUnreadable() async throws {
+        let old = shelf.unreadable(for: settings.patienceWithUnreadable)
+        guard !old.isEmpty else { return }
+        let count = try await queue.failUnreadable(old, after: settings.patienceWithUnreadable)
+        if count > 0 { logger.warning("messages that cannot be read have failed", metadata: ["message.count": "\(count)"]) }
+        shelf.forget(old, except: try await queue.unfinished(old))
     }
 
     /// One message for each that is due to be tried; what it is answered with decides.

@@ -24,7 +24,7 @@ extension DeliverySender {
         do {
             let age = known.read.map { ContinuousClock.now - $0 } ?? .seconds(3_600)
             if isTold.exchange(false, ordering: .relaxed) || age > settings.pollInterval || known.isFull && known.work.isEmpty {
-                known.work = try await queue.work()
+                known.work = try await queue.work(except: shelf.unreadable)
                 known.read = .now
                 known.isFull = known.work.count == DeliveryQueue.maximumWork
             }

@@ -21,14 +21,17 @@ final class MessageShelf: Sendable {
     /// A message has up to 256 KiB, and its renderer up to 128 payloads.
     private static let maximumCount = 128
 
+    static let maximumUnreadable = 1_000
+
     private struct Entry {
-        /// Nil: it cannot be read by this version.
-        var message: MessageInHand?
+        var message: MessageInHand
         var lastUse: Int
     }
 
     private struct State {
         var entries: [UUID: Entry] = [:]
+        /// And when it was come across.
+        var unreadable: [UUID: ContinuousClock.Instant] = [:]
         var uses = 0
     }
 
@@ -43,7 +46,7 @@ final class MessageShelf: Sendable {
     ///
     /// - Throws: `PostgresError`.
     func messages(_ ids: [UUID]) async throws -> [UUID: MessageInHand] {
-        let missing = state.withLock { state in ids.filter { state.entries[$0] == nil } }
+        let missing = state.withLock { state in ids.filter { state.entries[$0] == nil && state.unreadable[$0] == nil } }
         if !missing.isEmpty {
             let rows = try await postgres.query(
                 """
@@ -51,7 +54,15 @@ final class MessageShelf: Sendable {
                 WHERE id = ANY (\(missing))
                 """)
             let read = try rows.map { row in (try row.decode(0, as: UUID.self), try? Self.message(row)) }
-            state.withLock { state in for (id, message) in read { state.entries[id] = Entry(message: message, lastUse: state.uses) } }
+            state.withLock { state in
+                for (id, message) in read {
+                    if let message {
+                        state.entries[id] = Entry(message: message, lastUse: state.uses)
+                    } else if state.unreadable.count < Self.maximumUnreadable {
+                        state.unreadable[id] = .now
+                    }
+                }
+            }
         }
         return state.withLock { state in
             state.uses += 1
@@ -65,6 +76,24 @@ final class MessageShelf: Sendable {
             }
             return found
         }
+    }
+
+    /// Those that this version cannot read, as far as it has come across them: another one may.
+    var unreadable: [UUID] { state.withLock { Array($0.unreadable.keys) } }
+
+    /// Of them those that it came across so long ago; the time begins anew for them.
+    func unreadable(for time: Duration) -> [UUID] {
+        let now = ContinuousClock.now
+        return state.withLock { state in
+            let old = state.unreadable.filter { $0.value + time <= now }.map(\.key)
+            for id in old { state.unreadable[id] = now }
+            return old
+        }
+    }
+
+    /// They are finished, or gone.
+    func forget(_ ids: [UUID], except kept: [UUID]) {
+        state.withLock { state in for id in Set(ids).subtracting(kept) { state.unreadable[id] = nil } }
     }
 
     private static func message(_ row: PostgresRow) throws -> MessageInHand {

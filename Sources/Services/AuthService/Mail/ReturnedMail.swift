@@ -1,0 +1,38 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import NIOCore
+
+/// Where an app's mail has come back from, because there is no such mailbox. Notifications keeps the list.
+struct ReturnedMail: Sendable {
+    private struct Question: Encodable {
+        var app: String
+        var environment: AppEnvironment
+        var address: String
+    }
+
+    private struct Answer: Decodable {
+        var isReturned: Bool
+    }
+
+    /// Mail that somebody waits for is not held up for long.
+    private static let patience: Duration = .seconds(2)
+
+    let notifications: ServiceAddress
+    let calls: ServiceCalls
+
+    /// Where it is not known, it has not: no sign-in fails because notifications is away.
+    ///
+    /// - Throws: `CancellationError`.
+    func isKnown(from address: String, in space: UserSpace) async throws -> Bool {
+        do {
+            let question = Question(app: space.appID, environment: space.environment, address: address)
+            let answer = try await calls.post("/internal/mail/returned", question, to: notifications, upTo: 1 << 10, within: Self.patience)
+            return try JSONDecoder().decode(Answer.self, from: Data(answer.body.readableBytesView)).isReturned
+        } catch {
+            try Task.checkCancellation()
+            return false
+        }
+    }
+}
