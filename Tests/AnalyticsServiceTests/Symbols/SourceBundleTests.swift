@@ -1,6 +1,8 @@
 import Foundation
+import MartletAPI
 import MartletCompression
 import MartletCore
+import MartletPostgres
 import MartletTesting
 import Testing
 

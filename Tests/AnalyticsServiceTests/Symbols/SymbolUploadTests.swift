@@ -65,6 +65,24 @@ import Testing
         }
     }
 
+    @Test func `a file that several send at once is there once, and no piece is left over`() async throws {
+        try await AnalyticsApp.run { app in
+            let file = DebugFiles.elf(buildID: [UInt8](repeating: 7, count: 20))
+            let states = try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<8 { group.addTask { try await SymbolUpload(app: app, chunkLength: 64).upload(file).state } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(states == [String](repeating: "ok", count: 8))
+            #expect(try await app.symbolRows("symbol_files") == 1)
+            // Pieces that came when the file was together already go when nobody asks for them.
+            try await app.postgres.execute("UPDATE analytics.symbol_chunks SET touched = now() - interval '1 day'")
+            try await app.service.symbols.sweep.tidy()
+            #expect(try await app.symbolRows("symbol_chunks") == 0)
+            let blobs = try await app.service.symbols.backend.list(SymbolChunkStore.blobSpace(of: "app1"), after: nil, limit: 100)
+            #expect(blobs.blobs.count == 1)
+        }
+    }
+
     @Test func `a fat file is found by each of its parts`() async throws {
         try await AnalyticsApp.run { app in
             let (state, answer) = try await SymbolUpload(app: app).upload(DebugFiles.fat([try DebugFiles.real(), try DebugFiles.other()]))
