@@ -168,6 +168,20 @@ import Testing
         #expect(!conditions.contains { $0.contains("__type") || $0.contains("className") }, "\(plan)")
     }
 
+    @Test func `the first walk of a sync with a filter is read by an index`() async throws {
+        let app = try await Self.large.value.app
+        let scope = QueryScope(
+            space: try app.space(), collection: try CollectionName("Large"), rights: Rights(identity: .user("u7", roles: ["r1"]), collections: [:]))
+        let filter = try LiveRequest.filter(#"{"tags":"t777"}"#, in: scope)
+        var query = SyncFeed.Query()
+        (query.condition, query.isServed) = (filter.condition, filter.isServed)
+        var explain: PostgresQuery = "EXPLAIN \(try SyncFeed.walking(query, after: "", in: scope))"
+        (explain.role, explain.isPrepared) = (scope.space.role, false)
+        let plan = try await app.postgres.query(explain).map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
+        #expect(plan.contains(try Regex(#"Index Cond: \(doc @> '\{"tags": \["t777"\]\}'"#)), "\(plan)")
+        #expect(!plan.contains("Seq Scan"), "\(plan)")
+    }
+
     @Test func `a value that PostgreSQL has in its sample is not taken for one of every hundred`() async throws {
         let large = try await Self.large.value
         let rows = try await large.app.superuser.query(

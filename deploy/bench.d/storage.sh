@@ -27,5 +27,11 @@ make_index() {
     local start=${EPOCHREALTIME/./}
     curl -sf -o /dev/null --max-time 600 -H "X-Martlet-Master-Key: $MASTER" -d "$1" "$url/api/$KEY/collections/Post/indexes" ||
         die "no index $1"
+    # A large collection's is built by a job.
+    local list
+    while list=$(curl -sf -H "X-Martlet-Master-Key: $MASTER" "$url/api/$KEY/collections/Post/indexes") && [[ $list == *'"state":"building"'* ]]; do
+        sleep 0.2
+    done
+    [[ $list != *'"state":"failed"'* ]] || die "index failed: $list"
     printf 'index %-40s %3s s\n' "$1" "$(((${EPOCHREALTIME/./} - start) / 1000000))"
 }

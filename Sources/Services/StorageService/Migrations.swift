@@ -15,5 +15,6 @@ extension StorageService {
         Migration(number: 13, name: "user_data", sql: PackageResources._13_user_data_sql),
         Migration(number: 14, name: "index_builds", sql: PackageResources._14_index_builds_sql),
         Migration(number: 15, name: "file_usage", sql: PackageResources._15_file_usage_sql),
+        Migration(number: 16, name: "pass_readers", sql: PackageResources._16_pass_readers_sql),
     ]
 }

@@ -24,6 +24,7 @@ public struct StorageService: ServiceDefinition {
     let collections: CollectionStore
     let indexes: IndexStore
     let indexSweep: IndexSweep
+    let listedIndexes: ListedIndexes
     let rights: RightsStore
     let housekeeping: Housekeeping
     let rules: RulesStore
@@ -147,13 +148,14 @@ public struct StorageService: ServiceDefinition {
         let ofBuilds = builder ?? postgres
         let builds = IndexBuilds(postgres: postgres, jobs: queue)
         self.indexes = IndexStore(postgres: postgres, builder: ofBuilds, spaces: spaces, builds: builds)
+        self.listedIndexes = ListedIndexes(postgres: background, jobs: queue, logger: logger)
         self.indexSweep = IndexSweep(postgres: background, builder: ofBuilds, logger: logger)
         self.maximumImportSizeInBytes = maximumImportSizeInBytes
         self.worker = JobWorker(
             queue: queue,
             handlers: [
                 ImportCollection(transfers: stores), ExportCollection(transfers: stores), CopyEnvironment(transfers: stores),
-                BuildIndex(builds: builds, builder: ofBuilds, transfers: stores),
+                BuildIndex(builds: builds, builder: ofBuilds, transfers: stores), BuildListedIndex(builder: ofBuilds, postgres: background),
             ],
             configuration: jobs, logger: logger)
 
@@ -170,7 +172,7 @@ public struct StorageService: ServiceDefinition {
         if let configFeed { services.append(configFeed) }
         return services + [
             RightsWatch(rights: rights, postgres: postgres), ChangeWatch(signal: signal, postgres: postgres), housekeeping, orphans, worker,
-            hookDelivery, indexSweep,
+            hookDelivery, indexSweep, listedIndexes,
         ]
     }
 

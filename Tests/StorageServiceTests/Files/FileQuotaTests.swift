@@ -73,17 +73,17 @@ import Testing
 
     @Test func `only staff who may change the app set its limits`() async throws {
         let app = try await StorageApp()
-        let body = #"{"maximumFiles":3,"maximumBytes":null}"#
-        try await app.expectRefusal(.forbidden) { try await app.master.put("/files/usage", body) }
+        let (path, body) = ("/admin/apps/\(app.id)/storage/files", #"{"maximumFiles":3,"maximumBytes":null}"#)
+        try await app.expectRefusal(.forbidden) { try await app.master.put(path, body) }
         try await app.expectRefusal(.forbidden) { try await app.client.get("/files/usage") }
-        try await app.expectRefusal(.forbidden) { try await app.staff(may: [.storage: [.read, .update], .applications: [.read]]).put("/files/usage", body) }
+        try await app.expectRefusal(.forbidden) { try await app.staff(may: [.storage: [.read, .update], .applications: [.read]]).put(path, body) }
         let staff = app.staff(may: [.storage: [.read], .applications: [.update]])
         for (body, field) in [(#"{"maximumFiles":-1}"#, "maximumFiles"), (#"{"maximumBytes":"1"}"#, "maximumBytes"), (#"{"bytes":1}"#, "bytes")] {
-            try await app.expectRefusal(.invalidBody, field: field) { try await staff.put("/files/usage", body) }
+            try await app.expectRefusal(.invalidBody, field: field) { try await staff.put(path, body) }
         }
-        let set = try await staff.put("/files/usage", body)
+        let set = try await staff.put(path, body)
         #expect(set.status == 200 && set["maximumFiles"] == "3" && set["maximumBytes"] == nil && set["isDefault"] == "false", "\(set)")
-        #expect(try await staff.get("/files/usage").text == set.text)
+        #expect(try await staff.get(path).text == set.text)
         // Both environments have them.
         let test = try await app.asking(as: app.principal(.master, .test)).get("/files/usage")
         #expect(test["maximumFiles"] == "3")

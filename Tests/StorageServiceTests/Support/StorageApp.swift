@@ -74,6 +74,8 @@ struct StorageApp: Sendable {
                 """
             query.isPrepared = false
             let table = try await superuser.query(query)[0]
+            // That there are no files is written when a space is made.
+            if name == "_file_usage", try table.decode(0, as: String?.self)?.hasPrefix("(t,0,0,,)") != false { continue }
             if try !name.hasPrefix("_") || table.decode(1, as: Int.self) > 0 { contents[name] = try table.decode(0) }
         }
         return contents

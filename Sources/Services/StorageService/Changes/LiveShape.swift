@@ -18,6 +18,11 @@ struct LiveRequest: Sendable, Hashable {
     ///
     /// - Throws: `invalid-json`, `invalid-filter`, and what `FilterCompiler` throws.
     static func condition(_ filter: String, in scope: QueryScope) throws -> PostgresQuery {
+        try self.filter(filter, in: scope).condition
+    }
+
+    /// The same with what is known of it.
+    static func filter(_ filter: String, in scope: QueryScope) throws -> Filter {
         let value = try checked { () throws(JSONError) in try JSONValue(parsing: filter.utf8) }
         let compiled = try FilterCompiler.filter(value, in: scope)
         guard !compiled.dependsOnMore else {
@@ -28,7 +33,7 @@ struct LiveRequest: Sendable, Hashable {
             throw HTTPProblem(
                 .invalidFilter, "A $regex in what is followed begins with ^ and plain text, and has nothing else.", field: "where")
         }
-        return compiled.condition
+        return compiled
     }
 
     /// - Throws: `forbidden` when nothing could ever be shown, and what `FilterCompiler` throws.

@@ -25,6 +25,8 @@ struct SyncFeed: Sendable {
 
     struct Query: Sendable {
         var condition: PostgresQuery?
+        /// Whether an index finds what the condition is of.
+        var isServed = false
         var keys: [String]?
         var limit = ListQuery.defaultLimit
         var wait: Duration = .zero
@@ -72,21 +74,9 @@ struct SyncFeed: Sendable {
     private func walk(
         _ query: Query, since snapshot: Snapshot, after last: String, _ end: ChangeStore.End, _ scope: QueryScope
     ) async throws -> Page {
-        let access = scope.access
         let rows: PostgresRows
         do {
-            rows = try await changes.run(
-                """
-                SELECT max(id), coalesce(count(*) < max(total), FALSE), coalesce(string_agg(object, ',' ORDER BY id), ''), ''
-                FROM (
-                    SELECT *, row_number() OVER (ORDER BY id) AS place, count(*) OVER () AS total,
-                        sum(octet_length(object)) OVER (ORDER BY id) AS size
-                    FROM (
-                        SELECT id, \(Rendering.object(access, keys: query.keys)) AS object FROM \(try scope.table)
-                        WHERE deleted IS NULL AND id > \(last) AND \(Self.visible(query, access))
-                        ORDER BY id LIMIT \(query.limit + 1)) AS found) AS sized
-                WHERE place <= \(query.limit) AND (place = 1 OR size <= \(Self.maximumPageSizeInBytes))
-                """, in: scope.space)
+            rows = try await changes.run(try Self.walking(query, after: last, in: scope), in: scope.space)
         } catch let error as PostgresError where error.isUndefinedTable {
             return Page(cursor: ChangeCursor(epoch: end.epoch, position: .at(snapshot), isWalked: true), hasMore: false, isEmpty: true)
         }
@@ -95,6 +85,27 @@ struct SyncFeed: Sendable {
         let position: ChangeCursor.Position = hasMore ? .walking(since: snapshot, last: last ?? "") : .at(snapshot)
         return Page(
             cursor: ChangeCursor(epoch: end.epoch, position: position, isWalked: !hasMore), hasMore: hasMore, row: rows[0], isEmpty: last == nil)
+    }
+
+    /// The statement of one page of the walk. With a filter that an index serves it is planned for its values, like a list.
+    static func walking(_ query: Query, after last: String, in scope: QueryScope) throws -> PostgresQuery {
+        let access = scope.access
+        let parts = [access.readable(for: .find), query.condition].compactMap(\.self)
+        // Each as it stands: within a function no index would serve it.
+        let condition = parts.isEmpty ? "TRUE" : parts.map { "(\($0))" as PostgresQuery }.joined(separator: " AND ")
+        var statement: PostgresQuery = """
+            SELECT max(id), coalesce(count(*) < max(total), FALSE), coalesce(string_agg(object, ',' ORDER BY id), ''), ''
+            FROM (
+                SELECT *, row_number() OVER (ORDER BY id) AS place, count(*) OVER () AS total,
+                    sum(octet_length(object)) OVER (ORDER BY id) AS size
+                FROM (
+                    SELECT id, \(Rendering.object(access, keys: query.keys)) AS object FROM \(try scope.table)
+                    WHERE deleted IS NULL AND id > \(last) AND \(condition)\(query.isServed ? ListStatement.rare : "")
+                    ORDER BY id LIMIT \(query.limit + 1)) AS found) AS sized
+            WHERE place <= \(query.limit) AND (place = 1 OR size <= \(Self.maximumPageSizeInBytes))
+            """
+        statement.isPrepared = !query.isServed
+        return statement
     }
 
     // MARK: The log

@@ -19,7 +19,9 @@ struct ReadChanges: Endpoint {
         try scope.access.require(.find)
         let parameters = request.uri.queryParameters
         var query = SyncFeed.Query(keys: try request.keys)
-        query.condition = try request.filter.map { try LiveRequest.condition($0, in: scope) }
+        if let filter = try request.filter.map({ try LiveRequest.filter($0, in: scope) }) {
+            (query.condition, query.isServed) = (filter.condition, filter.isServed)
+        }
         if let text = parameters["limit"] { query.limit = try ListQuery.integer(text, "limit", in: 1...ListQuery.maximumLimit) }
         if let text = parameters["wait"] {
             query.wait = .seconds(try ListQuery.integer(text, "wait", in: 0...SyncFeed.maximumWaitInSeconds))

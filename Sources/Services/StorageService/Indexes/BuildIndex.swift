@@ -4,18 +4,13 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// The job that builds an index with `CREATE INDEX CONCURRENTLY`: nothing waits for it, and it waits for transactions that are older.
-///
-/// PostgreSQL goes on with a build when the process that asked for it dies. Whoever has the job then waits for that one; what is left
-/// half-built (`INVALID`) is dropped and begun anew.
+/// The job that builds an index which an app asked for (`ConcurrentIndex`).
 struct BuildIndex: JobHandler {
     static let kind = "index"
     static let retries = JobRetries(maximumAttempts: 3)
     static let timeLimit: Duration = .seconds(12 * 3_600)
     /// One build at a time, whosever it is: each takes a processor and a disk for itself, and would wait for the others.
     static let lane = "indexes"
-    private static let dropTimeout: Duration = .seconds(600)
-    private static let pause: Duration = .seconds(1)
 
     struct Options: Codable, Sendable {
         var space: SpaceName
@@ -37,7 +32,10 @@ struct BuildIndex: JobHandler {
         let report = Report(collection: options.collection, name: options.name)
         guard let build = try await builds.build(of: job.id) else { return report }
         do {
-            try await make(build, job)
+            let index = ConcurrentIndex(
+                space: build.space, collection: build.collection, relation: build.relation,
+                keys: "\(try build.definition.keys())\(build.definition.condition)", isUnique: build.definition.unique)
+            try await index.make(job, on: builder, watching: transfers.postgres, within: Self.timeLimit)
             try await finish(build, report, job)
             return report
         } catch {
@@ -45,77 +43,6 @@ struct BuildIndex: JobHandler {
             if let reason = job.interruption, reason != .cancelled { throw error }
             await Task { try? await drop(build) }.value
             throw (error as? PostgresError).flatMap(Self.failure) ?? error
-        }
-    }
-
-    /// Until there is a valid index.
-    private func make(_ build: IndexBuilds.Build, _ job: RunningJob) async throws {
-        while true {
-            switch try await state(of: build) {
-            case .ready: return
-            case .underWay:
-                try await tell(build, job)
-                try await Task.sleep(for: Self.pause)
-            case .abandoned: try await drop(build)
-            case .absent: try await create(build, job)
-            }
-        }
-    }
-
-    /// What PostgreSQL knows of the index.
-    private enum State {
-        case absent, ready
-        /// Some connection builds it.
-        case underWay
-        /// Nobody does.
-        case abandoned
-    }
-
-    private func state(of build: IndexBuilds.Build) async throws -> State {
-        let rows = try await transfers.postgres.query(
-            """
-            SELECT x.indisvalid, EXISTS (SELECT FROM pg_stat_progress_create_index AS p WHERE p.index_relid = x.indexrelid)
-            FROM pg_index AS x JOIN pg_class AS i ON i.oid = x.indexrelid
-            WHERE i.relname = \(build.relation.text) AND i.relnamespace = to_regnamespace(quote_ident(\(build.space.schema)))
-            """)
-        guard let row = rows.first else { return .absent }
-        if try row.decode(0, as: Bool.self) { return .ready }
-        return try row.decode(1, as: Bool.self) ? .underWay : .abandoned
-    }
-
-    private func create(_ build: IndexBuilds.Build, _ job: RunningJob) async throws {
-        let (table, index) = (try build.space.table(build.collection), build.definition)
-        let start: PostgresQuery = index.unique ? "CREATE UNIQUE INDEX" : "CREATE INDEX"
-        let statement: PostgresQuery =
-            "\(start) CONCURRENTLY \(try build.relation.identifier) ON \(table) \(try index.keys())\(index.condition)"
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await builder.executeScript(statement.sql, role: build.space.role, timeout: Self.timeLimit) }
-            group.addTask {
-                while true {
-                    try await Task.sleep(for: Self.pause)
-                    try await tell(build, job)
-                }
-            }
-            try await group.next()
-            group.cancelAll()
-        }
-    }
-
-    /// How far PostgreSQL is, in blocks of the collection; in its own words what it is at.
-    ///
-    /// - Throws: `JobInterruption`. What it cannot find out it does not tell.
-    private func tell(_ build: IndexBuilds.Build, _ job: RunningJob) async throws {
-        do {
-            let rows = try await transfers.postgres.query(
-                """
-                SELECT p.blocks_done, p.blocks_total, p.phase FROM pg_stat_progress_create_index AS p JOIN pg_class AS i ON i.oid = p.index_relid
-                WHERE i.relname = \(build.relation.text) AND i.relnamespace = to_regnamespace(quote_ident(\(build.space.schema)))
-                """)
-            guard let row = rows.first else { return }
-            let (done, total): (Int, Int) = (try row.decode(0), try row.decode(1))
-            try await job.report(JobProgress(done: done, total: total > 0 ? total : nil, message: try row.decode(2)))
-        } catch is PostgresError {
-            try job.check()
         }
     }
 
@@ -144,13 +71,7 @@ struct BuildIndex: JobHandler {
                 AND obj_description(oid, 'pg_class') IS NOT NULL
             """)
         guard ready.isEmpty else { return }
-        try await Self.drop(build.relation, of: build.space, on: builder)
-    }
-
-    /// Waits for those who use the collection, and lets nobody wait.
-    static func drop(_ relation: IndexName, of space: AppSpace, on builder: PostgresClient) async throws {
-        guard let index = PostgresIdentifier(schema: space.schema, name: relation.text) else { throw HTTPProblem(.internalError) }
-        try await builder.executeScript("DROP INDEX CONCURRENTLY IF EXISTS \(index.quoted)", role: space.role, timeout: dropTimeout)
+        try await ConcurrentIndex.drop(build.relation, of: build.space, on: builder)
     }
 
     /// What the app can do something about; nil: it is tried again.

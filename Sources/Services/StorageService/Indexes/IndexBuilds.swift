@@ -84,7 +84,11 @@ struct IndexBuilds: Sendable {
             relation: IndexName(text: try row.decode(3)))
     }
 
-    /// Gives up builds of a space, of one collection or one name; returns how many. What their jobs have made they take away themselves.
+    /// How long the builds of a collection that goes are waited for.
+    private static let patience: Duration = .seconds(5)
+
+    /// Gives up builds of a space, of one collection or one name; returns how many. What their jobs have made they take away themselves: for
+    /// a name in their own time, else this waits, as whoever drops the collection and they would wait for each other.
     @discardableResult
     func stop(_ name: String? = nil, on collection: CollectionName? = nil, of space: AppSpace) async throws -> Int {
         let rows = try await postgres.query(
@@ -94,7 +98,17 @@ struct IndexBuilds: Sendable {
             RETURNING job
             """)
         for row in rows { _ = try await jobs.cancel(try row.decode(0), scope: space.appID) }
+        if name == nil, !rows.isEmpty { try await waitForEnd(of: try rows.map { try $0.decode(0) }) }
         return rows.count
+    }
+
+    private func waitForEnd(of ids: [UUID]) async throws {
+        let end = ContinuousClock.now + Self.patience
+        while ContinuousClock.now < end {
+            let running = try await postgres.query("SELECT FROM storage.jobs WHERE id = ANY (\(ids)) AND finished IS NULL LIMIT 1")
+            if running.isEmpty { return }
+            try await Task.sleep(for: .milliseconds(50))
+        }
     }
 
     /// - Throws: `conflict` while an index is being built: the collection keeps its name until then.

@@ -12,22 +12,25 @@ struct IndexSweep: PeriodicWork {
     let logger: Logger
 
     func work() async throws {
-        // No comment: it was never ready. No job that is not at its end: nobody will make it so.
+        // No comment: one that an app asked for was never ready. No job that is not at its end: nobody will make it so.
         let rows = try await postgres.query(
             """
             SELECT n.nspname::text, i.relname::text
             FROM pg_index AS x JOIN pg_class AS i ON i.oid = x.indexrelid JOIN pg_namespace AS n ON n.oid = i.relnamespace
                 JOIN storage.spaces AS s ON s.schema = n.nspname
-            WHERE i.relname ~ \("^\(IndexName.jobPrefix)[0-9a-f]{32}$") AND obj_description(i.oid, 'pg_class') IS NULL
+            WHERE (i.relname ~ \("^\(IndexName.jobPrefix)[0-9a-f]{32}$") AND obj_description(i.oid, 'pg_class') IS NULL
+                    OR i.relname ~ \("^\(IndexName.listedPrefix)[0-9a-f]{32}$") AND NOT x.indisvalid)
                 AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index AS p WHERE p.index_relid = i.oid)
                 AND NOT EXISTS (
                     SELECT FROM storage.index_builds AS b JOIN storage.jobs AS j ON j.id = b.job
                     WHERE b.schema = n.nspname AND b.relation = i.relname AND j.finished IS NULL)
+                AND NOT EXISTS (
+                    SELECT FROM storage.jobs AS j WHERE replace(j.id::text, '-', '') = substr(i.relname, 3) AND j.finished IS NULL)
             LIMIT \(Self.perRound)
             """)
         for row in rows where !Task.isCancelled {
             guard let space = AppSpace(schema: try row.decode(0)) else { continue }
-            try await BuildIndex.drop(IndexName(text: try row.decode(1)), of: space, on: builder)
+            try await ConcurrentIndex.drop(IndexName(text: try row.decode(1)), of: space, on: builder)
             logger.notice("a half-built index was dropped", metadata: ["storage.schema": "\(space.schema)"])
         }
     }

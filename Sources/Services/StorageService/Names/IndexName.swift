@@ -21,6 +21,13 @@ struct IndexName: Sendable {
 
     static let jobPrefix = "_b"
 
+    /// Of the index on readers and writers that a job makes for a collection from before it.
+    static func listed(_ job: UUID) -> IndexName {
+        IndexName(text: listedPrefix + job.uuidString.filter { $0 != "-" }.lowercased())
+    }
+
+    static let listedPrefix = "_l"
+
     var identifier: PostgresIdentifier {
         get throws {
             guard let identifier = PostgresIdentifier(text) else { throw HTTPProblem(.internalError) }

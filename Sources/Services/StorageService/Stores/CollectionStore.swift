@@ -59,7 +59,7 @@ struct CollectionStore: Sendable {
             """)
     }
 
-    /// The primary key, the index on every equality, and the one on the order of creation.
+    /// The primary key, the indexes on every equality and on the order of creation, and the one on readers and writers.
     static func makeIndexes(_ table: PostgresIdentifier, in transaction: PostgresTransaction, timeout: Duration? = nil) async throws {
         let (key, search, newest) = (try IndexName.make().identifier, try IndexName.make().identifier, try IndexName.make().identifier)
         try await transaction.execute("ALTER TABLE \(table) ADD CONSTRAINT \(key) PRIMARY KEY (id)", timeout: timeout)
@@ -69,7 +69,15 @@ struct CollectionStore: Sendable {
             "CREATE INDEX \(search) ON \(table) USING gin (doc jsonb_path_ops) WITH (fastupdate = off)", timeout: timeout)
         // For the newest first, under whatever rules: rows come in order until enough of them may be read.
         try await transaction.execute("CREATE INDEX \(newest) ON \(table) (created DESC, id)", timeout: timeout)
+        try await transaction.execute("CREATE INDEX \(try IndexName.make().identifier) ON \(table) \(listedKeys)", timeout: timeout)
     }
+
+    /// Of the index by which all that is one user's is found (`StoredUserData`). Objects that everyone may read and write are not in it.
+    static let listedKeys: PostgresQuery =
+        "USING gin (readers, writers) WITH (fastupdate = off) WHERE readers IS NOT NULL OR writers IS NOT NULL"
+
+    /// What its definition is like, as PostgreSQL writes it.
+    static let listedPattern = "%USING gin (readers, writers)%"
 
     /// Takes back a collection that was made for objects that then did not come.
     func dropIfEmpty(_ collection: CollectionName, of space: AppSpace) async throws {

@@ -5,6 +5,8 @@ import MartletHTTP
 import MartletPostgres
 
 /// What the database knows of an app's files. Every method is one SQL statement under the app's own role.
+///
+/// The database itself keeps the space's usage (`FileQuota`), and gives a file's history the readers that the file has.
 struct FileStore: Sendable {
     static let maximumPage = 1_000
 
@@ -105,8 +107,6 @@ struct FileStore: Sendable {
             filters.append("EXISTS (SELECT FROM \(files) WHERE path = \(path.text))")
             if let tags { replaced.append("f.sha256 = ANY (\(tags))") }
         }
-        // The rights of a file are those of its history, which outlives it.
-        let narrowed: PostgresQuery = grants.readers == nil ? "" : ", narrowed AS (\(try passReaders(from: "stored", in: scope)))"
         return """
             WITH \(extra.map { $0.with + ", " } ?? "")\(try room(at: path, in: scope.space)),
             stored AS (
@@ -121,17 +121,9 @@ struct FileStore: Sendable {
                 RETURNING f.*, f.xmax = 0 AS is_new),
             noted AS (
                 INSERT INTO \(uploads) (path, file, version, size, sha256, content_type, uploader, credential, readers)
-                SELECT path, id, version, size, sha256, content_type, \(owner)::text, \(scope.credentialID), readers FROM stored)\(narrowed)
+                SELECT path, id, version, size, sha256, content_type, \(owner)::text, \(scope.credentialID), readers FROM stored)
             SELECT \(Self.record), is_new FROM stored
             """
-    }
-
-    /// The part of a statement that gives a file's earlier uploads the readers it has now; `source` has its row.
-    private func passReaders(from source: StaticString, in scope: FileScope) throws -> PostgresQuery {
-        """
-        UPDATE \(try scope.space.own("_uploads")) AS u SET readers = s.readers FROM \(unescaped: source) AS s
-        WHERE u.path = s.path AND u.file = s.id AND u.readers IS DISTINCT FROM s.readers
-        """
     }
 
     /// Changes who may read and write a file, and read its history; no row when there is none to be seen.
@@ -145,8 +137,7 @@ struct FileStore: Sendable {
                     readers = CASE WHEN \(grants.readers != nil) THEN \(grants.readers)::text[] ELSE readers END,
                     writers = CASE WHEN \(grants.writers != nil) THEN \(grants.writers)::text[] ELSE writers END,
                     updated = now()
-                WHERE path = \(path.text) AND \(scope.writable) RETURNING *),
-            narrowed AS (\(try passReaders(from: "changed", in: scope)))
+                WHERE path = \(path.text) AND \(scope.writable) RETURNING *)
             SELECT \(Self.record) FROM changed
             """, in: scope.space)
         if rows.isEmpty, try await find(path, in: scope) != nil { throw Self.forbidden }
@@ -167,8 +158,7 @@ struct FileStore: Sendable {
                 SELECT path, \(scope.writable) AS writable FROM \(files)
                 WHERE EXISTS (SELECT FROM room) AND path = \(path.text) AND \(scope.readable) FOR UPDATE),
             gone AS (
-                DELETE FROM \(files) AS f USING found WHERE f.path = found.path AND found.writable AND \(tags) RETURNING f.*),
-            narrowed AS (\(try passReaders(from: "gone", in: scope)))
+                DELETE FROM \(files) AS f USING found WHERE f.path = found.path AND found.writable AND \(tags) RETURNING f.*)
             SELECT writable, EXISTS (SELECT FROM gone) FROM found
             """, in: scope.space)
         guard let row = rows.first else { return false }

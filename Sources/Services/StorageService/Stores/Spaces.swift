@@ -23,6 +23,7 @@ final class Spaces: Sendable {
         (9, String(decoding: PackageResources.space_009_order_sql, as: UTF8.self)),
         (10, String(decoding: PackageResources.space_010_hook_failures_sql, as: UTF8.self)),
         (11, String(decoding: PackageResources.space_011_file_usage_sql, as: UTF8.self)),
+        (12, String(decoding: PackageResources.space_012_pass_readers_sql, as: UTF8.self)),
     ]
 
     func prepare(_ space: AppSpace) async throws {

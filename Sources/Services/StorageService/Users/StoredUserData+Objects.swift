@@ -13,6 +13,12 @@ extension StoredUserData {
         var behind: String
         /// The last that is looked at.
         var end: String
+        /// Those that name the user, where an index knows them; nil: any between.
+        var ids: [String]?
+
+        var range: PostgresQuery {
+            ids.map { "id = ANY (\($0))" } ?? "id > \(behind) AND id <= \(end)"
+        }
 
         /// Which objects name the user: as a reader or writer, or in a field that says whose they are.
         func names(_ owner: Owner) -> PostgresQuery {
@@ -60,7 +66,7 @@ extension StoredUserData {
             WITH old AS MATERIALIZED (
                 SELECT id, \(look.isOwn(owner)) AS is_own, updated AS before_updated, version AS before_version, readers AS before_readers,
                     doc AS before_doc, \(rest ?? "doc") AS rest
-                FROM \(table) WHERE id > \(look.behind) AND id <= \(look.end) AND \(look.names(owner))
+                FROM \(table) WHERE \(look.range) AND \(look.names(owner))
                 ORDER BY id LIMIT \(Self.rowsPerSlice) FOR UPDATE),
             gone AS (
                 DELETE FROM \(table) AS stored USING old WHERE stored.id = old.id AND old.is_own
@@ -103,7 +109,7 @@ extension StoredUserData {
                     SELECT id, '{"service":"storage","kind":"object","collection":' || to_json(\(collection)::text)::text || ',"data":'
                         || \(Rendering.object(access)) || '}' AS line
                     FROM \(try look.scope.table)
-                    WHERE id > \(look.behind) AND id <= \(look.end) AND deleted IS NULL AND \(look.names(owner)) AND \(look.isOwn(owner))
+                    WHERE \(look.range) AND deleted IS NULL AND \(look.names(owner)) AND \(look.isOwn(owner))
                     ORDER BY id LIMIT \(Self.rowsPerSlice)) AS page) AS sized
             WHERE before < \(Self.exportedBytesPerCall) ORDER BY id
             """, owner)
@@ -124,9 +130,14 @@ extension StoredUserData {
                 SELECT (SELECT rules::text FROM \(try owner.space.own("_collections")) WHERE name = \(collection)), max(id)
                 FROM (SELECT id FROM \(try scope.table) WHERE id > \(id) ORDER BY id LIMIT \(Self.rowsPerLook)) AS looked
                 """, owner)[0]
-            guard let rules: String = try row.decode(0), let end: String = try row.decode(1) else { return nil }
-            return Look(
-                scope: scope, rules: try JSONDecoder().decode(CollectionRules.self, from: Data(rules.utf8)), behind: id, end: end)
+            guard let text: String = try row.decode(0), let end: String = try row.decode(1) else { return nil }
+            let rules = try JSONDecoder().decode(CollectionRules.self, from: Data(text.utf8))
+            let named = NamedObjects(
+                table: try scope.table, space: owner.space, collection: name, userID: owner.id, fields: rules.ownerFields)
+            guard let ids = try await named.ids(behind: id, limit: Self.rowsPerSlice, on: postgres) else {
+                return Look(scope: scope, rules: rules, behind: id, end: end)
+            }
+            return ids.last.map { Look(scope: scope, rules: rules, behind: id, end: $0, ids: ids) }
         } catch let error as PostgresError where error.isUndefinedTable {
             // Dropped a moment ago.
             return nil

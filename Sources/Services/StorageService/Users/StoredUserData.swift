@@ -11,7 +11,8 @@ import NIOCore
 /// rules let users change it name nobody else. Own ones are erased, through the change log like any other deletion; where others have a
 /// part, the user is taken out and the object stays. Hooks `before…` are not asked, `after…` are told.
 ///
-/// There is no index by user: everything of the app is looked through, `UserDataPlace` after place.
+/// Objects are found by indexes (`NamedObjects`), files by looking through them, `UserDataPlace` after place. A collection whose index is not built
+/// yet is looked through, too.
 struct StoredUserData: UserDataHolder {
     /// Rows that one transaction changes.
     static let rowsPerSlice = 500

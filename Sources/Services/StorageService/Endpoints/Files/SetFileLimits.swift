@@ -3,7 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `PUT /files/usage` with `{"maximumFiles":n|null,"maximumBytes":n|null}`: the app's own limits, of each of its environments, in place of the
+/// `PUT /admin/apps/{app}/storage/files` with `{"maximumFiles":n|null,"maximumBytes":n|null}`: the app's own limits, of each of its environments, in place of the
 /// server's; 200 as `ReadFileUsage`. Staff with the right in `applications`, not the app itself.
 struct SetFileLimits: Endpoint {
     private static let range = 0...(1 << 60)

@@ -1,0 +1,64 @@
+import MartletAPI
+import MartletJobs
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import StorageService
+
+@Suite struct NamedObjectsTests {
+    @Test func `what names a user is found by indexes, whatever names them`() async throws {
+        let app = try await StorageApp()
+        let named = try await Self.filled(app)
+        let ids = try await named.ids(behind: "", limit: 100, on: app.postgres)
+        #expect(ids == ["array", "id", "pointer", "pointers", "reader", "writer"])
+        #expect(try await named.ids(behind: "id", limit: 2, on: app.postgres) == ["pointer", "pointers"])
+        var explain: PostgresQuery = "EXPLAIN \(named.statement(try #require(named.condition()), behind: "", limit: 100))"
+        (explain.role, explain.isPrepared) = (named.space.role, false)
+        let plan = try await app.postgres.query(explain).map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
+        #expect(plan.contains("BitmapOr") && !plan.contains("Seq Scan"), "\(plan)")
+    }
+
+    @Test func `a collection from before the index is looked through until a job has made it`() async throws {
+        let app = try await StorageApp()
+        let named = try await Self.filled(app)
+        let schema = try app.space().schema
+        let index = try await app.superuser.query(
+            "SELECT indexname::text FROM pg_indexes WHERE schemaname = \(schema) AND indexdef LIKE \(CollectionStore.listedPattern)")[0]
+        let name = try #require(PostgresIdentifier(schema: schema, name: try index.decode(0)))
+        try await app.superuser.execute("DROP INDEX \(name)")
+        #expect(try await named.ids(behind: "", limit: 100, on: app.postgres) == nil)
+        let jobs = JobQueue(postgres: app.postgres, schema: "storage")
+        try await ListedIndexes(postgres: app.postgres, jobs: jobs, logger: .silent).work()
+        try await app.startWorker()
+        for _ in 0..<15_000 where try await named.ids(behind: "", limit: 100, on: app.postgres) == nil { try await Task.sleep(for: .milliseconds(20)) }
+        #expect(try await named.ids(behind: "", limit: 100, on: app.postgres)?.count == 6)
+    }
+
+    @Test func `a field that is a place in an array has no index`() async throws {
+        let app = try await StorageApp()
+        let named = NamedObjects(
+            table: try app.space().table(CollectionName("Note")), space: try app.space(), collection: try CollectionName("Note"), userID: "ada",
+            fields: [try FieldPath("owners.0")])
+        #expect(named.condition() == nil)
+    }
+
+    /// 3,000 objects of others, and six that name ada.
+    private static func filled(_ app: StorageApp) async throws -> NamedObjects {
+        let collection = try CollectionName("Note")
+        let table = try app.space().table(collection)
+        let pointer = #"{"__type":"Pointer","className":"_User","objectId":"ada"}"#
+        let objects = """
+            [{"_id":"id","owner":"ada"},{"_id":"pointer","owner":\(pointer)},{"_id":"array","owner":["ben","ada"]},{"_id":"pointers","owner":[\(pointer)]},
+            {"_id":"reader","_readers":["ada","ben"]},{"_id":"writer","_writers":["ada"]},{"_id":"other","text":"ada","_readers":["ben"]}]
+            """
+        #expect(try await app.master.post("/storage/all/Note", objects).status == 201)
+        try await app.superuser.execute(
+            """
+            INSERT INTO \(table) (id, readers, doc)
+            SELECT 'x' || n, ARRAY['u' || n % 50], jsonb_build_object('owner', 'u' || n % 50) FROM generate_series(1, 3000) AS n
+            """)
+        try await app.superuser.execute("ANALYZE \(table)")
+        return NamedObjects(table: table, space: try app.space(), collection: collection, userID: "ada", fields: [try FieldPath("owner")])
+    }
+}
