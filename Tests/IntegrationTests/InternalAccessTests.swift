@@ -54,7 +54,7 @@ extension IntegrationTests {
             let header = try signed(for: connection.appId, by: try internalSecret(), at: Date())
             var calls = [
                 ("auth", "GET", "/internal/keyring"), ("auth", "POST", "/internal/credentials/used"), ("auth", "POST", "/internal/staff/names"),
-                ("notifications", "POST", "/internal/users/sign-out"),
+                ("notifications", "POST", "/internal/users/sign-out"), ("notifications", "POST", "/internal/notifications/mail"), ("notifications", "POST", "/internal/mail/returned"),
             ]
             for service in connection.services.keys where service != "gateway" {
                 calls += ["erase", "export"].map { (service, "POST", "/internal/users/" + $0) }

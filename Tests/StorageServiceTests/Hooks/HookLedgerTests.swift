@@ -6,8 +6,8 @@ import Testing
 @testable import StorageService
 
 @Suite struct HookLedgerTests {
-    @Test(arguments: [(500, "{}", "status", "500"), (200, "[]", "answer", nil), (302, "{}", "status", "302")] as [(Int, String, String, String?)])
-    func `a call that failed is listed with its hook`(_ status: Int, _ body: String, _ outcome: String, _ listed: String?) async throws {
+    @Test(arguments: [(500, "{}", "status", "500"), (200, "[]", "answer", "200"), (302, "{}", "status", "302")] as [(Int, String, String, String)])
+    func `a call that failed is listed with its hook`(_ status: Int, _ body: String, _ outcome: String, _ listed: String) async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver { _ in (status, body) }
         try await app.hook("save", "beforeSave", "Notes", at: receiver)
@@ -38,7 +38,7 @@ import Testing
         let hook = try #require(try await HookStore(postgres: app.postgres, spaces: Spaces(postgres: app.postgres), rights: app.objects.rights).enabled(in: app.space()).first)
         let ledger = HookLedger(postgres: app.postgres, spaces: Spaces(postgres: app.postgres), logger: .silent)
         let start = ContinuousClock.now
-        for _ in 0..<20 { await ledger.note(.status(503), of: hook, in: try app.space(), took: .milliseconds(7)) }
+        for _ in 0..<20 { await ledger.note(.status, status: 503, "It answered with the status 503.", of: hook, in: try app.space(), took: .milliseconds(7)) }
         let isQuick = ContinuousClock.now - start < HookLedger.pause
         let failures = try await app.master.get("/hooks/save/failures")
         #expect(failures["data.0.milliseconds"] == "7")
