@@ -193,7 +193,7 @@ private final class Post: Sendable {
     }
 
     @Test func `A mail is lines of text that no crash can write: no header, no direction, nothing of an end user`() throws {
-        let title = #"KeyError: 'anna' of anna.b@example.org\r\nBcc: eve@example.com at 10.1.2.3 \u202e\u0000 +4366012345678"#
+        let title = #"KeyError: 'anna' of anna.b@example.org\r\nBcc: eve@example.com at 10.1.2.3 \u202e +4366012345678"#
         let body = #"""
             {"type":"crash.alert","data":{"alert":{"id":"x","name":"N\r\nX: y","kind":"newIssue"},"app":"app1","environment":"live","count":22,
             "issues":[{"number":7,"title":"\#(title)","culprit":"a\nb","level":"error","state":"regressed","events":3,"users":2,"firstRelease":"1.0\n","lastRelease":"1.1"}]}}

@@ -39,7 +39,13 @@ import Testing
             // As a form sends it, with all that it has.
             let changed = try await app.change(1, #"{"title":"u","assignee":"\#(Self.stranger)"}"#)
             #expect(changed["title"] == "\"u\"" && changed["assignee"] == "\"\(Self.stranger)\"", "\(changed)")
-            #expect(try await app.change(1, #"{"assignee":"\#(Colleague.eve.id)"}"#).status == 200)
+            #expect(changed["isAssigneeGone"] == "true" && changed["assigneeName"] == "null", "\(changed)")
+            let board = try await app.ask("GET", "/tickets/board")
+            #expect(board["columns.0.tickets.0.isAssigneeGone"] == "true", "\(board)")
+            let given = try await app.change(1, #"{"assignee":"\#(Colleague.eve.id)"}"#)
+            #expect(given["isAssigneeGone"] == "false" && given["assigneeName"] != "null", "\(given)")
+            let listed = try await app.ask("GET", "/tickets")
+            #expect(listed["data.0.isAssigneeGone"] == "false" && listed["data.0.assigneeName"] == given["assigneeName"], "\(listed)")
             #expect(try await app.change(1, #"{"assignee":"\#(Self.stranger)"}"#).isProblem(.invalidBody, field: "assignee"))
         }
     }

@@ -21,7 +21,7 @@ struct Tickets: Sendable {
         streamLimits: TicketStreams.Limits = .init(), resolveIssues: @escaping ResolveIssues
     ) {
         self.spaces = spaces
-        desk = TicketDesk(spaces: spaces, people: TicketPeople(postgres: postgres), directory: staff)
+        desk = TicketDesk(spaces: spaces, people: TicketPeople(postgres: postgres), directory: staff, names: AssigneeNames(directory: staff))
         store = TicketStore(postgres: postgres, resolveIssues: resolveIssues)
         attachments = AttachmentStore(tickets: store, files: files)
         sprints = SprintStore(tickets: store)

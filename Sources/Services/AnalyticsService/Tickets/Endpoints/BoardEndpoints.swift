@@ -16,7 +16,16 @@ struct ReadBoard: Endpoint {
         let visitor = try await desk.admit(request, context, to: .read, parameters: TicketFilter.parameters.subtracting(["deleted"]).union(["limit"]))
         let filter = try TicketFilter(request, in: visitor.space, staff: visitor.staff)
         let limit = try request.number("limit", default: 100, in: 1...200)
-        let (generation, columns) = try await tickets.board(filter, in: visitor.space, limit: limit)
+        let generation: Int64
+        var columns: [TicketStore.Column]
+        (generation, columns) = try await tickets.board(filter, in: visitor.space, limit: limit)
+        // All at once: whoever works on one column works on the next.
+        var named = try await desk.named(columns.flatMap(\.tickets), in: visitor.space)[...]
+        for index in columns.indices {
+            let count = columns[index].tickets.count
+            columns[index].tickets = Array(named.prefix(count))
+            named = named.dropFirst(count)
+        }
         return .json(#"{"generation":\#(generation),"columns":[\#(columns.map(\.json).joined(separator: ","))]}"#)
     }
 }

@@ -16,7 +16,7 @@ struct AddLink: Endpoint {
         }
         guard let other = try TicketInput.number(fields, "ticket") else { throw HTTPProblem(.invalidBody, "This field is required.", field: "ticket") }
         try await tickets.link(number, kind, to: other, in: visitor.space, by: visitor.author)
-        return try await tickets.answer(with: number, in: visitor.space)
+        return try await desk.answer(with: number, of: tickets, in: visitor.space)
     }
 }
 
@@ -47,7 +47,7 @@ struct AttachIssues: Endpoint {
             throw HTTPProblem(.invalidBody, "This field is required.", field: "issues")
         }
         try await tickets.attach(issues: issues, to: number, in: visitor.space, by: visitor.author)
-        return try await tickets.answer(with: number, in: visitor.space)
+        return try await desk.answer(with: number, of: tickets, in: visitor.space)
     }
 }
 

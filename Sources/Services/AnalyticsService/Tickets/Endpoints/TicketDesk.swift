@@ -12,6 +12,7 @@ struct TicketDesk: Sendable {
     let spaces: Spaces
     let people: TicketPeople
     let directory: StaffDirectory
+    let names: AssigneeNames
 
     /// Who asks, and about which tickets.
     struct Visitor: Sendable {
@@ -49,7 +50,7 @@ struct TicketDesk: Sendable {
     ) async throws -> TicketChange {
         let change = try TicketChange(fields, staff: visitor.staff)
         if case .some(let assignee?) = change.assignee, try await current() != assignee {
-            try await directory.check(assignee, askedBy: try context.principal)
+            try await directory.check(assignee, of: .tickets, askedBy: try context.principal)
         }
         return change
     }
@@ -64,14 +65,17 @@ struct TicketDesk: Sendable {
     }
 }
 
-extension TicketStore {
+extension TicketDesk {
     /// The ticket as it is now, with its revision.
     ///
     /// - Throws: `ticket-not-found`.
-    func answer(with number: Int, in space: Space, status: HTTPResponse.Status = .ok) async throws -> Response {
-        let (json, revision) = try await read(number, in: space)
-        return .revised(json, revision, status: status)
+    func answer(with number: Int, of tickets: TicketStore, in space: Space, status: HTTPResponse.Status = .ok) async throws -> Response {
+        let (json, revision) = try await tickets.read(number, in: space)
+        return .revised(try await named([json], in: space)[0], revision, status: status)
     }
+
+    /// Tickets with what their assignees are called, and whether they are gone.
+    func named(_ tickets: [String], in space: Space) async throws -> [String] { try await names.named(tickets, .tickets, in: space) }
 }
 
 extension Response {

@@ -18,7 +18,7 @@ struct ListTickets: Endpoint {
         let place = try request.uri.queryParameters["cursor"].map { try order.place($0) }
         let limit = try request.number("limit", default: 50, in: 1...500)
         let (page, next) = try await tickets.list(filter, order, behind: place, limit: limit)
-        return .page(page, next: next)
+        return .page(try await desk.named(page, in: visitor.space), next: next)
     }
 }
 
@@ -33,7 +33,7 @@ struct CreateTicket: Endpoint {
         let change = try await desk.change(fields, visitor, context)
         let ticket = try NewTicket(change, issues: try TicketInput.numbers(fields, "issues", upTo: TicketLimits.issues) ?? [])
         let number = try await tickets.create(ticket, in: visitor.space, by: visitor.author)
-        return try await tickets.answer(with: number, in: visitor.space, status: .created)
+        return try await desk.answer(with: number, of: tickets, in: visitor.space, status: .created)
     }
 }
 
@@ -44,7 +44,7 @@ struct ReadTicket: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (visitor, number) = try await desk.admitToTicket(request, context, to: .read)
-        return try await tickets.answer(with: number, in: visitor.space)
+        return try await desk.answer(with: number, of: tickets, in: visitor.space)
     }
 }
 
@@ -62,7 +62,7 @@ struct ChangeTicket: Endpoint {
         let resolvesIssues = try fields.flag("resolveIssues") ?? false
         let change = try await desk.change(fields, visitor, context) { try await tickets.assignee(of: number, in: visitor.space) }
         try await tickets.update(number, change, if: condition, resolvesIssues: resolvesIssues, in: visitor.space, by: visitor.author)
-        return try await tickets.answer(with: number, in: visitor.space)
+        return try await desk.answer(with: number, of: tickets, in: visitor.space)
     }
 }
 
@@ -83,7 +83,7 @@ struct ChangeTickets: Endpoint {
         guard Self.fields.contains(where: { fields[$0] != nil }) else { throw HTTPProblem(.invalidBody, "Say what shall be different.") }
         let change = try await desk.change(fields, visitor, context)
         try await tickets.update(numbers, change, resolvesIssues: try fields.flag("resolveIssues") ?? false, in: visitor.space, by: visitor.author)
-        return .page(try await tickets.list(numbers, in: visitor.space))
+        return .page(try await desk.named(try await tickets.list(numbers, in: visitor.space), in: visitor.space))
     }
 }
 
@@ -109,7 +109,7 @@ struct MoveTicket: Endpoint {
         try await tickets.move(
             number, to: try TicketInput.choice(fields, "status", TicketStatus.self), place, if: condition,
             resolvesIssues: try fields.flag("resolveIssues") ?? false, in: visitor.space, by: visitor.author)
-        return try await tickets.answer(with: number, in: visitor.space)
+        return try await desk.answer(with: number, of: tickets, in: visitor.space)
     }
 }
 
@@ -133,7 +133,7 @@ struct RestoreTicket: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (visitor, number) = try await desk.admitToTicket(request, context, to: .delete)
         try await tickets.restore(number, in: visitor.space, by: visitor.author)
-        return try await tickets.answer(with: number, in: visitor.space)
+        return try await desk.answer(with: number, of: tickets, in: visitor.space)
     }
 }
 
