@@ -123,6 +123,7 @@ import Testing
                 """)[0]
             let all = InstallationUserData.deliveriesPerSlice * 2 + 3
             #expect(try [rows.decode(0, as: Int.self), rows.decode(1, as: Int.self), rows.decode(2, as: Int.self)] == [0, all + 1, all])
+            try await app.postgres.execute("UPDATE notifications.messages SET timing = '{}' WHERE id = \(waiting)")
             try await app.postgres.execute("UPDATE notifications.deliveries SET due = now() WHERE message = \(waiting)")
             while try await app.message(waiting).state != .sent { try await Task.sleep(for: .milliseconds(10)) }
             let reasons = try await app.postgres.query("SELECT reason FROM notifications.deliveries WHERE message = \(waiting) AND installation <> \(others.id)")
