@@ -118,4 +118,19 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: ["profiles", "times"])
+    func `What a damaged block cannot say the events say`(_ column: String) async throws {
+        try await AnalyticsApp.run { app in
+            let noon = day(1) + "T12:00:00Z"
+            try await app.receive([Happening(noon, "open", 1), Happening(noon, "buy", 1), Happening(noon, "open", 2)], at: day(1) + "T12:00:05Z")
+            #expect(try await app.makeBlocks(eventsPerBlock: 3) == 1)
+            let question = FunnelQuestion(steps: ["open", "buy"], windowInSeconds: 3_600), span = try await app.span(day(1), day(1))
+            #expect(try await app.both(question, in: span).blocks == [2, 1])
+            let name = try #require(PostgresIdentifier(column))
+            try await app.postgres.execute("UPDATE analytics.block_names SET \(name) = ''")
+            #expect(try await app.both(question, in: span).blocks == nil)
+            #expect(try await app.ask("funnel?from=\(day(1))&to=\(day(1))", #"{"steps":["open","buy"]}"#) == ["1,open,2,1.0,1.0", "2,buy,1,0.5,0.5"])
+        }
+    }
 }

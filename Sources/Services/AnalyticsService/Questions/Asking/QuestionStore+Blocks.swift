@@ -42,6 +42,9 @@ extension QuestionStore {
                 }
             } catch is UnkeptProperty {
                 return nil
+            } catch is BrokenBlock {
+                // The events themselves are whole.
+                return nil
             } catch is BlockTimeout {
                 throw Self.tooLarge(Self.rawTimeout)
             } catch let error as PostgresError where error.isTimeout {
