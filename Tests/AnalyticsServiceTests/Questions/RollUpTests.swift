@@ -113,14 +113,15 @@ import Testing
                 try await database.execute(
                     """
                     INSERT INTO analytics.events (received, at, person, key, space, name, release, os, device, configuration, variants, country, kind, properties)
-                    SELECT least(now(), date_trunc('day', now()) - day * interval '1 day' + hour * interval '1 hour'), timestamptz '2026-05-01T23:30:00Z',
+                    SELECT least(now(), date_trunc('day', now()) - day * interval '1 day' + hour * interval '1 hour' + interval '61 seconds'), timestamptz '2026-05-01T23:30:00Z',
                         hour + 1, day * 100 + hour, \(id), 0, 0, 0, 0, 0, 0, 0, 1, '{}' FROM generate_series(0, 2) AS day, generate_series(0, 23, 6) AS hour
                     """)
             }
             try await app.postgres.execute("UPDATE analytics.rollups SET reached = '-infinity', seen = '1:1:'")
             try await app.rollUp()
             let question = "counts?from=2026-05-01&to=2026-05-02&people=true"
-            #expect(try await app.ask(question) == ["2026-05-01,,false,12,4"])
+            let inUTC = try await app.ask(question)
+            #expect(inUTC == ["2026-05-01,,false,12,4"], "\(inUTC)")
             try await app.use(timeZone: "Europe/Berlin")
             #expect(try await app.ask(question) == ["2026-05-02,,false,12,4"])
             #expect(try await app.master("GET", "/analytics/" + question)["source"] == #""rolled""#)
