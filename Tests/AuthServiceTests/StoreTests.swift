@@ -151,13 +151,10 @@ private struct Stores: Sendable {
     var staff: StaffStore { StaffStore(postgres: postgres) }
 
     static func with(_ body: (Stores) async throws -> Void) async throws {
-        let postgres = try await MigratedDatabase.make().client(for: "auth", maximumConnections: 1)
-        do {
+        try await MigratedDatabase.with { database in
+            let postgres = database.client(for: "auth", maximumConnections: 1)
             try await body(Stores(postgres: postgres))
-        } catch {
             await postgres.close()
-            throw error
         }
-        await postgres.close()
     }
 }

@@ -14,14 +14,10 @@ struct TestQueue: Sendable {
     let postgres: PostgresClient
 
     static func with(_ body: (TestQueue) async throws -> Void) async throws {
-        let postgres = try await MigratedDatabase.make().client(for: "storage", maximumConnections: 4)
-        let queue = TestQueue(queue: JobQueue(postgres: postgres, schema: "storage"), postgres: postgres)
-        do {
-            try await body(queue)
+        try await MigratedDatabase.with { database in
+            let postgres = database.client(for: "storage", maximumConnections: 4)
+            try await body(TestQueue(queue: JobQueue(postgres: postgres, schema: "storage"), postgres: postgres))
             await postgres.close()
-        } catch {
-            await postgres.close()
-            throw error
         }
     }
 

@@ -21,6 +21,27 @@ public struct MigratedDatabase: Sendable {
         return database
     }
 
+    /// One for as long as `body` runs: some thousand of 15 MB each are more than a disk has.
+    public static func with(_ body: (MigratedDatabase) async throws -> Void) async throws {
+        let database = try await make()
+        do {
+            try await body(database)
+        } catch {
+            await database.drop()
+            throw error
+        }
+        await database.drop()
+    }
+
+    /// Drops it, also from under clients that nobody closed.
+    private func drop() async {
+        do {
+            try await server.dropDatabase(named: name)
+        } catch {
+            print("The database \(name) stays until the server goes: \(error)")
+        }
+    }
+
     /// A client that logs in as `martlet_<service>`, as the service does in production.
     public func client(for service: String, maximumConnections: Int = 2) -> PostgresClient {
         let login = "user=martlet_\(service) password=\(server.password)"

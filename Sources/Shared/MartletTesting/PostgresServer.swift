@@ -68,12 +68,27 @@ public final class PostgresServer: Sendable {
         guard let quoted = PostgresIdentifier(name), let source = PostgresIdentifier(template) else {
             throw PostgresServerError(sentence: "not a database name: \(template)")
         }
+        try await execute("CREATE DATABASE \(quoted) TEMPLATE \(source)")
+        return name
+    }
+
+    /// Ends its sessions.
+    public func dropDatabase(named name: String) async throws {
+        guard let quoted = PostgresIdentifier(name) else { throw PostgresServerError(sentence: "not a database name: \(name)") }
+        try await execute("DROP DATABASE IF EXISTS \(quoted) WITH (FORCE)")
+    }
+
+    private func execute(_ statement: PostgresQuery) async throws {
         var configuration = configuration()
         configuration.maximumConnections = 1
         let client = PostgresClient(configuration: configuration, logger: Logger(label: "PostgresServer"))
-        try await client.execute("CREATE DATABASE \(quoted) TEMPLATE \(source)", timeout: .seconds(60))
+        do {
+            try await client.execute(statement, timeout: .seconds(60))
+        } catch {
+            await client.close()
+            throw error
+        }
         await client.close()
-        return name
     }
 }
 

@@ -27,16 +27,17 @@ struct AnalyticsApp: ServiceApp {
         defer { try? FileManager.default.removeItem(at: folder) }
         var options = options
         if options.crashes.spoolDirectory == CrashSettings().spoolDirectory { options.crashes.spoolDirectory = folder.appending(path: "spool").path }
-        let database = try await MigratedDatabase.make()
-        let postgres = database.client(for: "analytics")
-        let service = AnalyticsService(
-            postgres: postgres, files: LocalFiles(directory: folder.path), options: options, logger: .silent)
-        let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
-        let application = Application(router: router, services: service.background, logger: .silent)
-        try await application.test(.router) { client in
-            while !(await service.isReady()) { try await Task.sleep(for: .milliseconds(5)) }
-            try await body(
-                AnalyticsApp(database: database, postgres: postgres, service: service, gateway: ServiceClient(client, principal: nil)))
+        try await MigratedDatabase.with { database in
+            let postgres = database.client(for: "analytics")
+            let service = AnalyticsService(
+                postgres: postgres, files: LocalFiles(directory: folder.path), options: options, logger: .silent)
+            let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
+            let application = Application(router: router, services: service.background, logger: .silent)
+            try await application.test(.router) { client in
+                while !(await service.isReady()) { try await Task.sleep(for: .milliseconds(5)) }
+                try await body(
+                    AnalyticsApp(database: database, postgres: postgres, service: service, gateway: ServiceClient(client, principal: nil)))
+            }
         }
     }
 

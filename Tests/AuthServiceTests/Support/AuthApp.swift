@@ -27,19 +27,20 @@ struct AuthApp: Sendable {
         services: @Sendable (MigratedDatabase) async throws -> [ServiceAddress] = { _ in [] }, exportLimitInBytes: Int = 1 << 20,
         _ body: @Sendable (AuthApp) async throws -> Void
     ) async throws {
-        let database = try await MigratedDatabase.make()
-        let postgres = database.client(for: "auth")
-        var options = AuthOptions()
-        (options.store, options.mail, options.services) = (store, mail, try await services(database))
-        (options.passwordConcurrency, options.exportLimitInBytes, options.arePrivateProvidersAllowed) = (2, exportLimitInBytes, true)
-        let service = AuthService(
-            postgres: postgres, internalSecret: Secret("an-internal-secret-of-the-tests-0123456789"), logger: .silent, options: options)
-        let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
-        let application = Application(router: router, services: service.background, logger: .silent)
-        try await application.test(.router) { client in
-            while !(await service.isReady()) { try await Task.sleep(for: .milliseconds(5)) }
-            try await body(
-                AuthApp(database: database, postgres: postgres, gateway: ServiceClient(client, principal: .service("gateway"))))
+        try await MigratedDatabase.with { database in
+            let postgres = database.client(for: "auth")
+            var options = AuthOptions()
+            (options.store, options.mail, options.services) = (store, mail, try await services(database))
+            (options.passwordConcurrency, options.exportLimitInBytes, options.arePrivateProvidersAllowed) = (2, exportLimitInBytes, true)
+            let service = AuthService(
+                postgres: postgres, internalSecret: Secret("an-internal-secret-of-the-tests-0123456789"), logger: .silent, options: options)
+            let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
+            let application = Application(router: router, services: service.background, logger: .silent)
+            try await application.test(.router) { client in
+                while !(await service.isReady()) { try await Task.sleep(for: .milliseconds(5)) }
+                try await body(
+                    AuthApp(database: database, postgres: postgres, gateway: ServiceClient(client, principal: .service("gateway"))))
+            }
         }
     }
 

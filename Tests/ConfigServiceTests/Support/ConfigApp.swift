@@ -34,18 +34,19 @@ struct ConfigApp: ServiceApp {
         lookups: LookupLimits = LookupLimits(), conversions: Conversions = Conversions { _ in throw Away() },
         _ body: @Sendable (ConfigApp) async throws -> Void
     ) async throws {
-        let database = try await MigratedDatabase.make()
-        let postgres = database.client(for: "config")
-        let service = ConfigService(postgres: postgres, internalSecret: internalSecret,
-            others: .init(
-                roles: RoleNames(limits: lookups, load: roles), profiles: UserProfiles(limits: lookups, load: profiles), conversions: conversions),
-            logger: .silent, kinds: kinds)
-        let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
-        let application = Application(router: router, services: service.background, logger: .silent)
-        try await application.test(.router) { client in
-            while !(await service.isReady()) { try await Task.sleep(for: .milliseconds(5)) }
-            try await body(
-                ConfigApp(database: database, postgres: postgres, service: service, gateway: ServiceClient(client, principal: nil)))
+        try await MigratedDatabase.with { database in
+            let postgres = database.client(for: "config")
+            let service = ConfigService(postgres: postgres, internalSecret: internalSecret,
+                others: .init(
+                    roles: RoleNames(limits: lookups, load: roles), profiles: UserProfiles(limits: lookups, load: profiles), conversions: conversions),
+                logger: .silent, kinds: kinds)
+            let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
+            let application = Application(router: router, services: service.background, logger: .silent)
+            try await application.test(.router) { client in
+                while !(await service.isReady()) { try await Task.sleep(for: .milliseconds(5)) }
+                try await body(
+                    ConfigApp(database: database, postgres: postgres, service: service, gateway: ServiceClient(client, principal: nil)))
+            }
         }
     }
 

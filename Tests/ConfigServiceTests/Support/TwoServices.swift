@@ -44,16 +44,17 @@ struct TwoServices {
         defer { try? FileManager.default.removeItem(at: folder) }
         var options = AnalyticsOptions()
         options.crashes.spoolDirectory = folder.appending(path: "spool").path
-        let database = try await MigratedDatabase.make()
-        let service = AnalyticsService(
-            postgres: database.client(for: "analytics"), files: LocalFiles(directory: folder.path), options: options, logger: .silent)
-        let application = Application(
-            router: ServiceProcess.makeRouter(service, signer: ServiceClient.signer), services: service.background, logger: .silent)
-        try await application.test(.router) { client in
-            while !(await service.isReady()) { try await Task.sleep(for: .milliseconds(5)) }
-            let analytics = AnalyticsPart(gateway: ServiceClient(client, principal: nil), service: service)
-            try await ConfigApp.run(conversions: Conversions { try await analytics.sums($0) }) { config in
-                try await body(TwoServices(config: config, analytics: analytics))
+        try await MigratedDatabase.with { database in
+            let service = AnalyticsService(
+                postgres: database.client(for: "analytics"), files: LocalFiles(directory: folder.path), options: options, logger: .silent)
+            let application = Application(
+                router: ServiceProcess.makeRouter(service, signer: ServiceClient.signer), services: service.background, logger: .silent)
+            try await application.test(.router) { client in
+                while !(await service.isReady()) { try await Task.sleep(for: .milliseconds(5)) }
+                let analytics = AnalyticsPart(gateway: ServiceClient(client, principal: nil), service: service)
+                try await ConfigApp.run(conversions: Conversions { try await analytics.sums($0) }) { config in
+                    try await body(TwoServices(config: config, analytics: analytics))
+                }
             }
         }
     }

@@ -31,7 +31,14 @@ struct DeliveryWorld: Sendable {
         _ behaviour: APNsSimulator.Behaviour = .init(), answerLimit: TimeAmount = .seconds(30), setUp: (inout NotificationsOptions) -> Void = { _ in },
         _ body: (DeliveryWorld) async throws -> Void
     ) async throws {
-        let (database, apns, key) = (try await MigratedDatabase.make(), try await APNsSimulator.start(behaviour), SimulatedKey())
+        try await MigratedDatabase.with { try await run(behaviour, answerLimit, on: $0, setUp, body) }
+    }
+
+    private static func run(
+        _ behaviour: APNsSimulator.Behaviour, _ answerLimit: TimeAmount, on database: MigratedDatabase, _ setUp: (inout NotificationsOptions) -> Void,
+        _ body: (DeliveryWorld) async throws -> Void
+    ) async throws {
+        let (apns, key) = (try await APNsSimulator.start(behaviour), SimulatedKey())
         apns.trust(key)
         var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
         options.devices.hosts.apns = { _ in

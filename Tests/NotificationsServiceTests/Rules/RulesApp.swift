@@ -17,12 +17,13 @@ struct RulesApp: Sendable {
         copies: Int = 1, _ given: NotificationsOptions = NotificationsOptions(internalSecret: NotificationsApp.internalSecret),
         _ body: @escaping @Sendable (RulesApp) async throws -> Void
     ) async throws {
-        let database = try await MigratedDatabase.make()
-        try await StorageInProcess.with(database, NotificationsApp.internalSecret) { storage in
-            var options = given
-            options.rules = RuleSettings(storage: storage.address)
-            options.rules.arePrivateAddressesAllowed = true
-            try await run(copies, options, database, storage, body)
+        try await MigratedDatabase.with { database in
+            try await StorageInProcess.with(database, NotificationsApp.internalSecret) { storage in
+                var options = given
+                options.rules = RuleSettings(storage: storage.address)
+                options.rules.arePrivateAddressesAllowed = true
+                try await run(copies, options, database, storage, body)
+            }
         }
     }
 

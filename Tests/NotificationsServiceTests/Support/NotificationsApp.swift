@@ -24,8 +24,9 @@ struct NotificationsApp: ServiceApp {
         _ options: NotificationsOptions = NotificationsOptions(internalSecret: internalSecret), database given: MigratedDatabase? = nil,
         _ body: @Sendable (NotificationsApp) async throws -> Void
     ) async throws {
-        let database: MigratedDatabase
-        if let given { database = given } else { database = try await MigratedDatabase.make() }
+        guard let database = given else {
+            return try await MigratedDatabase.with { try await run(options, database: $0, body) }
+        }
         let postgres = database.client(for: "notifications")
         let service = NotificationsService(postgres: postgres, options: options, logger: .silent)
         let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
