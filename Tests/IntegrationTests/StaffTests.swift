@@ -54,13 +54,16 @@ extension IntegrationTests {
             #expect(refresh.isProblem(.invalidToken))
         }
 
-        @Test func `Tickets and crash issues are given to staff whom auth knows`() async throws {
+        @Test func `Tickets are given to staff who are there and may read them`() async throws {
             let token = try await console.asAdministrator()
-            let (id, _) = try await make("hilda", rights: "{}", by: token)
+            let (id, _) = try await make("hilda", rights: #"{"*":{"tickets":["read"]}}"#, by: token)
+            let (stranger, _) = try await make("ines", rights: #"{"*":{"crashes":["read"]}}"#, by: token)
             let app = Client.master(server.connection)
             let given = try await app.post("tickets", #"{"title":"t","assignee":"\#(id)"}"#)
             #expect(given.status == 201 && given.string("assignee") == id, "\(given)")
-            #expect(try await app.post("tickets", #"{"title":"t","assignee":"\#(UUID())"}"#).isProblem(.invalidBody))
+            for nobody in [UUID().uuidString, stranger] {
+                #expect(try await app.post("tickets", #"{"title":"t","assignee":"\#(nobody)"}"#).isProblem(.invalidBody), "\(nobody)")
+            }
             #expect(try await console.send("PATCH", "staff/\(id)", #"{"disabled":true}"#, as: token).status == 200)
             #expect(try await app.post("tickets", #"{"title":"t","assignee":"\#(id)"}"#).isProblem(.invalidBody))
         }
