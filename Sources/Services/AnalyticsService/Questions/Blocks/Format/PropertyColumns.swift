@@ -21,24 +21,20 @@ struct PropertyColumns {
     private var count = 0
     private var isComplete = true
 
-    /// - Parameter properties: nil: they are not known.
+    /// - Parameter properties: nil: they are more than is read.
     mutating func add(_ properties: UnsafeRawBufferPointer?) {
         count += 1
         guard let properties else { return isComplete = false }
         let place = count
-        do {
-            try PropertyScanner.scan(properties) { path, found in
-                switch found {
-                case .value(let value): change(path) { $0.add(value, place: place) }
-                case .object: change(path) { $0.drop() }
-                case .other where path == "*": others.insert(Self.all)
-                case .other:
-                    change(path) { $0.drop() }
-                    others.insert(others.count < Self.maximumPaths ? ExactText(path + ".*") : Self.allBelow)
-                }
+        PropertyScanner.scan(properties) { path, found in
+            switch found {
+            case .value(let value): change(path) { $0.add(value, place: place) }
+            case .object: change(path) { $0.drop() }
+            case .other where path == "*": others.insert(Self.all)
+            case .other:
+                change(path) { $0.drop() }
+                others.insert(others.count < Self.maximumPaths ? ExactText(path + ".*") : Self.allBelow)
             }
-        } catch {
-            isComplete = false
         }
     }
 
