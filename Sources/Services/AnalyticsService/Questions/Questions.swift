@@ -16,7 +16,7 @@ struct Questions: Sendable {
     init(postgres: PostgresClient, spaces: Spaces, logger: Logger) {
         self.spaces = spaces
         self.postgres = postgres
-        store = QuestionStore(postgres: postgres)
+        store = QuestionStore(postgres: postgres, logger: logger)
         requests = RequestCountStore(postgres: postgres)
         rollUp = RollUp(store: RollUpStore(postgres: postgres), requests: requests, logger: logger)
         blocks = BlockMaking(store: BlockStore(postgres: postgres), logger: logger)

@@ -119,6 +119,39 @@ import Testing
         }
     }
 
+    @Test func `Texts are the same when their bytes are, in blocks and in none`() async throws {
+        try await AnalyticsApp.run { app in
+            let one = "\u{E9}", other = "e\u{301}"
+            let events = [#"{"plan":"\#(one)"}"#, #"{"plan":"\#(one)"}"#, #"{"plan":"\#(other)"}"#, #"{"\#(one)":1}"#].map { properties in
+                Happening(day(1) + "T12:00:00Z", "a", 1) { $0.properties = properties }
+            }
+            try await app.receive(events, at: day(1) + "T12:00:01Z")
+            try await app.makeBlocks()
+            let span = try await app.span(day(1), day(0))
+            for factor in [1, 2] {
+                for (path, counts) in [(["plan"], [2, 1, 1]), ([one], [3, 1]), ([other], [4])] {
+                    let (blocks, rows) = try await app.both(CountQuestion(event: "a", group: .property(path)), in: span)
+                    #expect(blocks == rows && blocks?.map(\.events) == counts.map { $0 * factor }, "\(path) \(String(describing: blocks))")
+                }
+                let filter = CountQuestion.Filter(group: .property(["plan"]), value: other)
+                #expect(try await app.both(CountQuestion(event: "a", filters: [filter]), in: span).blocks?.map(\.events) == [factor])
+                // The same again, in no block.
+                try await app.insert(events, by: app.postgres)
+            }
+        }
+    }
+
+    @Test func `What would take too much room is asked of the events`() async throws {
+        try await AnalyticsApp.run { app in
+            try await app.receive([Happening(day(1) + "T12:00:00Z", "a", 1)], at: day(1) + "T12:00:01Z")
+            try await app.makeBlocks()
+            try await app.insert((0..<5_100).map { number in Happening(day(1) + "T12:00:00Z", "a", 1) { $0.properties = #"{"id":\#(number)}"# } }, by: app.postgres)
+            let question = CountQuestion(event: "a", group: .property(["id"]))
+            #expect(try await app.both(question, in: try await app.span(day(1), day(1))).blocks?.count == 11)
+            #expect(try await app.both(question, in: try await app.span(day(799), day(0), .day)).blocks == nil)
+        }
+    }
+
     @Test(arguments: ["profiles", "times"])
     func `What a damaged block cannot say the events say`(_ column: String) async throws {
         try await AnalyticsApp.run { app in

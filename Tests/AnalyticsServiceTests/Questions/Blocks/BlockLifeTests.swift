@@ -60,7 +60,53 @@ import Testing
         }
     }
 
-    private struct Stop: Error {}
+    @Test func `A day ends with a block, wherever it is gone on from`() async throws {
+        try await AnalyticsApp.run { app in
+            for received in [day(2) + "T23:59:45Z", day(1) + "T00:00:05Z"] { try await app.receive([Happening(day(2) + "T12:00:00Z", "a", 1)], at: received) }
+            try await app.postgres.execute("UPDATE analytics.block_reach SET reached = \(day(2) + "T23:59:40Z")::text::timestamptz")
+            #expect(try await app.makeFurtherBlocks() == 2)
+            let midnight = day(1) + "T00:00:00Z"
+            #expect(try await app.count("analytics.blocks WHERE received_to = \(midnight)::text::timestamptz") == 1)
+            #expect(try await app.count("analytics.blocks WHERE received_from = \(midnight)::text::timestamptz") == 1)
+        }
+    }
+
+    @Test func `A block that cannot be made keeps no other from being made`() async throws {
+        try await AnalyticsApp.run { app in
+            for daysAgo in [1, 2] { try await app.receive([Happening(day(2) + "T12:00:00Z", "a", 1)], at: day(daysAgo) + "T13:00:00Z") }
+            try await app.postgres.execute("UPDATE analytics.block_reach SET reached = '-infinity'")
+            let store = app.blockStore()
+            while try await store.plan() {}
+            let first: Int = try await app.postgres.query("SELECT id FROM analytics.blocks ORDER BY received_from DESC LIMIT 1")[0].decode(0)
+            let check = PostgresQuery(unescaped: "ALTER TABLE analytics.block_names ADD CHECK (block <> \(first))")
+            try await app.database.withSuperuser { _ = try await $0.execute(check) }
+            let making = BlockMaking(store: store, logger: .silent)
+            var unmade: [Int: ContinuousClock.Instant] = [:]
+            await making.round(leaving: &unmade)
+            #expect(Array(unmade.keys) == [first])
+            #expect(try await app.count("analytics.blocks WHERE is_built") == 0)
+            await making.round(leaving: &unmade)
+            #expect(try await app.count("analytics.blocks WHERE is_built AND id <> \(first)") == 1)
+            #expect(try await store.planned() == 1)
+            let (blocks, events) = try await app.both(CountQuestion(event: "a"), in: try await app.span(day(2), day(0)))
+            #expect(blocks == events && blocks?.map(\.events) == [2])
+        }
+    }
+
+    @Test func `Of a block with too many bytes of properties these are asked of the events`() async throws {
+        try await AnalyticsApp.run { app in
+            let event = Happening(day(1) + "T12:00:00Z", "a", 1) { $0.properties = #"{"plan":"pro"}"# }
+            try await app.receive([event, event, event], at: day(1) + "T13:00:00Z")
+            try await app.postgres.execute("UPDATE analytics.block_reach SET reached = '-infinity'")
+            var store = app.blockStore()
+            store.maximumPropertiesInBytes = 20
+            while try await store.plan() {}
+            while try await store.make() {}
+            let span = try await app.span(day(1), day(1))
+            #expect(try await app.both(CountQuestion(event: "a", withPeople: true), in: span).blocks?.map(\.events) == [3])
+            for path in ["plan", "none"] { #expect(try await app.both(CountQuestion(event: "a", group: .property([path])), in: span).blocks == nil) }
+        }
+    }
 
     @Test func `No time is cut in which a transaction may still add something`() async throws {
         try await AnalyticsApp.run { app in

@@ -1,3 +1,4 @@
+import Logging
 import MartletCore
 import MartletHTTP
 import MartletPostgres
@@ -5,7 +6,8 @@ import MartletPostgres
 /// What blocks of events tell as the events would, and sooner. Nil: there are none, or they do not say it.
 extension QuestionStore {
     func blockFunnel(_ names: [Int], _ question: FunnelQuestion, in span: Span) async throws -> [Int]? {
-        var request = BlockRequest(names: names, bounds: span.microseconds)
+        var request = BlockRequest(bounds: span.microseconds)
+        request.names = names
         request.withPersons = true
         request.withTimes = true
         return try await scan(request, in: span) { try await FunnelCount($0, names: names, windowInSeconds: question.windowInSeconds).count() }
@@ -22,31 +24,27 @@ extension QuestionStore {
         let group = Self.group(question.group, &request)
         return try await scan(request, in: span) { scan in
             var tally = EventTally(group, filters, bounds: request.bounds)
-            guard try await tally.count(scan) else { return nil }
-            let ranked = try await rank(tally, limit: question.limit)
-            let places = min(ranked.count, question.limit) + 1
-            let people = question.withPeople ? try await tally.people(scan, placeOf: Self.places(ranked, of: tally, question.limit), places: places) : []
-            guard let people else { return nil }
-            return Self.rows(tally, ranked, question, people)
+            try await tally.count(scan)
+            let ranking = Ranking(tally, texts: try await scan.reader.texts(of: tally.terms), limit: question.limit)
+            let people = question.withPeople ? try await tally.people(scan, placeOf: ranking.places, places: ranking.placeCount) : nil
+            return ranking.rows(people)
         }
     }
 
     /// - Throws: `question-too-large`, `too-many-requests`.
-    private func scan<Answer: Sendable>(_ request: BlockRequest, in span: Span, _ body: (BlockScan) async throws -> Answer?) async throws -> Answer? {
+    private func scan<Answer: Sendable>(_ request: BlockRequest, in span: Span, _ body: (BlockScan) async throws -> Answer) async throws -> Answer? {
         try await gate.withPlace {
             let end = ContinuousClock.now + Self.rawTimeout
             do {
                 return try await postgres.withTransaction(isolation: .repeatableRead, readOnly: true) { transaction in
-                    guard let scan = try await BlockScan.start(request, in: span, until: end, transaction) else { return nil }
-                    return try await body(scan)
+                    try await body(BlockScan.start(BlockReader(request: request, span: span, end: end, transaction: transaction)))
                 }
-            } catch is UnkeptProperty {
+            } catch is NotInBlocks {
                 return nil
             } catch is BrokenBlock {
                 // The events themselves are whole.
+                logger.warning("A block of events is damaged: the events were asked.", metadata: ["space.id": "\(span.space.id)"])
                 return nil
-            } catch is BlockTimeout {
-                throw Self.tooLarge(Self.rawTimeout)
             } catch let error as PostgresError where error.isTimeout {
                 throw Self.tooLarge(Self.rawTimeout, cause: "\(error)")
             }
@@ -73,7 +71,7 @@ extension QuestionStore {
                 let number = try await numbers(of: [filter.value], dimension.kind, in: space)[0]
                 filters.append(.term(dimension: request.place(of: dimension), Int32(number)))
             } else if case .property(let path) = filter.group {
-                filters.append(.text(path: request.place(of: path), filter.value))
+                filters.append(.text(path: request.place(of: path), ExactText(filter.value)))
             }
         }
         return filters
@@ -87,78 +85,6 @@ extension QuestionStore {
                 LEFT JOIN analytics.terms AS t ON t.space = \(space.id) AND t.kind = \(kind.rawValue) AND t.text = n.text ORDER BY n.place
             """
         ).map { try $0.decode(0) }
-    }
-
-    // MARK: What is answered
-
-    private struct Ranked {
-        let value: Int
-        let text: String?
-        let events: Int
-    }
-
-    /// Values with events, those with the most first.
-    private func rank(_ tally: EventTally, limit: Int) async throws -> [Ranked] {
-        let terms = tally.values.compactMap { value in if case .term(let term) = value { Int(term) } else { nil } }
-        var texts: [Int32: String] = [:]
-        if !terms.isEmpty {
-            for row in try await postgres.query("SELECT id, text FROM analytics.terms WHERE id = ANY (\(terms))") { texts[try row.decode(0)] = try row.decode(1) }
-        }
-        let intervals = tally.intervalCount
-        return tally.values.enumerated().compactMap { number, value -> Ranked? in
-            let events = tally.counts[number * intervals..<(number + 1) * intervals].reduce(0, +)
-            guard events > 0 else { return nil }
-            switch value {
-            case .none: return Ranked(value: number, text: nil, events: events)
-            case .term(let term): return Ranked(value: number, text: texts[term], events: events)
-            case .text(let text): return Ranked(value: number, text: text, events: events)
-            }
-        }.sorted { first, second in
-            guard first.events == second.events else { return first.events > second.events }
-            guard let (one, other) = first.text.flatMap({ one in second.text.map { (one, $0) } }) else { return first.text == nil && second.text != nil }
-            return one.utf8.lexicographicallyPrecedes(other.utf8)
-        }
-    }
-
-    /// By value: its place from 0 on; all beyond the limit, and what does not count, have the one behind.
-    private static func places(_ ranked: [Ranked], of tally: EventTally, _ limit: Int) -> [Int] {
-        var places = [Int](repeating: min(ranked.count, limit), count: tally.values.count)
-        for (place, ranked) in ranked.prefix(limit).enumerated() { places[ranked.value] = place }
-        return places
-    }
-
-    private static func rows(_ tally: EventTally, _ ranked: [Ranked], _ question: CountQuestion, _ people: [Int]) -> [CountRow] {
-        let intervals = tally.intervalCount
-        func row(_ place: Int, _ interval: Int, _ events: Int, _ ranked: Ranked?) -> CountRow? {
-            guard events > 0 else { return nil }
-            return CountRow(
-                interval: interval, place: ranked == nil ? nil : place + 1, value: ranked?.text, events: events,
-                people: question.withPeople ? people[place * intervals + interval] : nil)
-        }
-        var rows: [CountRow] = []
-        for (place, ranked) in ranked.prefix(question.limit).enumerated() {
-            rows += (0..<intervals).compactMap { row(place, $0, tally.counts[ranked.value * intervals + $0], ranked) }
-        }
-        let others = ranked.dropFirst(question.limit)
-        rows += (0..<intervals).compactMap { interval in
-            row(question.limit, interval, others.reduce(0) { $0 + tally.counts[$1.value * intervals + interval] }, nil)
-        }
-        return rows
-    }
-}
-
-extension BlockRequest {
-    /// Where a dimension is among those that are read.
-    fileprivate mutating func place(of dimension: BlockDimension) -> Int {
-        if let place = dimensions.firstIndex(of: dimension) { return place }
-        dimensions.append(dimension)
-        return dimensions.count - 1
-    }
-
-    fileprivate mutating func place(of path: [String]) -> Int {
-        if let place = paths.firstIndex(of: path) { return place }
-        paths.append(path)
-        return paths.count - 1
     }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Logging
 import MartletAPI
 import MartletCore
 import MartletHTTP
@@ -16,12 +17,13 @@ struct QuestionStore: Sendable {
     private static let noRow = HTTPProblem(.internalError, cause: "a row that is always there is missing")
 
     let postgres: PostgresClient
+    let logger: Logger
     let gate = Gate(
         limit: Self.maximumRaw, maximumWaiting: Self.maximumRawWaiting,
         refusal: HTTPProblem(.tooManyRequests, "Too many questions to the events themselves are waiting.", headers: [.retryAfter: "5"]))
 
-    init(postgres: PostgresClient) {
-        self.postgres = postgres
+    init(postgres: PostgresClient, logger: Logger) {
+        (self.postgres, self.logger) = (postgres, logger)
     }
 
     /// Asks the events.

@@ -9,6 +9,8 @@ import ServiceLifecycle
 /// so that it takes half a core at most.
 final class BlockMaking: Service {
     private static let interval: Duration = .seconds(30)
+    /// Until a block that could not be made is tried again.
+    private static let pause: Duration = .seconds(600)
 
     let store: BlockStore
     private let logger: Logger
@@ -21,18 +23,39 @@ final class BlockMaking: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
+            var unmade: [Int: ContinuousClock.Instant] = [:]
             while true {
                 try? await Task.sleep(for: Self.interval * Double.random(in: 0.9...1.1))
                 guard !Task.isCancelled else { return }
-                do {
-                    while try await self.resting({ try await self.store.plan() }) {}
-                    self.planned.record(try await self.store.planned())
-                    while try await self.resting({ try await self.store.make() }) { self.planned.record(try await self.store.planned()) }
-                } catch {
-                    if !Task.isCancelled { self.logger.warning("blocks of events not made", metadata: ["error.cause": "\(error)"]) }
-                }
+                await self.round(leaving: &unmade)
             }
         }
+    }
+
+    /// Plans and makes all there is. With a block that cannot be made the round ends, and those that follow go on with the others.
+    ///
+    /// - Parameter unmade: such blocks, and until when they are left alone.
+    func round(leaving unmade: inout [Int: ContinuousClock.Instant]) async {
+        unmade = unmade.filter { $0.value > .now }
+        let others = Array(unmade.keys)
+        do {
+            while try await resting({ try await store.plan() }) {}
+        } catch {
+            warn("blocks of events not planned", error)
+        }
+        do {
+            repeat { planned.record(try await store.planned()) } while try await resting { try await store.make(except: others) }
+        } catch let block as UnmadeBlock {
+            unmade[block.id] = .now + Self.pause
+            warn("a block of events not made", block.cause, ["block.id": "\(block.id)"])
+        } catch {
+            warn("blocks of events not made", error)
+        }
+    }
+
+    private func warn(_ sentence: Logger.Message, _ error: any Error, _ metadata: Logger.Metadata = [:]) {
+        guard !Task.isCancelled else { return }
+        logger.warning(sentence, metadata: metadata.merging(["error.cause": "\(error)"]) { $1 })
     }
 
     private func resting(_ step: () async throws -> Bool) async throws -> Bool {

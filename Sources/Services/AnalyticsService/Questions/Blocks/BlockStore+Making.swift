@@ -10,38 +10,53 @@ extension BlockStore {
     }
 
     /// Makes the latest block that is planned. False: there is none, or another copy is at it.
-    func make() async throws -> Bool {
+    ///
+    /// - Parameter others: numbers of blocks that are left alone.
+    /// - Throws: `UnmadeBlock`, `PostgresError`.
+    func make(except others: [Int] = []) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             guard try await !transaction.query("SELECT FROM analytics.block_reach FOR UPDATE SKIP LOCKED").isEmpty,
                 let row = try await transaction.query(
                     """
                     SELECT id, space, received_from, received_to FROM analytics.blocks WHERE NOT is_built AND events <= \(Self.maximumEvents)
-                    ORDER BY received_from DESC LIMIT 1
+                        AND id <> ALL (\(others)) ORDER BY received_from DESC LIMIT 1
                     """
                 ).first
             else { return false }
             let planned = Planned(id: try row.decode(0), space: try row.decode(1), from: try row.decode(2), to: try row.decode(3))
-            let rows = try await Self.events(of: planned, transaction)
-            guard !rows.isEmpty else {
-                try await transaction.execute("DELETE FROM analytics.blocks WHERE id = \(planned.id)")
-                return true
+            do {
+                try await make(planned, transaction)
+            } catch {
+                throw UnmadeBlock(id: planned.id, cause: error)
             }
-            let block = EventBlock(rows.map { BlockEvent($0) })
-            try await Self.write(block, of: rows.count, as: planned, transaction)
-            try await Self.write(block.parts, as: planned, transaction)
-            try await Self.writeProperties(of: block.parts, rows, as: planned, transaction)
             return true
         }
     }
 
-    private static func events(of block: Planned, _ transaction: PostgresTransaction) async throws -> PostgresRows {
+    private func make(_ planned: Planned, _ transaction: PostgresTransaction) async throws {
+        let rows = try await events(of: planned, transaction)
+        guard !rows.isEmpty else {
+            try await transaction.execute("DELETE FROM analytics.blocks WHERE id = \(planned.id)")
+            return
+        }
+        let block = EventBlock(rows.map { BlockEvent($0) })
+        try await Self.write(block, of: rows.count, as: planned, transaction)
+        try await Self.write(block.parts, as: planned, transaction)
+        try await Self.writeProperties(of: block, rows, as: planned, transaction)
+    }
+
+    /// With their properties behind, as text; without those beyond the limit.
+    private func events(of block: Planned, _ transaction: PostgresTransaction) async throws -> PostgresRows {
         var query: PostgresQuery =
             """
-            SELECT \(BlockEvent.columns), e.properties FROM analytics.events AS e
-            WHERE e.received >= \(block.from) AND e.received < \(block.to) AND e.space = \(block.space)
+            SELECT \(BlockEvent.columns),
+                CASE WHEN sum(octet_length(e.text)) OVER (ROWS UNBOUNDED PRECEDING) <= \(maximumPropertiesInBytes) THEN e.text END
+            FROM (
+                SELECT *, properties::text AS text FROM analytics.events
+                WHERE received >= \(block.from) AND received < \(block.to) AND space = \(block.space) OFFSET 0) AS e
             """
         query.isPrepared = false
-        return try await transaction.query(query, timeout: timeout)
+        return try await transaction.query(query, timeout: Self.timeout)
     }
 
     private static func write(_ block: EventBlock, of events: Int, as planned: Planned, _ transaction: PostgresTransaction) async throws {
@@ -56,7 +71,7 @@ extension BlockStore {
     }
 
     /// All columns are one parameter, of which each row has its part.
-    private static func write(_ parts: [EventBlock.Part], as planned: Planned, _ transaction: PostgresTransaction) async throws {
+    private static func write(_ parts: [BlockPart], as planned: Planned, _ transaction: PostgresTransaction) async throws {
         var bytes = Slices()
         let profiles = parts.map { bytes.add($0.profiles) }, times = parts.map { bytes.add($0.times) }
         try await transaction.execute(
@@ -65,21 +80,21 @@ extension BlockStore {
             SELECT \(planned.id), name, screen = 1, events, first_at, last_at, substring(bytes FROM profiles_at::int FOR profiles_length::int),
                 substring(bytes FROM times_at::int FOR times_length::int)
             FROM (SELECT \(bytes.all)::bytea AS bytes OFFSET 0) AS given, unnest(
-                \(parts.map { Int($0.name) }), \(parts.map { $0.isScreen ? 1 : 0 }), \(parts.map(\.order.count)), \(parts.map { Int($0.firstAt) }),
+                \(parts.map { Int($0.name) }), \(parts.map { $0.isScreen ? 1 : 0 }), \(parts.map(\.events)), \(parts.map { Int($0.firstAt) }),
                 \(parts.map { Int($0.lastAt) }), \(profiles.map(\.place)), \(profiles.map(\.length)), \(times.map(\.place)), \(times.map(\.length)))
                 AS p (name, screen, events, first_at, last_at, profiles_at, profiles_length, times_at, times_length)
             """, timeout: timeout)
     }
 
     private static func writeProperties(
-        of parts: [EventBlock.Part], _ rows: PostgresRows, as planned: Planned, _ transaction: PostgresTransaction
+        of block: EventBlock, _ rows: PostgresRows, as planned: Planned, _ transaction: PostgresTransaction
     ) async throws {
         var bytes = Slices()
         var (names, screens, paths): ([Int], [Int], [String]) = ([], [], [])
         var contents: [(place: Int, length: Int)] = []
-        for part in parts {
+        for (part, order) in zip(block.parts, block.orders) {
             var columns = PropertyColumns()
-            for index in part.order { rows[index].withBytes(BlockEvent.columnCount) { columns.add($0) } }
+            for index in order { rows[index].withBytes(BlockEvent.columnCount) { columns.add($0) } }
             for (path, content) in columns.contents() {
                 names.append(Int(part.name))
                 screens.append(part.isScreen ? 1 : 0)
@@ -98,6 +113,12 @@ extension BlockStore {
                 \(names), \(screens), \(paths), \(contents.map(\.place)), \(contents.map(\.length))) AS p (name, screen, path, place, length)
             """, timeout: timeout)
     }
+}
+
+/// A block that could not be made.
+struct UnmadeBlock: Error {
+    let id: Int
+    let cause: any Error
 }
 
 /// Many columns one behind the other.

@@ -10,12 +10,14 @@ struct BlockStore: Sendable {
     static let eventsPerBlock = 50_000
     /// More are left to be read as events: so many are received in ten seconds by a statement of the operator's only.
     static let maximumEvents = 1_000_000
-    /// Time that is looked through in a step, in seconds. A day is a multiple of it.
+    /// Time that is looked through in a step, in seconds: a step ends with a multiple of it at the latest, and so does a day.
     static let longestStep = 6 * 3_600
     static let timeout: Duration = .seconds(120)
 
     let postgres: PostgresClient
     var eventsPerBlock = Self.eventsPerBlock
+    /// Of one block's events, as they are in memory at once; of what is beyond it is not kept what they have.
+    var maximumPropertiesInBytes = 64 << 20
     /// How long the clocks of transactions that begin are given, in seconds.
     var settlingTime = RollUpStore.longestInsert
 
@@ -53,13 +55,13 @@ struct BlockStore: Sendable {
         let rows = try await transaction.query(
             """
             SELECT extract(epoch FROM first)::bigint, extract(epoch FROM date_bin('10 seconds', least(
-                now() - make_interval(secs => \(Double(settlingTime))), first + make_interval(secs => \(Double(Self.longestStep))),
+                now() - make_interval(secs => \(Double(settlingTime))), date_bin(step, first, timestamptz 'epoch') + step,
                 (SELECT min(xact_start) FROM pg_stat_activity WHERE datname = current_database() AND usename = current_user)),
                 timestamptz 'epoch'))::bigint, is_first
             FROM (
                 SELECT CASE WHEN isfinite(reached) THEN reached ELSE coalesce((SELECT min(day) FROM analytics.events_days() AS day)::timestamp AT TIME ZONE 'UTC',
                     date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC') END AS first, NOT isfinite(reached) AS is_first
-                FROM analytics.block_reach FOR UPDATE SKIP LOCKED) AS done
+                FROM analytics.block_reach FOR UPDATE SKIP LOCKED) AS done, make_interval(secs => \(Double(Self.longestStep))) AS step
             """)
         guard let row = rows.first else { return nil }
         return (try row.decode(0), try row.decode(1), try row.decode(2))

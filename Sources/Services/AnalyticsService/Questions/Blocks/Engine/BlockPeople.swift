@@ -2,6 +2,8 @@ import MartletPostgres
 
 /// Numbers of persons, of whom a device and its account are one.
 struct BlockPeople {
+    private static let linksPerStatement = 100_000
+
     /// Whom persons turned out to be.
     private var linked = DigestTable()
     private var accounts: [UInt64] = []
@@ -10,17 +12,24 @@ struct BlockPeople {
     /// Persons have numbers from 1 to this; nobody has 0.
     var count: Int { table.count }
 
-    /// - Returns: nil when more than `limit` persons turned out to be others.
-    static func read(_ space: Space, limit: Int, _ transaction: PostgresTransaction) async throws -> BlockPeople? {
-        let rows = try await transaction.query(
-            "SELECT person, account FROM analytics.people WHERE space = \(space.id) AND account <> 0 ORDER BY person LIMIT \(limit + 1)")
-        guard rows.count <= limit else { return nil }
+    /// - Throws: `NotInBlocks` when more than `limit` persons turned out to be others; as `BlockReader.query`.
+    static func read(_ reader: BlockReader, limit: Int) async throws -> BlockPeople {
         var people = BlockPeople()
-        for row in rows {
-            _ = people.linked.number(of: UInt64(bitPattern: row.number(0, Int64.self)))
-            people.accounts.append(UInt64(bitPattern: row.number(1, Int64.self)))
+        var last = Int.min
+        while true {
+            let rows = try await reader.query(
+                """
+                SELECT person, account FROM analytics.people
+                WHERE space = \(reader.span.space.id) AND account <> 0 AND person > \(last) ORDER BY person LIMIT \(linksPerStatement)
+                """)
+            for row in rows {
+                _ = people.linked.number(of: UInt64(bitPattern: row.number(0, Int64.self)))
+                people.accounts.append(UInt64(bitPattern: row.number(1, Int64.self)))
+            }
+            guard people.accounts.count <= limit else { throw NotInBlocks() }
+            guard rows.count == linksPerStatement, let end = rows.last else { return people }
+            last = try end.decode(0)
         }
-        return people
     }
 
     mutating func numbers(of persons: [UInt64]) -> [UInt32] {

@@ -22,16 +22,18 @@ struct FunnelCount {
         window = Int64(windowInSeconds) * 1_000_000
     }
 
+    /// - Throws: `NotInBlocks` when somebody has more events; as `BlockScan.forEach`.
     func count() async throws -> [Int] {
         let sizes = try await sizes()
         var reached = [Int](repeating: 0, count: names.count)
         var first = 1
         while first < sizes.count {
             var (end, events) = (first, 0)
-            while end < sizes.count, end == first || events + Int(sizes[end]) <= Self.maximumEvents {
+            while end < sizes.count, events + Int(sizes[end]) <= Self.maximumEvents {
                 events += Int(sizes[end])
                 end += 1
             }
+            guard end > first else { throw NotInBlocks() }
             try await count(first..<end, events, sizes, &reached)
             first = end
         }
@@ -56,7 +58,7 @@ struct FunnelCount {
     }
 
     private func count(_ range: Range<Int>, _ events: Int, _ sizes: [UInt32], _ reached: inout [Int]) async throws {
-        let first = scan.request.bounds.first ?? 0, last = scan.request.bounds.last ?? 0
+        let first = scan.request.first, last = scan.request.last
         // Where each person's events begin, and up to where they are there.
         var starts = [Int](repeating: 0, count: range.count + 1)
         for place in 0..<range.count { starts[place + 1] = starts[place] + Int(sizes[range.lowerBound + place]) }
@@ -85,7 +87,7 @@ struct FunnelCount {
                 Self.sort(events)
                 for step in 0..<steps(of: events) { reached[step] += 1 }
             }
-            try await scan.breathe()
+            try await scan.reader.breathe()
         }
         withExtendedLifetime(keys) {}
     }

@@ -49,12 +49,12 @@ enum BlockColumn {
     }
 
     /// - Parameter places: 0 for none, else of one of the values, from 1 on.
-    static func content(_ values: [String], places: [UInt32]) -> [UInt8] {
+    static func content(_ values: [ExactText], places: [UInt32]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.appendVarint(UInt64(values.count))
         for value in values {
-            bytes.appendVarint(UInt64(value.utf8.count))
-            bytes.append(contentsOf: value.utf8)
+            bytes.appendVarint(UInt64(value.text.utf8.count))
+            bytes.append(contentsOf: value.text.utf8)
         }
         PackedNumbers.append(places, values: values.count + 1, to: &bytes)
         return bytes

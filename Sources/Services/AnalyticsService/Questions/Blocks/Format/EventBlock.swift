@@ -26,23 +26,12 @@ enum BlockDimension: Int, CaseIterable, Sendable {
 
 /// Events by columns.
 struct EventBlock: Sendable {
-    /// Those of one name.
-    struct Part: Sendable {
-        let name: Int32
-        let isScreen: Bool
-        let firstAt: Int64
-        let lastAt: Int64
-        let profiles: [UInt8]
-        let times: [UInt8]
-        /// Which of the events they were made of these are.
-        let order: [Int]
-    }
-
-    let profileCount: Int
     let persons: [UInt8]
     /// By `BlockDimension`.
     let terms: [[UInt8]]
-    let parts: [Part]
+    let parts: [BlockPart]
+    /// Which of the events those of each part are, in their order.
+    let orders: [[Int]]
 
     init(_ events: [BlockEvent]) {
         let order = Self.order(events)
@@ -53,7 +42,6 @@ struct EventBlock: Sendable {
             if let last = profiles.last, last.person == event.person, last.terms == event.terms {} else { profiles.append(event) }
             profileOf[index] = profiles.count - 1
         }
-        profileCount = profiles.count
         persons = BlockColumn.persons(profiles.map(\.person))
         terms = BlockDimension.allCases.map { dimension in BlockColumn.terms(profiles.map { $0.terms[dimension.rawValue] }) }
         var places: [Int64: Int] = [:]
@@ -71,10 +59,11 @@ struct EventBlock: Sendable {
         parts = orders.map { order in
             let (profiles, times) = BlockColumn.events(order.map { (profileOf[$0], events[$0].at) })
             let ats = order.lazy.map { events[$0].at }
-            return Part(
-                name: events[order[0]].name, isScreen: events[order[0]].isScreen, firstAt: ats.min() ?? 0, lastAt: ats.max() ?? 0, profiles: profiles,
-                times: times, order: order)
+            return BlockPart(
+                name: events[order[0]].name, isScreen: events[order[0]].isScreen, events: order.count, firstAt: ats.min() ?? 0, lastAt: ats.max() ?? 0,
+                profiles: profiles, times: times)
         }
+        self.orders = orders
     }
 
     /// By person, terms and time.

@@ -1,4 +1,6 @@
 /// Walks through the properties of an event, in the text that PostgreSQL writes of `jsonb`, and says what is at each path.
+///
+/// Every event comes through here: with `JSONText`, which checks what it reads, it takes several times as long.
 struct PropertyScanner {
     enum Found {
         /// As `#>>` has it.
@@ -63,7 +65,9 @@ struct PropertyScanner {
     private mutating func value(at path: String, depth: Int, _ found: (String, Found) -> Void) {
         switch byte {
         case UInt8(ascii: "\""):
-            found(path, .value(String(String.UnicodeScalarView(string().unicodeScalars.prefix(Self.maximumCharacters)))))
+            let text = string()
+            let isShort = text.utf8.count <= Self.maximumCharacters
+            found(path, .value(isShort ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(Self.maximumCharacters)))))
         case UInt8(ascii: "{") where depth < Self.maximumDepth:
             found(path, .object)
             object(below: path, depth: depth + 1, found)

@@ -1,0 +1,48 @@
+import Foundation
+import MartletPostgres
+
+/// Which blocks there are of a question, and what they say of profiles.
+extension BlockReader {
+    private var isAsked: PostgresQuery {
+        """
+        b.space = \(span.space.id) AND b.received_to > \(span.start.addingTimeInterval(-QuestionStore.earlier))
+            AND (NOT b.is_built OR b.first_at < \(request.last) AND b.last_at >= \(request.first))
+        """
+    }
+
+    func hasBlocks() async throws -> Bool {
+        try await !query("SELECT FROM analytics.blocks AS b WHERE \(isAsked) AND b.is_built LIMIT 1").isEmpty
+    }
+
+    /// Blocks, in order: number, from and to when received, whether they are made, persons, and the request's dimensions.
+    func blockRows(after: Date, limit: Int) async throws -> PostgresRows {
+        let persons: PostgresQuery = request.withProfiles ? "b.persons" : "NULL::bytea"
+        let dimensions = request.dimensions.reduce(into: PostgresQuery()) { $0 += ", b." + $1.column }
+        return try await query(
+            """
+            SELECT b.id, b.received_from, b.received_to, b.is_built, \(persons)\(dimensions)
+            FROM analytics.blocks AS b WHERE \(isAsked) AND b.received_from > \(after) ORDER BY b.received_from LIMIT \(limit)
+            """)
+    }
+
+    /// Since when no block is planned.
+    func unplanned() async throws -> Date {
+        let rows = try await query(
+            "SELECT coalesce((SELECT since FROM analytics.block_spaces WHERE space = \(span.space.id)), reached) FROM analytics.block_reach")
+        guard let row = rows.first else { throw NotInBlocks() }
+        return try row.decode(0)
+    }
+}
+
+extension BlockDimension {
+    fileprivate var column: PostgresQuery {
+        switch self {
+        case .release: "release"
+        case .os: "os"
+        case .device: "device"
+        case .configuration: "configuration"
+        case .variants: "variants"
+        case .country: "country"
+        }
+    }
+}

@@ -1,0 +1,59 @@
+/// The values of a tally that have events, those with the most first, and of equal ones by their bytes.
+struct Ranking {
+    private struct Value {
+        let number: Int
+        let text: String?
+        let events: Int
+    }
+
+    private let tally: EventTally
+    /// Up to the limit, and all others.
+    private let named: ArraySlice<Value>
+    private let others: ArraySlice<Value>
+
+    init(_ tally: EventTally, texts: [Int32: String], limit: Int) {
+        let intervals = tally.intervalCount
+        let ranked = tally.values.enumerated().compactMap { number, value -> Value? in
+            let events = tally.counts[number * intervals..<(number + 1) * intervals].reduce(0, +)
+            guard events > 0 else { return nil }
+            return switch value {
+            case .none: Value(number: number, text: nil, events: events)
+            case .term(let term): Value(number: number, text: texts[term], events: events)
+            case .text(let value): Value(number: number, text: value.text, events: events)
+            }
+        }.sorted { first, second in
+            guard first.events == second.events else { return first.events > second.events }
+            guard let one = first.text, let other = second.text else { return first.text == nil && second.text != nil }
+            return one.utf8.lexicographicallyPrecedes(other.utf8)
+        }
+        (self.tally, named, others) = (tally, ranked.prefix(limit), ranked.dropFirst(limit))
+    }
+
+    var placeCount: Int { named.count + 1 }
+
+    /// By value: its place from 0 on; all beyond the limit, and what does not count, have the one behind.
+    var places: [Int] {
+        var places = [Int](repeating: named.count, count: tally.values.count)
+        for (place, value) in named.enumerated() { places[value.number] = place }
+        return places
+    }
+
+    /// - Parameter people: by place, then interval; nil: they are not asked for.
+    func rows(_ people: [Int]?) -> [CountRow] {
+        let intervals = tally.intervalCount
+        func row(_ place: Int, _ interval: Int, _ values: ArraySlice<Value>, isOther: Bool = false) -> CountRow? {
+            let events = values.reduce(0) { $0 + tally.counts[$1.number * intervals + interval] }
+            guard events > 0 else { return nil }
+            return CountRow(
+                interval: interval, place: isOther ? nil : place + 1, value: isOther ? nil : values.first?.text, events: events,
+                people: people?[place * intervals + interval])
+        }
+        let rows = named.indices.flatMap { place in (0..<intervals).compactMap { row(place, $0, named[place...place]) } }
+        return rows + (0..<intervals).compactMap { row(named.count, $0, others, isOther: true) }
+    }
+}
+
+extension EventTally {
+    /// The terms among its values.
+    var terms: [Int] { values.compactMap { value in if case .term(let term) = value { Int(term) } else { nil } } }
+}
