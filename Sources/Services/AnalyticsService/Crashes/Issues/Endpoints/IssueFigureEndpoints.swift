@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 import MartletAPI
 import MartletHTTP
@@ -37,7 +38,10 @@ struct ListTagValues: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
         try request.allowParameters()
-        let key = context.parameters.get("tag") ?? ""
+        // The router leaves what is percent-encoded as it is.
+        guard let key = context.parameters.get("tag")?.removingPercentEncoding, !key.utf8.contains(0) else {
+            throw HTTPProblem(.notFound, "There can be no such tag.")
+        }
         return .page(try await life.facets.values(of: key, of: try await context.issue(life.reader, in: space)))
     }
 }
