@@ -86,7 +86,7 @@ extension JSONValue {
 extension ServiceContext {
     /// - Throws: `invalid-body`.
     var sentryVersion: ReleaseName {
-        get throws { try SentryReleases.name(parameters.get("version")?.removingPercentEncoding ?? "", "version") }
+        get throws { try SentryReleases.name(component("version"), "version") }
     }
 }
 

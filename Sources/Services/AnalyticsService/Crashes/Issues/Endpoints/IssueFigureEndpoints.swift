@@ -1,4 +1,3 @@
-import Foundation
 import Hummingbird
 import MartletAPI
 import MartletHTTP
@@ -38,11 +37,7 @@ struct ListTagValues: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
         try request.allowParameters()
-        // The router leaves what is percent-encoded as it is.
-        guard let key = context.parameters.get("tag")?.removingPercentEncoding, !key.utf8.contains(0) else {
-            throw HTTPProblem(.notFound, "There can be no such tag.")
-        }
-        return .page(try await life.facets.values(of: key, of: try await context.issue(life.reader, in: space)))
+        return .page(try await life.facets.values(of: context.component("tag"), of: try await context.issue(life.reader, in: space)))
     }
 }
 
