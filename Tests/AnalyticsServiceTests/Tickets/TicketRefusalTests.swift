@@ -7,20 +7,6 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct TicketRefusalTests {
-    struct Refusal: Sendable, CustomTestStringConvertible {
-        var call: String
-        var body: String?
-        var code: ErrorCode
-        var field: String?
-        var headers: [String: String]
-
-        init(_ call: String, _ body: String? = nil, _ code: ErrorCode, _ field: String? = nil, headers: [String: String] = ["if-match": "*"]) {
-            (self.call, self.body, self.code, self.field, self.headers) = (call, body, code, field, headers)
-        }
-
-        var testDescription: String { "\(call) \(body ?? "")" }
-    }
-
     private static let long = String(repeating: "x", count: 201)
 
     static let refusals: [Refusal] = [
@@ -122,41 +108,6 @@ import Testing
                 let answer = try await app.ask(parts[0], parts[1], refusal.body, headers: refusal.headers)
                 #expect(answer.isProblem(refusal.code, field: refusal.field), "\(refusal.testDescription): \(answer)")
                 #expect(try await app.fingerprint() == before, "\(refusal.testDescription)")
-            }
-        }
-    }
-
-    static let calls: [(call: String, body: String?, action: StaffAction)] = [
-        ("GET /tickets", nil, .read), ("POST /tickets", "{", .create), ("POST /tickets/update", "{", .update), ("GET /tickets/board", nil, .read), ("GET /tickets/events?after=x", nil, .read),
-        ("GET /tickets/export", nil, .read), ("GET /tickets/people", nil, .read), ("GET /tickets/settings", nil, .read), ("PATCH /tickets/settings", "{", .update),
-        ("GET /tickets/labels", nil, .read), ("POST /tickets/labels", "{", .create), ("PATCH /tickets/labels/x", "{", .update), ("DELETE /tickets/labels/x", nil, .delete),
-        ("GET /tickets/sprints", nil, .read), ("POST /tickets/sprints", "{", .create), ("GET /tickets/sprints/1", nil, .read), ("GET /tickets/sprints/1/report", nil, .read), ("PATCH /tickets/sprints/1", "{", .update),
-        ("DELETE /tickets/sprints/1", nil, .delete), ("POST /tickets/sprints/1/start", nil, .update), ("POST /tickets/sprints/1/close", "{", .update),
-        ("GET /tickets/1", nil, .read), ("PATCH /tickets/1", "{", .update), ("DELETE /tickets/1", nil, .delete), ("POST /tickets/1/move", "{", .update),
-        ("POST /tickets/1/restore", nil, .delete), ("GET /tickets/1/history", nil, .read), ("GET /tickets/1/comments", nil, .read),
-        ("POST /tickets/1/comments", "{", .update), ("PATCH /tickets/1/comments/1", "{", .update), ("DELETE /tickets/1/comments/1", nil, .update),
-        ("POST /tickets/1/attachments?name=a", "x", .update), ("GET /tickets/1/attachments/1", nil, .read), ("DELETE /tickets/1/attachments/1", nil, .update),
-        ("POST /tickets/1/issues", "{", .update), ("DELETE /tickets/1/issues/1", nil, .update), ("POST /tickets/1/links", "{", .update),
-        ("DELETE /tickets/1/links/blocks/2", nil, .update),
-    ]
-
-    @Test func `each call needs its right in the area tickets, or the master key`() async throws {
-        try await AnalyticsApp.run { app in
-            for (call, body, action) in Self.calls {
-                let parts = call.split(separator: " ").map(String.init)
-                let others = Set(StaffAction.allCases).subtracting([action])
-                let refused = try await app.ask(parts[0], parts[1], body, actions: others)
-                #expect(refused.isProblem(.forbidden), "\(call) without \(action)")
-                #expect(try await app.ask(parts[0], parts[1], body, actions: [action]).status != 403, "\(call) with \(action)")
-                #expect(try await app.master(parts[0], parts[1], body).status != 403, "\(call) with the master key")
-                for kind in [Principal.Kind.client, .ingest, .evaluation, .link, .service] {
-                    #expect(try await app.gateway.asking(as: app.principal(kind)).send(parts[0], parts[1], body).isProblem(.forbidden), "\(call) as \(kind)")
-                }
-                let crashes = StaffGrant(id: Colleague.ada.id, userName: "ada", rights: StaffRights(["app1": [.crashes: Set(StaffAction.allCases)]]))
-                let other = StaffGrant(id: Colleague.ada.id, userName: "ada", rights: StaffRights(["app2": [.tickets: Set(StaffAction.allCases)]]))
-                for grant in [crashes, other] {
-                    #expect(try await app.gateway.asking(as: app.principal(.staff, staff: grant)).send(parts[0], parts[1], body).isProblem(.forbidden), "\(call)")
-                }
             }
         }
     }

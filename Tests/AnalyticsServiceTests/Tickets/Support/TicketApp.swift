@@ -69,20 +69,6 @@ extension AnalyticsApp {
         return answer.numbers("columns.\(TicketStatus.allCases.firstIndex(of: status)!).tickets")
     }
 
-    /// A digest of all that tickets are, to see that nothing was written.
-    func fingerprint() async throws -> String {
-        let tables = [
-            "ticket_spaces", "tickets", "ticket_sprints", "ticket_labels", "ticket_label_uses", "ticket_comments", "ticket_attachments", "ticket_issues",
-            "ticket_links", "ticket_feedback", "ticket_history",
-        ]
-        var digest = ""
-        for table in tables {
-            digest += try await postgres.query(
-                PostgresQuery(unescaped: "SELECT md5(coalesce(string_agg(x::text, '|' ORDER BY x::text), '')) FROM analytics.\(table) AS x"))[0].decode(0, as: String.self)
-        }
-        return digest
-    }
-
     /// Crash issues with these numbers, as the digest of crashes makes them.
     func makeIssues(_ numbers: ClosedRange<Int>) async throws {
         let space = try await service.spaces.space(of: appID, environment)

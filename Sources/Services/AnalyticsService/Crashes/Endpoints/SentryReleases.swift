@@ -76,7 +76,9 @@ extension JSONValue {
     /// - Throws: `invalid-body`.
     func date(_ name: String) throws -> Date? {
         guard let value = self[name], value != .null else { return nil }
-        guard let date = Date(loose: value) else { throw HTTPProblem(.invalidBody, "This must be a time such as 2026-11-22T08:48:59Z.", field: name) }
+        guard let date = Date(loose: value), date.timeIntervalSince1970 < 4e9 else {
+            throw HTTPProblem(.invalidBody, "This must be a time such as 2026-11-22T08:48:59Z.", field: name)
+        }
         return date
     }
 }
@@ -84,7 +86,7 @@ extension JSONValue {
 extension ServiceContext {
     /// - Throws: `invalid-body`.
     var sentryVersion: ReleaseName {
-        get throws { try SentryReleases.name(parameters.get("version")?.removingPercentEncoding ?? "", "version") }
+        get throws { try SentryReleases.name(component("version"), "version") }
     }
 }
 

@@ -16,8 +16,9 @@ struct CountEvents: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try await context.askedSpace(spaces)
-        let own: Set<Substring> = ["event", "group", "property", "people", "limit", "where", "variants"]
-        try request.allowParameters(Request.spanParameters.union(own).union(CountQuestion.filterNames))
+        let asked: Set<Substring> = group == nil ? ["group", "property", "people"] : []
+        let own = asked.union(["event", "limit", "where", "variants"]).union(CountQuestion.filterNames)
+        try request.allowParameters(Request.spanParameters.union(own))
         let format = try request.format()
         let question = try self.question(request)
         let intervals = try request.spanRequest(intervals: Span.Interval.allCases, default: group == nil ? .day : .none)

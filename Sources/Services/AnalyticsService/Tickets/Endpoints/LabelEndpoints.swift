@@ -38,7 +38,7 @@ struct ChangeLabel: Endpoint {
         let visitor = try await desk.admit(request, context, to: .update)
         let fields = try await BodyFields(request, ["name", "color"])
         let (name, color) = (try fields.labelName, try fields.labelColor)
-        return .json(try await labels.update(TicketInput.component(context, "label"), name: name, color: color, in: visitor.space, by: visitor.author))
+        return .json(try await labels.update(context.component("label"), name: name, color: color, in: visitor.space, by: visitor.author))
     }
 }
 
@@ -49,7 +49,7 @@ struct DeleteLabel: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let visitor = try await desk.admit(request, context, to: .delete)
-        try await labels.delete(TicketInput.component(context, "label"), in: visitor.space, by: visitor.author)
+        try await labels.delete(context.component("label"), in: visitor.space, by: visitor.author)
         return Response(status: .noContent)
     }
 }

@@ -27,8 +27,8 @@ struct DeleteLink: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (visitor, number) = try await desk.admitToTicket(request, context, to: .update)
-        guard let kind = TicketLinkKind(rawValue: TicketInput.component(context, "kind")),
-            let other = TicketInput.ticketNumber(TicketInput.component(context, "other"))
+        guard let kind = TicketLinkKind(rawValue: context.component("kind")),
+            let other = TicketInput.ticketNumber(context.component("other"))
         else { throw HTTPProblem(.notFound, "There is no such link.") }
         try await tickets.unlink(number, kind, from: other, in: visitor.space, by: visitor.author)
         return Response(status: .noContent)

@@ -72,21 +72,16 @@ enum TicketInput {
         return text
     }
 
-    /// A part of the path without its percent-encoding; empty when that is no text.
-    static func component(_ context: ServiceContext, _ name: String) -> String {
-        context.parameters.get(name)?.removingPercentEncoding ?? ""
-    }
-
     /// A number in the path; nil for what is none.
     static func number(_ context: ServiceContext, _ name: String) -> Int? {
-        Int32(component(context, name)).flatMap { $0 > 0 ? Int($0) : nil }
+        Int32(context.component(name)).flatMap { $0 > 0 ? Int($0) : nil }
     }
 
     /// `12` or `APP-12`: a ticket's number in the path.
     ///
     /// - Throws: `ticket-not-found` for what can be none.
     static func ticket(_ context: ServiceContext, _ name: String = "ticket") throws -> Int {
-        guard let number = ticketNumber(component(context, name)) else { throw HTTPProblem(.ticketNotFound) }
+        guard let number = ticketNumber(context.component(name)) else { throw HTTPProblem(.ticketNotFound) }
         return number
     }
 

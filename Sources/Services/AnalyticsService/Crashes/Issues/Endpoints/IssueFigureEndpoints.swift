@@ -37,8 +37,7 @@ struct ListTagValues: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .read, life.spaces)
         try request.allowParameters()
-        let key = context.parameters.get("tag") ?? ""
-        return .page(try await life.facets.values(of: key, of: try await context.issue(life.reader, in: space)))
+        return .page(try await life.facets.values(of: context.component("tag"), of: try await context.issue(life.reader, in: space)))
     }
 }
 

@@ -1,0 +1,55 @@
+import MartletAPI
+import MartletCore
+import MartletPostgres
+import MartletTesting
+import Testing
+
+@testable import AnalyticsService
+
+/// A call that is refused, and why.
+struct Refusal: Sendable, CustomTestStringConvertible {
+    var call: String
+    var body: String?
+    var code: ErrorCode
+    var field: String?
+    var headers: [String: String]
+
+    init(_ call: String, _ body: String? = nil, _ code: ErrorCode, _ field: String? = nil, headers: [String: String] = ["if-match": "*"]) {
+        (self.call, self.body, self.code, self.field, self.headers) = (call, body, code, field, headers)
+    }
+
+    var testDescription: String { "\(call) \((body ?? "").prefix(200))" }
+}
+
+extension AnalyticsApp {
+    /// Each is refused for what it says, and writes nothing.
+    func expect(_ refusals: [Refusal], as principal: Principal) async throws {
+        // What is asked of for the first time has a number from then on.
+        _ = try await service.spaces.space(of: appID, environment)
+        let before = try await fingerprint()
+        for refusal in refusals {
+            let parts = refusal.call.split(separator: " ", maxSplits: 1).map(String.init)
+            let answer = try await gateway.asking(as: principal).send(parts[0], parts[1], refusal.body, headers: refusal.headers)
+            let isRefused = parts[1].hasPrefix("/crash/api/0/") ? answer.isSentryRefusal(refusal.code, field: refusal.field)
+                : answer.isProblem(refusal.code, field: refusal.field)
+            #expect(isRefused, "\(refusal.testDescription): \(answer)")
+            #expect(try await fingerprint() == before, "\(refusal.testDescription) wrote something")
+        }
+    }
+
+    /// What the service notes by itself, whoever asks: how far its work is, and what staff who came by are called.
+    private static let own = ["batch", "block_reach", "crash_quotas", "crash_spools", "rollups", "salts", "ticket_people"]
+
+    /// A digest of every table, and of whether anything lies in the spool, to see that nothing was written.
+    func fingerprint() async throws -> String {
+        let digest: String = try await postgres.query(
+            """
+            SELECT string_agg(c.relname || query_to_xml(
+                format('SELECT md5(coalesce(string_agg(x::text, ''|'' ORDER BY x::text), '''')) AS d FROM analytics.%I AS x', c.relname), FALSE, TRUE, '')::text, ''
+                ORDER BY c.relname)
+            FROM pg_class AS c WHERE c.relnamespace = 'analytics'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+                AND c.relname <> ALL (\(Self.own))
+            """)[0].decode(0)
+        return digest + "\(isSpoolEmpty)"
+    }
+}
