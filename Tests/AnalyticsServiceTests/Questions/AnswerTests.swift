@@ -13,20 +13,8 @@ import Testing
     private static let zones = ["UTC", "Europe/Dublin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe"]
     private static let (from, to) = ("2025-09-29", "2025-11-09")
 
-    /// By a seed, so that what went wrong can be made again.
-    struct Seeded: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9e37_79b9_7f4a_7c15
-            var mixed = (state ^ (state >> 30)) &* 0xbf58_476d_1ce4_e5b9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
     private struct Chosen {
-        var generator: Seeded
+        var generator: SeededGenerator
 
         mutating func one<Value>(_ values: [Value]) -> Value { values[Int.random(in: values.indices, using: &generator)] }
 
@@ -52,7 +40,7 @@ import Testing
 
     /// Three devices that belong to accounts, one of them only later; 0 is nobody.
     private static func fill(_ app: AnalyticsApp, seed: UInt64) async throws {
-        var chosen = Chosen(generator: Seeded(state: seed))
+        var chosen = Chosen(generator: SeededGenerator(state: seed))
         let id = try await app.space.id
         try await app.postgres.execute("INSERT INTO analytics.people (space, person, account) VALUES (\(id), 101, 1), (\(id), 102, 1)")
         try await app.happen((0..<150).map { _ in chosen.event([0, 1, 3, 4, 101, 102, 103]) })

@@ -59,11 +59,11 @@ import Testing
             let moves = try await withThrowingTaskGroup(of: [(Int64, Int, TicketStatus?, TicketPlace)].self) { group in
                 for person in 0..<people {
                     group.addTask {
-                        var random = Numbers(state: UInt64(person))
+                        var random = SeededGenerator(state: UInt64(person))
                         var done: [(Int64, Int, TicketStatus?, TicketPlace)] = []
                         for _ in 0..<drops {
                             let ticket = Int.random(in: 1...count, using: &random)
-                            let neighbour = { (random: inout Numbers) -> Int? in
+                            let neighbour = { (random: inout SeededGenerator) -> Int? in
                                 // Many want to the same place.
                                 let other = Bool.random(using: &random) ? Int.random(in: 1...3, using: &random) : Int.random(in: 1...count, using: &random)
                                 return other == ticket || Int.random(in: 0..<4, using: &random) == 0 ? nil : other

@@ -7,7 +7,7 @@ import Testing
 
     @Test func `whatever is put wherever, keys are in the order of the row`() throws {
         for seed in 0..<20 {
-            var random = Numbers(state: UInt64(seed))
+            var random = SeededGenerator(state: UInt64(seed))
             var row: [FractionalKey] = []
             for _ in 0..<400 {
                 // Often at the same few places, as people do.
@@ -72,18 +72,5 @@ import Testing
     @Test(arguments: [0, 1, 62, 63, 3_907, 5_000]) func `a row is spread in order, with short keys`(count: Int) {
         let row = FractionalKey.row(of: count)
         #expect(row.count == count && zip(row, row.dropFirst()).allSatisfy { $0 < $1 } && row.allSatisfy { $0.text.utf8.count <= 4 })
-    }
-}
-
-/// SplitMix64: the same numbers each time.
-struct Numbers: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
     }
 }

@@ -191,7 +191,7 @@ import Testing
             let answers = try await withThrowingTaskGroup(of: [(Int, Int, Int)].self) { group in
                 for person in 0..<6 {
                     group.addTask {
-                        var random = Numbers(state: UInt64(person))
+                        var random = SeededGenerator(state: UInt64(person))
                         var answers: [(Int, Int, Int)] = []
                         for _ in 0..<20 {
                             let (from, to) = (Int.random(in: 1...count, using: &random), Int.random(in: 1...count, using: &random))

@@ -45,6 +45,15 @@ struct DeliveryJournalTests {
         #expect(mode == 0o700)
     }
 
+    @Test func `many that live hide none that is left`() throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let living = (0..<40).map { _ in DeliveryJournal(in: directory) }
+        for journal in living { try journal.begin() }
+        for name in ["a", "b", "c"] { try Data().write(to: URL(filePath: "\(directory)/\(name).journal")) }
+        #expect(living[0].left().count == 3)
+        for journal in living { journal.end(isKnown: true) }
+    }
+
     @Test(arguments: ["", "torn", "\n\n", "a\tb\tc\td\te\tf\tg\th\n", "\0\0\0\0\n"])
     func `a torn or broken line is left out, the others are read`(_ tail: String) throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }

@@ -30,7 +30,7 @@ struct CrashAttachmentSweep: PeriodicWork {
     }
 
     private func cleanUp(_ space: Int32, before date: Date) async throws {
-        let blobSpace = "crash_\(space)"
+        let blobSpace = BlobName.crashSpace(space)
         try await files.removeAbandoned(before: date, in: blobSpace)
         var removed = 0
         let findings = try await sweep(space, blobSpace).run(before: date) { ids in

@@ -57,7 +57,7 @@ struct CrashRetention: PeriodicWork {
             guard !rows.isEmpty else { return }
             for row in rows {
                 let (id, space, blob) = (try row.decode(0, as: Int64.self), try row.decode(1, as: Int32.self), try row.decode(2, as: String.self))
-                if let blob = BlobName(space: "crash_\(space)", id: blob) { try await files.remove(blob) }
+                if let blob = BlobName(crash: blob, in: space) { try await files.remove(blob) }
                 try await postgres.execute("DELETE FROM analytics.crash_attachments WHERE id = \(id)")
             }
         }

@@ -73,14 +73,7 @@ extension CollectionStore {
     }
 
     private func looking(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
-        var statement = statement
-        statement.role = space.role
-        statement.isPrepared = false
         try await spaces.prepare(space)
-        do {
-            return try await postgres.query(statement)
-        } catch let error as PostgresError where error.isUndefinedTable {
-            throw HTTPProblem(.collectionNotFound)
-        }
+        return try await run(statement, in: space)
     }
 }

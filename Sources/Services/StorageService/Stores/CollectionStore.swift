@@ -169,7 +169,8 @@ struct CollectionStore: Sendable {
         return statement
     }
 
-    private func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
+    /// - Throws: `collection-not-found`, `PostgresError`.
+    func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {
         var statement = statement
         statement.role = space.role
         statement.isPrepared = false

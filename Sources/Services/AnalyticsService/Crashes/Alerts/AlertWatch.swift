@@ -1,44 +1,31 @@
 import Logging
-import MartletHTTP
-import ServiceLifecycle
+import MartletJobs
 
 /// Looks for what is to be told, from time to time. Any number of copies may.
-struct AlertWatch: Service {
-    private static let roundsBetweenPruning = 500
-
+struct AlertWatch: PeriodicWork {
     let firing: AlertFiring
-    let deliveries: AlertDeliveryStore
     let interval: Duration
     let logger: Logger
 
-    func run() async throws {
-        await cancelWhenGracefulShutdown { await self.watch() }
-    }
-
-    private func watch() async {
-        var round = 0
-        while !Task.isCancelled {
-            await attempt("alerts were not looked at") { try await look() }
-            if round % Self.roundsBetweenPruning == 0 { await attempt("deliveries of alerts were not pruned") { try await deliveries.prune() } }
-            round += 1
-            try? await Task.sleep(for: interval * Double.random(in: 0.9...1.1))
-        }
-    }
-
-    /// Once.
-    func look() async throws {
+    /// An alert that fails holds up no other.
+    func work() async throws {
         while try await firing.announce() {}
         for id in try await firing.due() {
-            await attempt("an alert was not looked at", ["alert.id": "\(id)"]) { try await firing.fire(id) }
+            do {
+                try await firing.fire(id)
+            } catch {
+                guard !Task.isCancelled else { return }
+                logger.warning("an alert was not looked at", metadata: ["alert.id": "\(id)", "error.cause": "\(error)"])
+            }
         }
     }
+}
 
-    private func attempt(_ failure: Logger.Message, _ metadata: Logger.Metadata = [:], _ body: () async throws -> Void) async {
-        do {
-            try await body()
-        } catch {
-            guard !Task.isCancelled else { return }
-            logger.warning(failure, metadata: metadata.merging(["error.cause": "\(error)"]) { $1 })
-        }
-    }
+/// Forgets deliveries of long ago, and gives up those that nobody will try.
+struct AlertHousekeeping: PeriodicWork {
+    let interval: Duration = .seconds(3_600)
+    let deliveries: AlertDeliveryStore
+    let logger: Logger
+
+    func work() async throws { try await deliveries.prune() }
 }

@@ -22,7 +22,9 @@ struct Alerts: Sendable {
         target = AlertTargets(settings, staff: staff)
     }
 
-    var background: [any Service] { [AlertWatch(firing: firing, deliveries: deliveries, interval: settings.interval, logger: logger)] }
+    var background: [any Service] {
+        [AlertWatch(firing: firing, interval: settings.interval, logger: logger), AlertHousekeeping(deliveries: deliveries, logger: logger)]
+    }
 
     var handlers: [any JobHandler] { [DeliverAlert(store: store, deliveries: deliveries, target: target)] }
 }

@@ -50,9 +50,7 @@ struct ReadSentryRelease: Endpoint {
 extension Request {
     /// - Throws: `invalid-json`, `invalid-body` for what would not be kept, `app-not-found` for a project that is not the key's.
     fileprivate func sentryRelease(of principal: Principal) async throws -> JSONValue {
-        let body = try await wholeBody(upTo: SentryReleases.maximumSizeInBytes)
-        let value: JSONValue
-        do { value = try JSONValue(parsing: body.readableBytesView) } catch { throw HTTPProblem(.invalidJSON, "\(error)") }
+        let value = try await json(upTo: SentryReleases.maximumSizeInBytes)
         guard case .object = value else { throw HTTPProblem(.invalidBody, "The body must be an object.") }
         if let status = value["status"]?.looseText, status != "open" {
             throw HTTPProblem(.invalidBody, "Martlet does not archive releases: those without reports can be deleted.", field: "status")

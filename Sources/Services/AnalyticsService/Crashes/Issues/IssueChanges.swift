@@ -29,14 +29,10 @@ struct IssueChanges: Sendable {
     ///
     /// - Parameter version: in which it is mended; nil, or one that no report came from yet: in the next release.
     func resolve(_ issues: [Int64], in version: String?, by author: Author, in space: Space, _ transaction: PostgresTransaction) async throws {
-        let open = try await transaction.query(
-            """
-            SELECT id FROM analytics.issues WHERE space = \(space.id) AND deleted IS NULL AND id = ANY (\(issues.map { Int($0) })) AND status <> 'resolved'
-            ORDER BY id FOR NO KEY UPDATE
-            """)
+        let open = try await Self.open(issues, in: space, transaction)
         var fix = IssueChange.Fix.nextRelease
         if let version, try await Self.newestRelease(version, preferring: nil, in: space, transaction) != nil { fix = .release(version) }
-        try await Self.make(.resolve(in: fix), to: try open.map { try $0.decode(0) }, by: author, in: space, transaction)
+        try await Self.make(.resolve(in: fix), to: open, by: author, in: space, transaction)
     }
 
     /// Those that are known by these numbers now, without what is not there.
@@ -55,12 +51,7 @@ struct IssueChanges: Sendable {
     static func resolve(
         _ issues: [Int64], in release: (id: Int32, name: String), because commit: ReleaseCommit, _ space: Space, _ transaction: PostgresTransaction
     ) async throws {
-        let open = try await transaction.query(
-            """
-            SELECT id FROM analytics.issues WHERE space = \(space.id) AND deleted IS NULL AND id = ANY (\(issues.map { Int($0) })) AND status <> 'resolved'
-            ORDER BY id FOR NO KEY UPDATE
-            """
-        ).map { try $0.decode(0, as: Int.self) }
+        let open = try await Self.open(issues, in: space, transaction).map { Int($0) }
         let details = JSONValue.object([.init("how", .string("commit")), .init("release", .string(release.name)), .init("commit", commit.json)])
         try await transaction.execute(
             """
@@ -68,6 +59,16 @@ struct IssueChanges: Sendable {
             INSERT INTO analytics.issue_history (space, issue, kind, author, details)
             SELECT \(space.id), id, 'resolved', \(Author.service.text), \(PostgresJSON(details.text)) FROM changed
             """)
+    }
+
+    /// Those that may be resolved, locked in the order of their ids.
+    private static func open(_ issues: [Int64], in space: Space, _ transaction: PostgresTransaction) async throws -> [Int64] {
+        try await transaction.query(
+            """
+            SELECT id FROM analytics.issues WHERE space = \(space.id) AND deleted IS NULL AND id = ANY (\(issues.map { Int($0) })) AND status <> 'resolved'
+            ORDER BY id FOR NO KEY UPDATE
+            """
+        ).map { try $0.decode(0) }
     }
 
     private static func resolving(in release: Int32?) -> PostgresQuery {

@@ -24,7 +24,7 @@ struct IssueLife: Sendable {
     let alerts: Alerts
     let staff: StaffDirectory
     let assignees: AssigneeNames
-    private let clock: IssueClock
+    private let periodic: [any Service]
 
     /// - Parameter moveReferences: called when an issue becomes part of another.
     init(
@@ -47,7 +47,7 @@ struct IssueLife: Sendable {
         retention = SpaceRetention(postgres: postgres, removal: removal)
         userData = CrashUserData(postgres: postgres, spaces: spaces, removal: removal)
         alerts = Alerts(postgres: postgres, queue: queue, settings: settings.alerts, staff: staff, logger: logger)
-        clock = IssueClock(changes: changes, retention: retention, logger: logger)
+        periodic = [IssueClock(changes: changes, logger: logger), ReportAgeing(retention: retention, logger: logger)]
     }
 
     /// What a body wants of issues.
@@ -66,7 +66,7 @@ struct IssueLife: Sendable {
         try await assignees.named([try await reader.read(id, in: space)], .crashes, in: space)[0]
     }
 
-    var background: [any Service] { [clock] + alerts.background }
+    var background: [any Service] { periodic + alerts.background }
 
     /// For the service's worker.
     var handlers: [any JobHandler] { [RemoveIssue(removal: removal)] + alerts.handlers }

@@ -106,8 +106,11 @@ struct IssueReports: Sendable {
 extension BlobName {
     /// The blob of an attachment of reports, as `crash_attachments` has it.
     init?(crash id: String, in space: Int32) {
-        self.init(space: "crash_\(space)", id: id)
+        self.init(space: Self.crashSpace(space), id: id)
     }
+
+    /// The first part of their names.
+    static func crashSpace(_ space: Int32) -> String { "crash_\(space)" }
 }
 
 extension UUID {

@@ -16,9 +16,7 @@ struct CreateSentryDeploy: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.master
-        let body = try await request.wholeBody(upTo: Self.maximumBodySizeInBytes)
-        let value: JSONValue
-        do { value = try JSONValue(parsing: body.readableBytesView) } catch { throw HTTPProblem(.invalidJSON, "\(error)") }
+        let value = try await request.json(upTo: Self.maximumBodySizeInBytes)
         guard case .object = value else { throw HTTPProblem(.invalidBody, "The body must be an object.") }
         let deploy = try SentryDeploy(value)
         guard let json = try await releases.add(deploy, to: try context.sentryVersion, for: principal) else {

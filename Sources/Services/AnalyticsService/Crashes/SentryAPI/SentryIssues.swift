@@ -41,9 +41,7 @@ struct ChangeSentryIssues: Endpoint {
         let (space, author) = try await context.crashes(may: .update, life.spaces)
         // What would narrow it elsewhere must not change all.
         try request.allowParameters(["id", "status"])
-        let body = try await request.wholeBody(upTo: Self.maximumBodySizeInBytes)
-        let value: JSONValue
-        do { value = try JSONValue(parsing: body.readableBytesView) } catch { throw HTTPProblem(.invalidJSON, "\(error)") }
+        let value = try await request.json(upTo: Self.maximumBodySizeInBytes)
         let change = try Self.change(value["status"]?.plainText ?? "")
         let numbers = try await numbers(request, in: space)
         for start in stride(from: 0, to: numbers.count, by: IssueChanges.maximumPerCall) {

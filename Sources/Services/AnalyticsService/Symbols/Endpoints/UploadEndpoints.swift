@@ -53,13 +53,7 @@ struct AssembleDebugFiles: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.symbolProject("project")
-        let body = try await request.wholeBody(upTo: Self.maximumBodySizeInBytes)
-        let value: JSONValue
-        do {
-            value = try JSONValue(parsing: body.readableBytesView)
-        } catch {
-            throw HTTPProblem(.invalidJSON, "\(error)")
-        }
+        let value = try await request.json(upTo: Self.maximumBodySizeInBytes)
         let answers = try await assembly.advance(try Assembly.requests(in: value), of: principal.appID, by: "key:" + principal.credentialID)
         return .json("{" + answers.map { JSONValue.quote($0.sha1) + ":" + $0.json }.joined(separator: ",") + "}")
     }

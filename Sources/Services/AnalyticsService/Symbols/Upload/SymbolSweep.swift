@@ -8,7 +8,6 @@ import ServiceLifecycle
 /// Looks for what was left over: pieces that nobody puts together, bytes that belong to nothing, idle processes, and reports whose symbols
 /// came while they were read. Every copy of the service may do this at any time.
 struct SymbolSweep: Service {
-    private static let pageLength = 500
     /// Bytes are written before their row.
     private static let orphanAge: TimeInterval = 24 * 3_600
     /// Of looks for orphans, in sweeps.
@@ -62,16 +61,10 @@ struct SymbolSweep: Service {
         for app in try await files.apps() {
             let space = SymbolChunkStore.blobSpace(of: app)
             try await backend.removeAbandoned(before: date, in: space)
-            var cursor: String?
-            repeat {
-                let page = try await backend.list(space, after: cursor, limit: Self.pageLength)
-                let old = page.blobs.filter { $0.written < date }.map(\.id)
-                let used = try await files.used(old, of: app)
-                for id in old where !used.contains(id) {
-                    if let blob = BlobName(space: space, id: id) { try await backend.remove(blob) }
-                }
-                cursor = page.next
-            } while cursor != nil && !Task.isCancelled
+            let sweep = BlobSweep(files: backend, space: space) { [files] in try await files.used($0, of: app) } rows: { _, _, _, _ in [] }
+            _ = try await sweep.run(before: date) { ids in
+                for id in ids { if let blob = BlobName(space: space, id: id) { try await backend.remove(blob) } }
+            }
         }
     }
 

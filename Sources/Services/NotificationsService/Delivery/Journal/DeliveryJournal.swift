@@ -86,7 +86,11 @@ final class DeliveryJournal: Sendable {
     /// Those that are left of writers that are gone.
     func left() -> [LeftJournal] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-        return names.filter { $0.hasSuffix(Self.suffix) }.prefix(Self.maximumLeftAtATime).compactMap { LeftJournal.open(directory + "/" + $0) }
+        var left: [LeftJournal] = []
+        for name in names where name.hasSuffix(Self.suffix) && left.count < Self.maximumLeftAtATime {
+            if let journal = LeftJournal.open(directory + "/" + name) { left.append(journal) }
+        }
+        return left
     }
 }
 

@@ -10,16 +10,7 @@ extension MessageStore {
     ///
     /// - Throws: `message-not-found`; `conflict` for one that is finished.
     func pause(_ id: UUID, in space: Space) async throws -> ShownMessage {
-        try await postgres.withTransaction { transaction in
-            let rows = try await transaction.query(
-                """
-                UPDATE notifications.messages AS m SET is_paused = TRUE, is_resuming = FALSE, resumed_to = NULL
-                WHERE m.id = \(id) AND m.space = \(space.id) AND m.finished IS NULL RETURNING \(Message.columns)
-                """)
-            guard let message = try rows.first.map({ try ShownMessage($0) }) else { throw try await refusal(id, in: space, transaction) }
-            _ = try await transaction.query("SELECT pg_notify(\(Self.channel), '')")
-            return message
-        }
+        try await set("is_paused = TRUE, is_resuming = FALSE, resumed_to = NULL", of: id, in: space)
     }
 
     /// Lets a message go on. Where its timing says so, what waits gets its times anew before anything leaves: a few thousand deliveries at once,
@@ -64,10 +55,15 @@ extension MessageStore {
     ///
     /// - Throws: as `pause`.
     func cancel(_ id: UUID, in space: Space) async throws -> ShownMessage {
+        try await set("state = 'cancelled', finished = now(), is_paused = FALSE, is_resuming = FALSE", of: id, in: space)
+    }
+
+    /// Of a message that is not finished; whoever sends hears of it.
+    private func set(_ values: PostgresQuery, of id: UUID, in space: Space) async throws -> ShownMessage {
         try await postgres.withTransaction { transaction in
             let rows = try await transaction.query(
                 """
-                UPDATE notifications.messages AS m SET state = 'cancelled', finished = now(), is_paused = FALSE, is_resuming = FALSE
+                UPDATE notifications.messages AS m SET \(values)
                 WHERE m.id = \(id) AND m.space = \(space.id) AND m.finished IS NULL RETURNING \(Message.columns)
                 """)
             guard let message = try rows.first.map({ try ShownMessage($0) }) else { throw try await refusal(id, in: space, transaction) }
