@@ -31,7 +31,7 @@ struct SymbolicateAgain: JobHandler {
             """
             SELECT DISTINCT f.app_id, d.debug_id FROM analytics.symbol_files AS f
             JOIN analytics.debug_files AS d ON d.file = f.id JOIN analytics.spaces AS s ON s.app_id = f.app_id
-            WHERE f.state = 'ok' AND f.changed > now() - interval '30 days' AND d.failures < \(Int16(StoredPart.maximumFailures))
+            WHERE f.state = 'ok' AND f.changed > now() - interval '30 days' AND d.kind <> 'sources' AND d.failures < \(Int16(StoredPart.maximumFailures))
                 AND EXISTS (SELECT FROM analytics.awaited_symbols AS a WHERE a.space = s.id AND a.debug_id = d.debug_id)
             LIMIT 100
             """)
