@@ -73,14 +73,17 @@ struct SymbolicateAgain: JobHandler {
                 """
             ).map { try $0.decode(0) }
             guard !reports.isEmpty else { return }
-            try await rerun(reports, space)
-            // Once each, whatever became of them: what is still missing stands under another debug id. After a file that has names alone they wait on.
-            try await postgres.execute(
+            // Once each, whatever becomes of them: what is still missing stands under another debug id. After a file that has names alone they wait on.
+            let isLast: Bool = try await postgres.query(
                 """
-                DELETE FROM analytics.awaited_symbols WHERE space = \(space.id) AND debug_id = \(debugID) AND event = ANY (\(reports)) AND coalesce((
-                    SELECT bool_or(has_debug_information) FROM analytics.debug_files
-                    WHERE app_id = \(space.appID) AND debug_id = \(debugID) AND kind <> 'sources'), TRUE)
-                """)
+                SELECT coalesce(bool_or(has_debug_information), TRUE) FROM analytics.debug_files
+                WHERE app_id = \(space.appID) AND debug_id = \(debugID) AND kind <> 'sources'
+                """)[0].decode(0)
+            try await rerun(reports, space)
+            if isLast {
+                try await postgres.execute(
+                    "DELETE FROM analytics.awaited_symbols WHERE space = \(space.id) AND debug_id = \(debugID) AND event = ANY (\(reports))")
+            }
             last = reports.last
         }
     }
