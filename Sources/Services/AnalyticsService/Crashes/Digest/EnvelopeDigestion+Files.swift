@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Logging
 import MartletCore
 import MartletFiles
 import MartletPostgres

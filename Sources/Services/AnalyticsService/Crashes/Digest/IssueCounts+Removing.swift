@@ -1,4 +1,6 @@
+import Foundation
 import MartletPostgres
+import MartletSentry
 
 extension IssueCounts {
     /// Takes a report's part out of the counts of an issue that it has left.

@@ -1,3 +1,4 @@
+import Foundation
 import MartletAPI
 import MartletJobs
 import MartletPostgres
