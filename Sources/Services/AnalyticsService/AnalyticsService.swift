@@ -64,8 +64,8 @@ public struct AnalyticsService: ServiceDefinition {
         self.tickets = tickets
         self.crashes = crashes
         worker = JobWorker(
-            queue: JobQueue(postgres: postgres, schema: Self.name), handlers: symbols.handlers(rerun: crashes.digestAgain) + crashes.life.handlers,
-            logger: logger)
+            queue: JobQueue(postgres: postgres, schema: Self.name),
+            handlers: symbols.handlers(rerun: crashes.digestAgain, addSources: crashes.addSources) + crashes.life.handlers, logger: logger)
     }
 
     public var background: [any Service] {

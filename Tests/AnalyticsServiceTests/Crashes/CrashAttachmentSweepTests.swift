@@ -70,8 +70,8 @@ import Testing
         #expect(all.lost == Array(ids.prefix(page)) && !all.isException)
     }
 
-    /// Old blobs that are only listed.
-    private struct PagedFiles: FileBackend {
+    /// Old blobs that are only listed: nothing can be read or written.
+    struct PagedFiles: FileBackend {
         let ids: [String]
 
         func list(_ space: String, after cursor: String?, limit: Int) async throws -> BlobPage {

@@ -233,7 +233,24 @@ import Testing
             try await app.report(TestEnvelope.crash(in: "f"))
             #expect(try await app.rows("SELECT events FROM analytics.issues WHERE space = %") == ["1"])
             #expect(try await app.rows("SELECT category, reason, quantity FROM analytics.crash_outcomes WHERE space = %") == ["feedback|no_ticket|2"])
-            #expect(try await app.rows("SELECT count(*) FROM analytics.crash_feedback WHERE space = %") == ["2"])
+            #expect(try await app.rows("SELECT count(*) FROM analytics.crash_feedback WHERE space = %") == ["0"], "what is of no report is in its ticket alone")
+        }
+    }
+
+    @Test func `While files are away feedback becomes a ticket without its pictures, which nobody keeps in memory`() async throws {
+        try await AnalyticsApp.run { app in
+            let away = CrashAttachmentSweepTests.PagedFiles(ids: [])
+            let tickets = Tickets(postgres: app.postgres, spaces: app.service.spaces, files: away, logger: .silent) { _, _, _, _, _ in }
+            let crashes = Crashes(
+                postgres: app.postgres, spaces: app.service.spaces, files: away, settings: CrashSettings(),
+                helpers: CrashHelpers(symbols: app.service.symbols, feedback: tickets.feedback), logger: .silent)
+            let words = #"{"event_id":"9ec79c33ec9942ab8353589fcb2e04dc","contexts":{"feedback":{"message":"It broke"}}}"#
+            let digested = try await crashes.digester.digestion.digest(
+                ReceivedEnvelope(
+                    appID: app.appID, environment: .live, received: Date(), eventID: nil, coding: nil,
+                    body: TestEnvelope.bytes([("feedback", words), ("attachment", "GIF89a and so on")])))
+            #expect(digested.pictures.isEmpty && digested.outcomes == [])
+            #expect(try await app.rows("SELECT title, (SELECT count(*) FROM analytics.ticket_attachments) FROM analytics.tickets WHERE space = %") == ["It broke|0"])
         }
     }
 

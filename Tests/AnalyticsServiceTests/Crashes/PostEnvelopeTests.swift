@@ -165,7 +165,12 @@ import Testing
             #expect(mixed.status == 200 && mixed.header("X-Sentry-Rate-Limits") != nil && mixed.header("Retry-After") == nil)
             #expect(try await app.rows("SELECT sum(events) FROM analytics.issues WHERE space = %") == ["2"])
             #expect(try await app.rows("SELECT sessions FROM analytics.crash_sessions WHERE space = %") == ["1"])
-            #expect(try await app.rows("SELECT quantity FROM analytics.crash_outcomes WHERE space = % AND reason = 'rate_limit'") == ["2"])
+            // Files go with the report that they are of.
+            #expect(try await app.envelope([("attachment", "hello"), ("event", "{}")]).status == 429)
+            #expect(try await app.rows("SELECT count(*) FROM analytics.crash_attachments WHERE space = %") == ["0"])
+            #expect(
+                try await app.rows("SELECT category, quantity FROM analytics.crash_outcomes WHERE space = % AND reason = 'rate_limit' ORDER BY 1")
+                    == ["attachment|1", "error|3"])
         }
     }
 

@@ -29,6 +29,15 @@ import Testing
         }
     }
 
+    @Test func `a release that another copy of the service deleted can be made again at once`() async throws {
+        try await AnalyticsApp.run { app in
+            #expect(try await app.master("POST", Self.path, #"{"version":"a@1"}"#).status == 201)
+            try await app.postgres.execute("DELETE FROM analytics.releases")
+            let again = try await app.master("POST", Self.path, #"{"version":"a@1","commits":[{"id":"c"}]}"#)
+            #expect(again.status == 201 && again["commitCount"] == "1", "\(again)")
+        }
+    }
+
     @Test func `what went into a release is kept as sentry-cli says it, and tells it where to go on`() async throws {
         try await AnalyticsApp.run { app in
             #expect(try await app.master("GET", "/crash/api/0/organizations/any/repos/?cursor=").text == "[]")

@@ -29,7 +29,7 @@ import Testing
         try await AnalyticsApp.run(options) { app in
             let list = "[" + Array(repeating: #"{"message":"a"}"#, count: 3).joined(separator: ",") + "]"
             let answer = try await app.client("POST", "/thesis/exceptions", list)
-            #expect(answer.isProblem(.tooManyRequests))
+            #expect(answer.isProblem(.tooManyRequests) && answer.header("Retry-After").flatMap { Int($0) }.map { (1...60).contains($0) } == true)
             #expect(app.isSpoolEmpty)
         }
     }

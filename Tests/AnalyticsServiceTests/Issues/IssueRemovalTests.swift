@@ -69,7 +69,8 @@ import Testing
             let space = try await app.service.spaces.space(of: "app1", .live)
             let user = "0193a000-0000-7000-8000-00000000000a"
             let person = Int(Person.account(user, in: space))
-            let issue = try await data.issue(1)
+            let issue = try await data.issue(1, users: 2)
+            try await app.postgres.execute("UPDATE analytics.issues SET ignored_until_users = 12")
             let reports = CrashUserData.reportsPerSlice + 3
             for number in 0..<reports { try await data.report(issue, person: person, content: #"{"user":{"id":"\#(user)"},"n":\#(number)}"#) }
             let last = try await data.report(issue, person: person)
@@ -100,8 +101,10 @@ import Testing
             #expect(try await data.count("crash_feedback") == 0)
             #expect(try await data.count("crash_session_users") == 1)
             #expect(try await data.count("issue_users") == 1)
+            #expect(try await data.count("issues", where: "users = 1 AND ignored_until_users = 11") == 1)
             #expect(await !file.exists(in: app))
             #expect(try await holder.erase(request).erased == [:])
+            #expect(try await data.count("issues", where: "users = 1") == 1)
             request.user = "me"
             await #expect(throws: (any Error).self) { try await holder.erase(request) }
         }

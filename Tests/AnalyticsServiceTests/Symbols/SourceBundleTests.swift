@@ -2,8 +2,11 @@ import Foundation
 import MartletAPI
 import MartletCompression
 import MartletCore
+import MartletFiles
+import MartletJobs
 import MartletPostgres
 import MartletTesting
+import Synchronization
 import Testing
 
 @testable import AnalyticsService
@@ -21,9 +24,9 @@ import Testing
         let archive = TestZip.bytes([("files/main.c", Self.text), ("manifest.json", Self.manifest())], isPacked: isPacked)
         let bundle = try await SourceBundle(of: ObjectSource(archive))
         #expect(bundle.debugID.description == Self.id && bundle.architecture == "x86_64")
-        #expect(await bundle.text(of: Self.path) == Self.text)
-        #expect(await bundle.text(of: "files/main.c") == nil, "not by the entry's name")
-        #expect(await bundle.text(of: "/etc/passwd") == nil)
+        #expect(try await bundle.text(of: Self.path) == Self.text)
+        #expect(try await bundle.text(of: "files/main.c") == nil, "not by the entry's name")
+        #expect(try await bundle.text(of: "/etc/passwd") == nil)
         let part = try #require(try await ObjectFile.parts(of: ObjectSource(archive)).first)
         #expect(part.kind == .sources && part.range == 0..<archive.count)
     }
@@ -52,8 +55,22 @@ import Testing
             }
             if Bool.random(using: &generator) { bytes = Array(bytes.prefix(Int.random(in: 4...bytes.count, using: &generator))) }
             let bundle = try? await SourceBundle(of: ObjectSource(bytes))
-            if let text = await bundle?.text(of: Self.path) { #expect(text.utf8.count <= 1 << 20) }
+            if let text = try? await bundle?.text(of: Self.path) { #expect(text.utf8.count <= 1 << 20) }
         }
+    }
+
+    @Test func `what cannot be read right now is not taken for what is not there`() async throws {
+        let archive = TestZip.bytes([("files/main.c", Self.text), ("manifest.json", Self.manifest())])
+        let isAway = Mutex(false)
+        let bundle = try await SourceBundle(
+            of: ObjectSource(sizeInBytes: archive.count) { range in
+                if isAway.withLock({ $0 }) { throw FileError.unavailable(cause: "test") }
+                return Array(archive[range])
+            })
+        isAway.withLock { $0 = true }
+        await #expect(throws: FileError.self) { try await bundle.text(of: Self.path) }
+        isAway.withLock { $0 = false }
+        #expect(try await bundle.text(of: Self.path) == Self.text)
     }
 
     @Test(arguments: [
@@ -87,6 +104,49 @@ import Testing
             #expect(shown?["1"]?["context_line"] == .string("line 30") && shown?["1"]?["pre_context"]?["0"] == .string("line 25"))
             #expect(shown?["1"]?["post_context"]?["4"] == .string("line 35") && shown?["1"]?["function"] == bare?["1"]?["function"], "the debug file is used, too")
             #expect(shown?["0"]?["context_line"] == nil)
+        }
+    }
+
+    @Test(.enabled(if: DebugFiles.isThere && SymbolSettings().symbolizer != nil))
+    func `sources may come before the debug file, and after the reports, which stay of their issue`() async throws {
+        try await AnalyticsApp.run { app in
+            func upload(_ path: String) async throws {
+                let text = (1...60).map { "line \($0)" }.joined(separator: "\n")
+                let manifest = Self.manifest(files: #""files/x":{"type":"source","path":\#(JSONValue.quote(path))}"#)
+                #expect(try await SymbolUpload(app: app).upload(TestZip.bytes([("files/x", text), ("manifest.json", manifest)])).state == "ok")
+                try await app.waitForSymbols {
+                    try await app.service.symbols.files.queue.unfinished(scope: "app1", kinds: [SymbolicateAgain.kind, AddSources.kind]) == 0
+                }
+            }
+            func innermost(_ member: String) async throws -> [String] {
+                try await app.rows("SELECT content #>> '{exception,values,0,stacktrace,frames,-1,\(member)}' FROM analytics.crash_events WHERE space = % ORDER BY id")
+            }
+            for (id, user) in [(Self.id, "ann"), ("22222222-2222-2222-2222-222222222222", "bob")] {
+                try await app.report(
+                    """
+                    {"user":{"id":"\(user)"},"exception":{"values":[{"type":"E","stacktrace":{"frames":[{"instruction_addr":"0xdba0","in_app":true}]}}]},\
+                    "debug_meta":{"images":[{"debug_id":"\(id.uppercased())","image_addr":"0x0","type":"macho"}]}}
+                    """)
+            }
+            try await app.digested()
+
+            // The reports wait for the debug file as before.
+            try await upload("/elsewhere")
+            try await SymbolicateAgain.enqueueForgotten(app.postgres, app.service.symbols.files.queue)
+            #expect(try await app.service.symbols.files.queue.unfinished(scope: "app1", kinds: [SymbolicateAgain.kind]) == 0)
+            #expect(try await app.rows("SELECT count(*) FROM analytics.awaited_symbols WHERE space = %") == ["2"])
+            #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
+            try await app.waitForSymbols { try await app.rows("SELECT count(*) FROM analytics.awaited_symbols WHERE space = %") == ["1"] }
+            #expect(try await innermost("lineno") == ["30", ""])
+            #expect(try await innermost("context_line") == ["", ""])
+
+            let state = "SELECT issue, encode(app_hash, 'hex'), content #>> '{martlet}' FROM analytics.crash_events WHERE space = % ORDER BY id"
+            let (before, issues) = (try await app.rows(state), try await app.rows("SELECT number, title, culprit, events, users FROM analytics.issues WHERE space = %"))
+            try await upload(try #require(try await innermost("abs_path").first))
+            #expect(try await innermost("context_line") == ["line 30", ""])
+            #expect(try await innermost("lineno") == ["30", ""])
+            #expect(try await app.rows(state) == before)
+            #expect(try await app.rows("SELECT number, title, culprit, events, users FROM analytics.issues WHERE space = %") == issues)
         }
     }
 }

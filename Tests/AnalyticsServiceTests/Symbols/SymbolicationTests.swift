@@ -1,6 +1,7 @@
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletJobs
 import MartletPostgres
 import MartletTesting
 import Synchronization
@@ -255,6 +256,30 @@ import Testing
                 try await SymbolicateAgain.enqueueForgotten(app.postgres, app.service.symbols.files.queue)
                 return try await app.symbolRows("awaited_symbols") == 2
             }
+        }
+    }
+
+    @Test func `after a file that has names alone reports wait on for one with debug information`() async throws {
+        try await AnalyticsApp.run { app in
+            let space = try await app.service.spaces.space(of: "app1", .live)
+            #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
+            try await app.waitForSymbols { try await app.service.symbols.files.queue.unfinished(scope: "app1", kinds: [SymbolicateAgain.kind]) == 0 }
+            try await app.postgres.execute("UPDATE analytics.debug_files SET has_debug_information = FALSE")
+            let result = await app.service.symbols.symbolicate(try event([frame(0xdba0)]), in: space)
+            #expect(result.missing.map(\.debugID) == [DebugFiles.debugID])
+            let reports = (0..<150).map { _ in UUID() }
+            try await app.note(reports, space, [DebugFiles.debugID])
+            let seen = Mutex<[UUID]>([])
+            let again = SymbolicateAgain(postgres: app.postgres) { reports, _ in seen.withLock { $0 += reports } }
+            try await again.readAgain(DebugFiles.debugID, of: "app1") {}
+            #expect(seen.withLock { $0.count == 150 && Set($0) == Set(reports) }, "each once")
+            try await SymbolicateAgain.enqueueForgotten(app.postgres, app.service.symbols.files.queue)
+            #expect(try await app.service.symbols.files.queue.unfinished(scope: "app1", kinds: [SymbolicateAgain.kind]) == 0)
+            #expect(try await app.symbolRows("awaited_symbols") == 150)
+            try await app.postgres.execute("UPDATE analytics.debug_files SET has_debug_information = TRUE")
+            try await again.readAgain(DebugFiles.debugID, of: "app1") {}
+            #expect(try await app.symbolRows("awaited_symbols") == 0)
+            #expect(await app.service.symbols.symbolicate(try event([frame(0xdba0)]), in: space).missing == [])
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletFiles
 import MartletHTTP
 import MartletPostgres
 import MartletSentry
@@ -13,9 +14,15 @@ extension CrashHelpers {
         }
         note = { reports, transaction in try await symbols.awaited.note(reports, transaction) }
         feedback = { feedback, space in
-            guard let fitted = Feedback(feedback) else { return true }
+            guard var fitted = Feedback(feedback) else { return true }
             do {
-                try await tickets.store(fitted, in: space)
+                do {
+                    try await tickets.store(fitted, in: space)
+                } catch is FileError {
+                    // While files are away the words go on without pictures: all reports wait behind them.
+                    fitted.files = []
+                    try await tickets.store(fitted, in: space)
+                }
                 return true
             } catch is FeedbackRefusal {
                 return false

@@ -19,7 +19,6 @@ struct CrashRetention: PeriodicWork {
     func work() async throws { try await prune() }
 
     func prune() async throws {
-        try await removeAttachments()
         for (table, key, condition) in [
             ("crash_events", "id", "received < now() - make_interval(days => $)"), ("issue_users", "ctid", "last_seen < now() - make_interval(days => $)"),
             ("crash_session_users", "ctid", "day < current_date - $"), ("crash_outcomes", "ctid", "day < current_date - $"),
@@ -30,6 +29,8 @@ struct CrashRetention: PeriodicWork {
         try await delete("crash_session_states", "ctid", "updated < now() - make_interval(days => $)", Self.sessionDays)
         // Of spools whose folders are gone. One that lives is not left alone for so long.
         try await delete("crash_spools", "id", "updated < now() - make_interval(days => $)", 400)
+        // Last: while files are away, reports go even so.
+        try await removeAttachments()
     }
 
     /// - Parameter condition: with `$` for the days.

@@ -51,4 +51,9 @@ struct Crashes: Sendable {
     func digestAgain(_ eventIDs: [UUID], in space: Space) async throws {
         try await reprocessing.digestAgain(eventIDs, in: space)
     }
+
+    /// Gives stored reports the lines around their calls; the same number of them.
+    func addSources(to eventIDs: [UUID], in space: Space) async throws {
+        try await reprocessing.addSources(to: eventIDs, in: space)
+    }
 }

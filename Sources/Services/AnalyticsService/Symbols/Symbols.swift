@@ -43,9 +43,14 @@ struct Symbols: Sendable {
 
     var background: [any Service] { [sweep] }
 
-    /// - Parameter rerun: reads reports again whose symbols have come.
-    func handlers(rerun: @escaping SymbolicateAgain.Rerun) -> [any JobHandler] {
-        [AssembleSymbolFile(files: files, chunks: chunks, backend: backend), SymbolicateAgain(postgres: postgres, rerun: rerun)]
+    /// - Parameters:
+    ///   - rerun: reads reports again whose symbols have come.
+    ///   - addSources: the same where sources have come.
+    func handlers(rerun: @escaping SymbolicateAgain.Rerun, addSources: @escaping SymbolicateAgain.Rerun) -> [any JobHandler] {
+        [
+            AssembleSymbolFile(files: files, chunks: chunks, backend: backend), SymbolicateAgain(postgres: postgres, rerun: rerun),
+            AddSources(postgres: postgres, spaces: spaces, rerun: addSources),
+        ]
     }
 
     /// A report with functions, files and lines for its addresses, as far as the app's debug files have them, and with readable names.

@@ -54,16 +54,17 @@ extension DigestStore {
             """)
     }
 
+    /// What was said of reports, to be shown with them. Anything else is in its ticket alone.
     func store(feedback envelopes: [DigestedEnvelope], _ transaction: PostgresTransaction) async throws {
-        let all = envelopes.flatMap { envelope in envelope.feedback.map { (envelope: envelope, feedback: $0.words) } }
+        let all = envelopes.flatMap { envelope in
+            envelope.feedback.compactMap { feedback in feedback.words.eventID.map { (envelope: envelope, feedback: feedback.words, eventID: $0) } }
+        }
         guard !all.isEmpty else { return }
-        // An array has no NULL.
-        let none = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
         try await transaction.execute(
             """
             INSERT INTO analytics.crash_feedback (space, feedback_id, event_id, name, email, message, received)
-            SELECT q.space, q.feedback_id, nullif(q.event_id, \(none)), q.name, q.email, q.message, to_timestamp(q.received / 1e6)
-            FROM unnest(\(all.map { Int($0.envelope.space.id) }), \(all.map(\.feedback.id)), \(all.map { $0.feedback.eventID ?? none }),
+            SELECT q.space, q.feedback_id, q.event_id, q.name, q.email, q.message, to_timestamp(q.received / 1e6)
+            FROM unnest(\(all.map { Int($0.envelope.space.id) }), \(all.map(\.feedback.id)), \(all.map(\.eventID)),
                 \(all.map(\.feedback.name)), \(all.map(\.feedback.email)), \(all.map(\.feedback.message)), \(all.map(\.envelope.received.microseconds)))
                 AS q (space, feedback_id, event_id, name, email, message, received)
             ON CONFLICT (space, feedback_id) DO NOTHING

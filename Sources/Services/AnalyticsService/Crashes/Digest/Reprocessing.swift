@@ -3,7 +3,7 @@ import MartletCore
 import MartletPostgres
 import MartletSentry
 
-/// Looks at stored reports again, when debug symbols have come that they waited for.
+/// Looks at stored reports again, when debug symbols have come that they waited for, or sources.
 struct Reprocessing: Sendable {
     static let maximumEvents = 100
 
@@ -27,6 +27,24 @@ struct Reprocessing: Sendable {
             let report = DigestedReport(
                 event, Grouping(event), at: try row.decode(2), received: try row.decode(1), space: space, awaited: symbolicated.awaited)
             try await replace(report)
+        }
+    }
+
+    /// Gives reports the lines around their calls; to which issue they belong does not change. One that was changed meanwhile stays as it is.
+    func addSources(to eventIDs: [UUID], in space: Space) async throws {
+        for id in eventIDs.prefix(Self.maximumEvents) {
+            let rows = try await postgres.query(
+                "SELECT content, xmin::text FROM analytics.crash_events WHERE space = \(space.id) AND event_id = \(id)")
+            guard let row = rows.first else { continue }
+            let content = try JSONValue(parsing: try row.decode(0, as: [UInt8].self))
+            let symbolicated = await helpers.symbolicate(content, space).report
+            guard symbolicated != content, let event = Event(symbolicated, id: id) else { continue }
+            let new = event.content.withMembers(["martlet": content["martlet"]]).text
+            try await postgres.execute(
+                """
+                UPDATE analytics.crash_events SET content = \(PostgresJSON(new))
+                WHERE space = \(space.id) AND event_id = \(id) AND xmin::text = \(try row.decode(1, as: String.self))
+                """)
         }
     }
 
@@ -103,32 +121,5 @@ struct Reprocessing: Sendable {
         try await moveReferences(old, placed.issue, transaction)
         for statement in IssueMerging.redirections(of: [Int(old)], to: placed.issue) { try await transaction.execute(statement) }
         try await transaction.execute("DELETE FROM analytics.issues WHERE id = \(old)")
-    }
-}
-
-extension IssueCounts {
-    /// Takes a report's part out of the counts of an issue that it has left.
-    func remove(_ placed: DigestStore.Placed, from issue: Int64) async throws {
-        let report = placed.report
-        try await transaction.execute(
-            "UPDATE analytics.issue_days SET events = events - 1 WHERE issue = \(issue) AND day = date '1970-01-01' + \(report.at.day)::integer")
-        if let release = placed.release {
-            try await transaction.execute("UPDATE analytics.issue_releases SET events = events - 1 WHERE issue = \(issue) AND release = \(release.id)")
-        }
-        try await transaction.execute(
-            """
-            UPDATE analytics.issue_tags AS t SET events = t.events - 1
-            FROM unnest(\(report.tags.map(\.key)), \(report.tags.map(\.value))) AS q (key, value)
-            WHERE t.issue = \(issue) AND t.key = q.key AND t.value = q.value
-            """)
-        for table in ["issue_days", "issue_releases", "issue_tags"] as [StaticString] {
-            try await transaction.execute("DELETE FROM analytics.\(unescaped: table) WHERE issue = \(issue) AND events <= 0")
-        }
-        let users = try await transaction.execute(
-            """
-            DELETE FROM analytics.issue_users WHERE issue = \(issue) AND person = \(report.person)
-                AND NOT EXISTS (SELECT FROM analytics.crash_events WHERE issue = \(issue) AND person = \(report.person))
-            """)
-        try await transaction.execute("UPDATE analytics.issues SET events = events - 1, users = users - \(users) WHERE id = \(issue)")
     }
 }

@@ -125,6 +125,8 @@ struct SentryReleases: Sendable {
     /// - Throws: `limit-exceeded`.
     func make(_ name: ReleaseName, _ facts: Facts, for principal: Principal) async throws -> String {
         let space = try await spaces.space(of: principal)
+        // Another copy of the service may have deleted what this one knows.
+        store.forget()
         let known = try await postgres.withTransaction(serializationRetries: 3) { transaction in
             let known = try await store.releases([(space: space.id, name: name, seen: Date())], transaction)
             guard let release = known.values.first else {

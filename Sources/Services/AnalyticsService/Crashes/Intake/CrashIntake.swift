@@ -198,8 +198,16 @@ struct CrashIntake: Sendable {
                 kept.append(item)
             }
         }
+        // Files of a report that is not kept: nobody would find them.
+        if items.contains(where: Self.hasFiles), !kept.contains(where: Self.hasFiles) {
+            let count = kept.count { $0.type == "attachment" }
+            if count > 0 { dropped[DropCounts.Drop(category: .attachment, reason: "rate_limit"), default: 0] += count }
+            kept.removeAll { $0.type == "attachment" }
+        }
         return (kept, dropped, rateLimits)
     }
+
+    private static func hasFiles(_ item: Envelope.Item) -> Bool { item.type == "event" || item.type == "feedback" }
 
     private static func report(_ dropped: [DropCounts.Drop: Int]) -> [Envelope.Item] {
         guard !dropped.isEmpty else { return [] }

@@ -12,18 +12,25 @@ struct CrashUserData: UserDataHolder {
     let spaces: Spaces
     let removal: IssueRemoval
 
-    /// Removes the reports as wholes: breadcrumbs and contexts may tell of the user anywhere. What was counted stays.
+    /// Removes the reports as wholes: breadcrumbs and contexts may tell of the user anywhere. They stay counted as reports, the user as one of the users of
+    /// issues and releases not.
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
         let (person, space) = try await owner(request)
         let count = try await removal.removeReports(where: Self.reports(of: person, in: space))
         guard count < IssueRemoval.reportsPerSlice else { return UserErasure(erased: ["crashReports": count], next: "reports") }
-        try await postgres.execute(
-            """
-            WITH gone AS (
-                DELETE FROM analytics.issue_users AS u USING analytics.issues AS i
-                WHERE u.person = \(person) AND i.id = u.issue AND i.space = \(space.id))
-            DELETE FROM analytics.crash_session_users WHERE space = \(space.id) AND person = \(person)
-            """)
+        try await postgres.withTransaction(serializationRetries: IssueChanges.retries) { transaction in
+            try await IssueStore.lock([space.id], transaction)
+            try await transaction.execute(
+                """
+                WITH gone AS (
+                    DELETE FROM analytics.issue_users AS u USING analytics.issues AS i
+                    WHERE u.person = \(person) AND i.id = u.issue AND i.space = \(space.id) RETURNING u.issue),
+                counted AS (
+                    UPDATE analytics.issues SET users = greatest(users - 1, 0), ignored_until_users = ignored_until_users - 1
+                    WHERE id IN (SELECT issue FROM gone))
+                DELETE FROM analytics.crash_session_users WHERE space = \(space.id) AND person = \(person)
+                """)
+        }
         return UserErasure(erased: count > 0 ? ["crashReports": count] : [:])
     }
 

@@ -45,7 +45,8 @@ actor SourceTexts {
         guard !places.isEmpty, let parts = try? await store.findSources(Array(Set(places.map(\.debugID))), of: appID), !parts.isEmpty else { return [:] }
         var contexts: [Place: Context] = [:]
         for place in places {
-            guard let part = parts[place.debugID], let text = await text(of: place.path, in: part) else { continue }
+            // What cannot be read right now is not remembered.
+            guard let part = parts[place.debugID], let text = try? await text(of: place.path, in: part) else { continue }
             contexts[place] = Self.context(of: place.line, in: text)
         }
         return contexts
@@ -69,16 +70,16 @@ actor SourceTexts {
         return Context(before: lines(line - linesAround...line - 1), line: own, behind: lines(line + 1...line + linesAround))
     }
 
-    private func text(of path: String, in part: StoredPart) async -> String? {
+    private func text(of path: String, in part: StoredPart) async throws -> String? {
         let key = Key(bundle: part.id, path: path)
         if let known = texts[key] { return known }
-        let text = await bundle(part)?.text(of: path)
+        let text = try await bundle(part)?.text(of: path)
         if texts.count >= Self.maximumTexts { texts.removeAll() }
         texts[key] = .some(text)
         return text
     }
 
-    private func bundle(_ part: StoredPart) async -> SourceBundle? {
+    private func bundle(_ part: StoredPart) async throws -> SourceBundle? {
         if let known = bundles[part.id] { return known }
         do {
             let bundle = try await SourceBundle(of: ObjectSource(of: part, in: backend))
@@ -86,9 +87,6 @@ actor SourceTexts {
             return bundle
         } catch is ObjectFile.Refusal {
             remember(nil, part.id)
-            return nil
-        } catch {
-            // It is to be tried again.
             return nil
         }
     }

@@ -14,6 +14,8 @@ struct StoredPart: Sendable {
     var address: UInt64
     var blob: BlobName
     var range: Range<Int>
+    /// Else there are names at the most.
+    var hasDebugInformation: Bool
     /// How often the symbolizer broke or hung on it lately.
     var failures: Int
 
@@ -39,7 +41,7 @@ struct DebugFileStore: Sendable {
         let rows = try await postgres.query(
             """
             SELECT DISTINCT ON (d.debug_id) d.id, d.debug_id, d.architecture, d.address, f.blob, d.start, d.length,
-                d.failures
+                d.failures, d.has_debug_information
             FROM analytics.debug_files AS d JOIN analytics.symbol_files AS f ON f.id = d.file
             WHERE d.app_id = \(appID) AND d.debug_id = ANY (\(debugIDs.map(\.description))) AND \(condition)
             ORDER BY d.debug_id, d.failures >= \(Int16(StoredPart.maximumFailures)), d.has_debug_information DESC, f.created DESC
@@ -53,7 +55,7 @@ struct DebugFileStore: Sendable {
             parts[debugID] = StoredPart(
                 id: try row.decode(0), debugID: debugID, architecture: try row.decode(2),
                 address: UInt64(bitPattern: try row.decode(3, as: Int64.self)), blob: blob, range: start..<start + (try row.decode(6, as: Int.self)),
-                failures: try row.decode(7))
+                hasDebugInformation: try row.decode(8), failures: try row.decode(7))
         }
         return parts
     }

@@ -39,9 +39,15 @@ struct SourceBundle: Sendable {
         self.entries = entries
     }
 
-    /// The text of a source; nil: it is not there, or cannot be read.
-    func text(of path: String) async -> String? {
-        guard let entry = entries[path], let bytes = try? await archive.read(entry, upTo: Self.maximumTextInBytes) else { return nil }
-        return String(decoding: bytes, as: UTF8.self)
+    /// The text of a source; nil: it is not there, or damaged.
+    ///
+    /// - Throws: what reading throws.
+    func text(of path: String) async throws -> String? {
+        guard let entry = entries[path] else { return nil }
+        do {
+            return try await archive.read(entry, upTo: Self.maximumTextInBytes).map { String(decoding: $0, as: UTF8.self) }
+        } catch is ObjectFile.Refusal {
+            return nil
+        }
     }
 }

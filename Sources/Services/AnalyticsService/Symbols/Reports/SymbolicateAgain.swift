@@ -31,7 +31,7 @@ struct SymbolicateAgain: JobHandler {
             """
             SELECT DISTINCT f.app_id, d.debug_id FROM analytics.symbol_files AS f
             JOIN analytics.debug_files AS d ON d.file = f.id JOIN analytics.spaces AS s ON s.app_id = f.app_id
-            WHERE f.state = 'ok' AND f.changed > now() - interval '30 days' AND d.failures < \(Int16(StoredPart.maximumFailures))
+            WHERE f.state = 'ok' AND f.changed > now() - interval '30 days' AND d.has_debug_information AND d.failures < \(Int16(StoredPart.maximumFailures))
                 AND EXISTS (SELECT FROM analytics.awaited_symbols AS a WHERE a.space = s.id AND a.debug_id = d.debug_id)
             LIMIT 100
             """)
@@ -62,21 +62,29 @@ struct SymbolicateAgain: JobHandler {
     }
 
     private func readAgain(_ debugID: String, in space: Space, _ check: () throws -> Void) async throws {
+        var last: UUID?
         while true {
             try check()
+            let behind: PostgresQuery = last.map { "AND event > \($0)" } ?? ""
             let reports: [UUID] = try await postgres.query(
                 """
-                SELECT event FROM analytics.awaited_symbols WHERE space = \(space.id) AND debug_id = \(debugID)
+                SELECT event FROM analytics.awaited_symbols WHERE space = \(space.id) AND debug_id = \(debugID) \(behind)
                 ORDER BY event LIMIT \(Self.batchLength)
                 """
             ).map { try $0.decode(0) }
             guard !reports.isEmpty else { return }
-            try await rerun(reports, space)
-            // Once each, whatever became of them: what is still missing stands under another debug id.
-            try await postgres.execute(
+            // Once each, whatever becomes of them: what is still missing stands under another debug id. After a file that has names alone they wait on.
+            let isLast: Bool = try await postgres.query(
                 """
-                DELETE FROM analytics.awaited_symbols WHERE space = \(space.id) AND debug_id = \(debugID) AND event = ANY (\(reports))
-                """)
+                SELECT coalesce(bool_or(has_debug_information), TRUE) FROM analytics.debug_files
+                WHERE app_id = \(space.appID) AND debug_id = \(debugID) AND kind <> 'sources'
+                """)[0].decode(0)
+            try await rerun(reports, space)
+            if isLast {
+                try await postgres.execute(
+                    "DELETE FROM analytics.awaited_symbols WHERE space = \(space.id) AND debug_id = \(debugID) AND event = ANY (\(reports))")
+            }
+            last = reports.last
         }
     }
 }

@@ -6,7 +6,7 @@ import MartletFiles
 /// A report whose frames say where they are from, as far as symbols are there.
 struct SymbolicatedEvent: Sendable {
     var event: JSONValue
-    /// The app's own programs and libraries in it that have no debug file.
+    /// The app's own programs and libraries in it that have no debug file, or none with debug information.
     var missing: [MissingImage]
     var isChanged: Bool
 }
@@ -65,6 +65,7 @@ struct Symbolication: Sendable {
                 if !inImage.image.isSystem { missing.insert(inImage.image.missing) }
                 continue
             }
+            if !part.hasDebugInformation, !inImage.image.isSystem { missing.insert(inImage.image.missing) }
             guard let pool, !part.isBroken else { continue }
             guard ContinuousClock.now < end else {
                 missing.insert(inImage.image.missing)

@@ -93,8 +93,8 @@ struct SymbolFileStore: Sendable {
         }
     }
 
-    /// Makes a file that is put together one that is used, and has the reports that wait for it symbolicated again. False when it was
-    /// deleted meanwhile.
+    /// Makes a file that is put together one that is used, and has the reports read again that wait for it, or that it has sources for. False when it
+    /// was deleted meanwhile.
     func finish(_ file: Pending, as blob: BlobName, _ parts: [ObjectFile.Part]) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             let isThere = try await transaction.execute(
@@ -112,9 +112,11 @@ struct SymbolFileStore: Sendable {
                         \(part.hasDebugInformation), \(Int64(bitPattern: part.address)), \(part.range.lowerBound), \(part.range.count))
                     """)
             }
-            for debugID in Set(parts.map(\.debugID)) {
+            // Sources are not what reports wait for: they would have waited in vain.
+            for debugID in Set(parts.filter { $0.kind != .sources }.map(\.debugID)) {
                 try await SymbolicateAgain.enqueue(debugID, of: file.appID, queue, transaction)
             }
+            for part in parts where part.kind == .sources { try await AddSources.enqueue(part.debugID, of: file.appID, queue, transaction) }
             return true
         }
     }
