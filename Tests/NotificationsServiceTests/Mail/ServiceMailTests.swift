@@ -29,7 +29,7 @@ import Testing
             #expect(again["mails.0.state"] == "\"sent\"" && again["mails.1.origin"] == "\"a:2\"" && again["mails.2"] == nil, "\(again)")
             #expect(try await app.count("mails") == 2)
             let mail = try await MailServer.shared.mail(to: address)
-            #expect(mail.subject == "Shöp: new: {{x}}" && mail.text.hasPrefix("a\nb {{y}}") && mail.html == nil && mail.defects == [], "\(mail)")
+            #expect(mail.subject == "Shöp: new: {{x}}" && mail.text.hasPrefix("Shöp (live)\n\na\nb {{y}}") && mail.html == nil && mail.defects == [], "\(mail)")
         }
     }
 

@@ -29,7 +29,7 @@ struct ListSentryIssues: Endpoint {
 }
 
 /// `PUT /crash/api/0/projects/{organization}/{project}/issues/?id=&status=` with `{"status"}`, as `sentry-cli issues resolve`, `mute` and `unresolve` send
-/// it: changes those with the ids, those with the status, or all; a thousand at the most. Master key.
+/// it: changes those with the ids, those with the status, or all; a thousand at the most, and none where one does not exist. Master key.
 struct ChangeSentryIssues: Endpoint {
     private static let maximumBodySizeInBytes = 64 << 10
     private static let maximumIssues = 1_000
@@ -44,10 +44,7 @@ struct ChangeSentryIssues: Endpoint {
         do { value = try JSONValue(parsing: body.readableBytesView) } catch { throw HTTPProblem(.invalidJSON, "\(error)") }
         let change = try Self.change(value["status"]?.plainText ?? "")
         let numbers = try await numbers(request, in: space)
-        for start in stride(from: 0, to: numbers.count, by: IssueChanges.maximumPerCall) {
-            let some = numbers[start..<min(start + IssueChanges.maximumPerCall, numbers.count)]
-            _ = try await life.changes.make([change], to: Array(some), by: author, in: space)
-        }
+        _ = try await life.changes.make([change], to: numbers, by: author, in: space)
         return .json(#"{"status":\#(JSONValue.quote(value["status"]?.plainText ?? "")),"project":\#(principal.appNumber)}"#)
     }
 
