@@ -72,7 +72,7 @@ struct FeedbackIntake: Sendable {
     // MARK: Limits
 
     /// Before anything is locked or stored, and again in its turn: others may have come first.
-    private func checkLimits(_ user: UUID?, in space: Space, _ query: (PostgresQuery) async throws -> [PostgresRow]) async throws {
+    private func checkLimits(_ user: UUID?, in space: Space, _ query: (PostgresQuery) async throws -> PostgresRows) async throws {
         let row = try await query(
             """
             SELECT coalesce((
