@@ -67,9 +67,8 @@ import Testing
             let space = try await app.service.spaces.space(of: "app1", .live)
             let closing = try await app.service.tickets.store.change(space, by: .service) { work in
                 let closing = Task { try await app.ask("POST", "/tickets/sprints/1/close") }
-                while try await app.postgres.query(
-                    "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").isEmpty
-                { try await Task.sleep(for: .milliseconds(5)) }
+                let waiting: PostgresQuery = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+                for _ in 0..<6_000 where try await app.postgres.query(waiting).isEmpty { try await Task.sleep(for: .milliseconds(5)) }
                 var (row, change) = (try await work.ticket(1), TicketChange())
                 change.status = .complete
                 let changes = row.apply(change, labels: nil)
