@@ -97,6 +97,25 @@ import Testing
         }
     }
 
+    @Test func `an alert that is enabled again tells nothing of before`() async throws {
+        try await AnalyticsApp.run(AlertTests.options) { app in
+            let data = try await CrashData(app)
+            let receiver = try await HookReceiver()
+            let alert = try await app.alert(#""name":"New","kind":"newIssue""#, at: receiver)
+            try await data.happening(try await data.issue(1), "created")
+            while try await app.service.crashes.life.alerts.firing.announce() {}
+            // As after a 410, with news that waits for the pause to end.
+            try await app.service.crashes.life.alerts.store.disable(try #require(UUID(uuidString: alert.id)))
+            let body = #"{"name":"New","kind":"newIssue","target":{"type":"webhook","url":"\#(receiver.url)"}}"#
+            #expect(try await app.master("PUT", "/crashes/alerts/\(alert.id)", body)["enabled"] == "true")
+            try await app.look()
+            #expect(try await data.count("crash_alert_deliveries") == 0)
+            try await data.happening(try await data.issue(2), "created")
+            try await app.look()
+            #expect(try await data.count("crash_alert_deliveries") == 1)
+        }
+    }
+
     @Test func `a test call says at once what came of it, and is signed with both secrets after a rotation`() async throws {
         try await AnalyticsApp.run(AlertTests.options) { app in
             let status = Mutex(200)
@@ -129,7 +148,7 @@ import Testing
         try await AnalyticsApp.run(options) { app in
             let made = try await app.master("POST", "/crashes/alerts", #"{"name":"New","kind":"newIssue","target":{"type":"notification"}}"#)
             try #require(made.status == 201, "\(made)")
-            #expect(made["alert.target.type"] == "\"notification\"" && made["alert.target.url"] == nil)
+            #expect(made["alert.target.type"] == "\"notification\"" && made["alert.target.url"] == nil && made["secret"] == nil)
             guard case .string(let id) = made.json?["alert"]?["id"] else { throw CancellationError() }
             let tried = try await app.master("POST", "/crashes/alerts/\(id)/test")
             #expect(tried["delivered"] == "false" && tried["error"] == "\"The notifications service could not be reached.\"", "\(tried)")

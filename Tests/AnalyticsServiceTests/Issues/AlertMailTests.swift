@@ -28,6 +28,7 @@ private final class Post: Sendable {
 
     var options: AnalyticsOptions {
         var options = AlertTests.options
+        options.crashes.alerts.publicURL = URL(string: "https://backend.example.org/m/")!
         options.crashes.alerts.mail = StaffMailOrders { mails, _, _ in
             try self.state.withLock { state in
                 guard state.canSend else { return .init(canSend: false, mails: []) }
@@ -63,7 +64,7 @@ private final class Post: Sendable {
 
     private static func alert(_ app: AnalyticsApp, _ staff: [Colleague]) async throws -> String {
         let made = try await app.master("POST", "/crashes/alerts", #"{"name":"New","kind":"newIssue",\#(target(staff))}"#)
-        try #require(made.status == 201, "\(made)")
+        try #require(made.status == 201 && made["secret"] == nil, "nothing is signed: \(made)")
         return try #require(made["alert.id"]).filter { $0 != "\"" }
     }
 
@@ -102,7 +103,7 @@ private final class Post: Sendable {
             #expect(read["lastDelivery.state"] == "\"done\"" && read["lastDelivery.error"] == "null", "\(read)")
             let text = post.state.withLock { $0.mails[0] }
             #expect(text.subject == "new: Fault in <int>")
-            #expect(text.text.contains("#7 Fault in <int>\n  fatal, unresolved, 0 events, 0 users\n  /admin/apps/app1/crashes/issues/7\n"), "\(text.text)")
+            #expect(text.text.contains("#7 Fault in <int>\n  fatal, unresolved, 0 events, 0 users\n  https://backend.example.org/m/admin/apps/app1/crashes/issues/7\n"), "\(text.text)")
         }
     }
 
@@ -198,12 +199,23 @@ private final class Post: Sendable {
             {"type":"crash.alert","data":{"alert":{"id":"x","name":"N\r\nX: y","kind":"newIssue"},"app":"app1","environment":"live","count":22,
             "issues":[{"number":7,"title":"\#(title)","culprit":"a\nb","level":"error","state":"regressed","events":3,"users":2,"firstRelease":"1.0\n","lastRelease":"1.1"}]}}
             """#
-        let text = try #require(AlertText(body))
+        let text = try #require(AlertText(body, linkingTo: Self.address))
         #expect(text.subject.hasPrefix("new: KeyError: <quoted> of <email>"), "\(text.subject)")
         for secret in ["anna", "10.1.2.3", "66012345678", "\r", "\u{202e}", "\0", "\nBcc", "\nX:"] {
             #expect(!text.text.contains(secret) && !text.subject.contains(secret), "\(secret) \(text)")
         }
         #expect(text.text.contains("at a b\n  error, regressed, 3 events, 2 users\n  release 1.0  to 1.1\n") || text.text.contains("  release 1.0 to 1.1\n"), "\(text.text)")
         #expect(text.text.contains("And 21 more.") && !text.subject.contains("\n"))
+    }
+
+    private static let address = URL(string: "http://127.0.0.1:8080")!
+
+    @Test(arguments: [#""count":30,"#, ""]) func `However long titles are, a mail is no longer than notifications takes, and counts what is left out`(count: String) throws {
+        let long = String(repeating: "界", count: 400)
+        let issues = (1...20).map { #"{"number":\#($0),"title":"\#(long)","culprit":"\#(long)","level":"error","state":"unresolved","firstRelease":"\#(long)","lastRelease":"2"}"# }
+        let body = #"{"data":{"alert":{"name":"N","kind":"newIssue"},"app":"app1","environment":"live",\#(count)"issues":[\#(issues.joined(separator: ","))]}}"#
+        let text = try #require(AlertText(body, linkingTo: Self.address)).text
+        let shown = text.split(separator: "\n").count { $0.hasPrefix("#") }
+        #expect(text.utf8.count <= 16 << 10 && shown > 5 && text.contains("And \((count.isEmpty ? 20 : 30) - shown) more."), "\(shown): \(text)")
     }
 }

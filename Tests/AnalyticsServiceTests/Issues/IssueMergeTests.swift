@@ -68,6 +68,20 @@ import Testing
         }
     }
 
+    @Test func `a crash that becomes part of an error makes it one, and brings who looks after it where nobody does`() async throws {
+        try await AnalyticsApp.run { app in
+            let data = try await CrashData(app)
+            for (number, kind) in [(1, .error), (2, .message), (3, .crash), (4, .error)] as [(Int32, IssueKind)] { try await data.issue(number, kind: kind) }
+            for (number, staff) in [(2, Colleague.bob), (3, .eve)] {
+                #expect(try await app.master("PATCH", "/crashes/issues/\(number)", #"{"assignee":"\#(staff.id)"}"#).status == 200)
+            }
+            let merged = try await app.master("POST", "/crashes/issues/1/merge", #"{"issues":[3,2]}"#)
+            #expect(merged["kind"] == "\"crash\"" && merged["assignee"] == "\"\(Colleague.bob.id)\"", "\(merged)")
+            let other = try await app.master("POST", "/crashes/issues/1/merge", #"{"issues":[4]}"#)
+            #expect(other["kind"] == "\"crash\"" && other["assignee"] == "\"\(Colleague.bob.id)\"", "\(other)")
+        }
+    }
+
     @Test func `what is parted takes the tags along that the digest counted`() async throws {
         try await AnalyticsApp.run { app in
             for name in ["f", "g"] { try await app.report(TestEnvelope.crash(in: name, release: "a@1.0", tags: #"{"level":"mine","k":"\#(name)"}"#)) }

@@ -59,6 +59,28 @@ import Testing
         #expect(SprintReport(log, from: Self.at(1, 0), to: Self.at(1, 0)).days.map(\.day) == ["2026-11-01"])
     }
 
+    @Test func `what was done while the closing waited for its turn is done in the sprint`() async throws {
+        try await AnalyticsApp.run { app in
+            try await app.ask("POST", "/tickets/sprints", #"{"name":"a"}"#)
+            try await app.ticket(#"{"title":"t","sprint":1}"#)
+            try await app.ask("POST", "/tickets/sprints/1/start")
+            let space = try await app.service.spaces.space(of: "app1", .live)
+            let closing = try await app.service.tickets.store.change(space, by: .service) { work in
+                let closing = Task { try await app.ask("POST", "/tickets/sprints/1/close") }
+                let waiting: PostgresQuery = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+                for _ in 0..<6_000 where try await app.postgres.query(waiting).isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+                var (row, change) = (try await work.ticket(1), TicketChange())
+                change.status = .complete
+                let changes = row.apply(change, labels: nil)
+                try await work.write(row, changes)
+                return closing
+            }
+            #expect(try await closing.value.status == 200)
+            let report = try await app.ask("GET", "/tickets/sprints/1/report")
+            #expect(report["end.complete.tickets"] == "1" && report["end.scope.tickets"] == "1" && report["start.complete.tickets"] == "0", "\(report)")
+        }
+    }
+
     @Test func `estimates are kept and summed up, and a closed sprint tells what it had`() async throws {
         try await AnalyticsApp.run { app in
             for name in ["a", "b"] { try await app.ask("POST", "/tickets/sprints", #"{"name":"\#(name)"}"#) }

@@ -31,7 +31,7 @@ extension CrashHelpers {
                 return false
             }
         }
-        joinFeedback = { try await tickets.join($0, in: $1) }
+        joinFeedback = { try await tickets.join($0, in: $1, $2) }
     }
 }
 

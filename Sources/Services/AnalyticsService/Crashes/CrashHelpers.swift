@@ -17,6 +17,6 @@ struct CrashHelpers: Sendable {
     var note: @Sendable ([AwaitedSymbols.Report], PostgresTransaction) async throws -> Void = { _, _ in }
     /// Makes a ticket of what a person wrote; harmless to repeat. False: there will be none. An error means "again".
     var feedback: @Sendable (DigestedFeedback, Space) async throws -> Bool = { _, _ in true }
-    /// Reports are stored that somebody may have said something of before.
-    var joinFeedback: @Sendable (_ eventIDs: [UUID], Space) async throws -> Void = { _, _ in }
+    /// Joins reports with what somebody said of them before they came, in the transaction that stores them.
+    var joinFeedback: @Sendable (_ eventIDs: [UUID], Space, PostgresTransaction) async throws -> Void = { _, _, _ in }
 }

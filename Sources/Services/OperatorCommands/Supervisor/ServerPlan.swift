@@ -62,11 +62,12 @@ struct ServerPlan: Sendable {
                 for (key, value) in inherited where ["MARTLET_PUSH_", "MARTLET_MAIL_", "MARTLET_HOOKS_"].contains(where: key.hasPrefix) {
                     environment[key] = value
                 }
-                environment["MARTLET_PUBLIC_URL"] = inherited["MARTLET_PUBLIC_URL"] ?? LocalServer.publicURL(inherited, port: publicPort)
             }
             if name == "auth" {
                 let own = ["MARTLET_EXPORT_", "MARTLET_IDENTITY_", "MARTLET_MAIL_", "MARTLET_PASSWORD_", "MARTLET_STORE_"]
                 for (key, value) in inherited where own.contains(where: key.hasPrefix) { environment[key] = value }
+            }
+            if ["auth", "analytics", "notifications"].contains(name) {
                 environment["MARTLET_PUBLIC_URL"] = inherited["MARTLET_PUBLIC_URL"] ?? LocalServer.publicURL(inherited, port: publicPort)
             }
             let socket = state.appending(path: "run/\(name).sock").path

@@ -8,6 +8,8 @@ struct AlertSettings: Sendable {
     let internalSecret: Secret
     /// What alerts by notification rules are told to.
     var notifications = ServiceAddress(name: "notifications", url: URL(string: "http://127.0.0.1:8205")!)
+    /// Where clients reach the gateway: links in mail begin with it.
+    var publicURL = URL(string: "http://127.0.0.1:8080")!
     /// Mail to staff; nil: by `notifications`.
     var mail: StaffMailOrders?
     /// Whether webhooks may be at private, loopback and link-local addresses, and speak plain HTTP: for servers of one's own network.
@@ -23,12 +25,13 @@ struct AlertSettings: Sendable {
         internalSecret = secret
     }
 
-    /// Reads `internal.secret`, `hooks.private.allowed` and `services.notifications`.
+    /// Reads `internal.secret`, `hooks.private.allowed`, `public.url` and `services.notifications`.
     ///
     /// - Throws: `SettingsError`.
     init(_ settings: Settings) throws {
         self.init(secret: try settings.requiredSecret("internal.secret", minimumLength: 32))
         notifications = try ServiceAddress("notifications", settings)
+        publicURL = try settings.url("public.url", default: publicURL)
         arePrivateAddressesAllowed = try settings.flag("hooks.private.allowed", default: false)
     }
 }

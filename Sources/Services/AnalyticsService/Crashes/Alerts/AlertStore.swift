@@ -51,7 +51,7 @@ struct AlertStore: Sendable {
             try await transaction.execute(
                 """
                 DELETE FROM analytics.crash_alert_happenings AS h USING analytics.crash_alerts AS a
-                WHERE h.alert = a.id AND a.id = \(id) AND a.space = \(space.id) AND (NOT \(alert.isEnabled) OR a.kind <> \(alert.kind.rawValue))
+                WHERE h.alert = a.id AND a.id = \(id) AND a.space = \(space.id) AND (NOT a.enabled OR NOT \(alert.isEnabled) OR a.kind <> \(alert.kind.rawValue))
                 """)
             let rows = try await Self.unique {
                 try await transaction.query(

@@ -61,7 +61,7 @@ struct AlertTargets: AlertTarget {
         webhooks = WebhookSender(arePrivateAddressesAllowed: settings.arePrivateAddressesAllowed)
         notifications = NotificationTarget(settings)
         let calls = ServiceCalls(caller: AnalyticsService.name, internalSecret: settings.internalSecret)
-        mail = MailTarget(orders: settings.mail ?? StaffMailOrders(of: settings.notifications, calls: calls), staff: staff)
+        mail = MailTarget(orders: settings.mail ?? StaffMailOrders(of: settings.notifications, calls: calls), staff: staff, publicURL: settings.publicURL)
     }
 
     func check(_ address: AlertAddress, in space: Space) async throws {

@@ -1,34 +1,46 @@
+import Foundation
 import MartletAPI
 import MartletCore
 import MartletSentry
 
-/// What an alert's message says, in words for a mail: plain text, a line for each issue's title. Titles are shown as patterns, without numbers, addresses
-/// and what is quoted: they repeat what crashed, which may be what an end user wrote.
+/// What an alert's message says, in words for a mail, which notifications begins with the app's name: plain text, a line for each issue's title. Titles
+/// are shown as patterns, without numbers, addresses and what is quoted: they repeat what crashed, which may be what an end user wrote.
 struct AlertText: Sendable, Equatable {
-    private static let maximumWordsLength = 200
+    private static let maximumWordsSize = 300
+    /// Of all issues together, in bytes; those beyond are counted only. Notifications takes 16 KiB.
+    private static let maximumIssuesSize = 14 << 10
 
     var app: String
     var environment: String
     var subject: String
     var text: String
 
-    /// - Parameter body: as `FiringAlert.message` has it. Nil: it names no app.
-    init?(_ body: String) {
+    /// - Parameters:
+    ///   - body: as `FiringAlert.message` has it. Nil: it names no app.
+    ///   - address: where clients reach the gateway.
+    init?(_ body: String, linkingTo address: URL) {
         guard let message = try? JSONValue(parsing: body.utf8), let data = message["data"], case .string(let app) = data["app"],
             case .string(let environment) = data["environment"]
         else { return nil }
         (self.app, self.environment) = (app, environment)
         guard data["test"] == nil else {
             subject = "test of a crash alert"
-            text = "This is a test of a crash alert of the app \(app) (\(environment)). Nobody needs to do anything.\n"
+            text = "This is a test of a crash alert. Nobody needs to do anything.\n"
             return
         }
         let name = Self.words(data["alert"]?["name"])
         let issues: [JSONValue] = if case .array(let elements)? = data["issues"] { elements } else { [] }
         subject = Self.subject(data, name, issues)
-        var lines = ["The alert \"\(name)\" of the app \(app) (\(environment)) fired: \(Self.reason(data))."]
-        for issue in issues { lines += [""] + Self.lines(issue, app) }
-        if let count = data["count"].flatMap(Self.number), count > issues.count { lines += ["", "And \(count - issues.count) more."] }
+        var lines = ["The alert \"\(name)\" fired: \(Self.reason(data))."]
+        var (shown, size) = (0, 0)
+        for issue in issues {
+            let words = [""] + Self.lines(issue, address.appending(path: "admin/apps/\(app)/crashes/issues"))
+            size += words.reduce(0) { $0 + $1.utf8.count + 1 }
+            guard size <= Self.maximumIssuesSize else { break }
+            (lines, shown) = (lines + words, shown + 1)
+        }
+        let count = max(issues.count, data["count"].flatMap(Self.number) ?? 0)
+        if count > shown { lines += ["", "And \(count - shown) more."] }
         lines += ["", "Who manages the app's crashes can change or end this alert."]
         text = lines.joined(separator: "\n") + "\n"
     }
@@ -51,7 +63,7 @@ struct AlertText: Sendable, Equatable {
         }
     }
 
-    private static func lines(_ issue: JSONValue, _ app: String) -> [String] {
+    private static func lines(_ issue: JSONValue, _ list: URL) -> [String] {
         let number = issue["number"]?.text ?? ""
         var lines = ["#\(number) \(pattern(issue["title"]))"]
         if case .string(let culprit)? = issue["culprit"], !culprit.isEmpty { lines.append("  at \(words(issue["culprit"]))") }
@@ -60,7 +72,7 @@ struct AlertText: Sendable, Equatable {
         lines.append(facts)
         let (first, last) = (words(issue["firstRelease"]), words(issue["lastRelease"]))
         if !first.isEmpty { lines.append("  release \(first)" + (last.isEmpty || last == first ? "" : " to \(last)")) }
-        lines.append("  /admin/apps/\(app)/crashes/issues/\(number)")
+        lines.append("  " + list.appending(path: number).absoluteString)
         return lines
     }
 
@@ -80,6 +92,6 @@ struct AlertText: Sendable, Equatable {
             default: false
             }
         }.map { String($0) }.joined(separator: " ")
-        return line.count > maximumWordsLength ? line.prefix(maximumWordsLength) + "…" : line
+        return line.utf8.count > maximumWordsSize ? line.cut(toBytes: maximumWordsSize) + "…" : line
     }
 }

@@ -12,6 +12,8 @@ struct MailTarget: Sendable {
 
     let orders: StaffMailOrders
     let staff: StaffDirectory
+    /// What links begin with.
+    let publicURL: URL
 
     /// - Throws: `invalid-body` for who is not there or may not read crashes, `not-implemented` without a mail server, `unavailable`.
     func check(_ ids: [UUID], in space: Space) async throws {
@@ -27,7 +29,7 @@ struct MailTarget: Sendable {
 
     /// - Throws: `CancellationError`.
     func send(_ message: AlertMessage, to ids: [UUID]) async throws -> AlertOutcome {
-        guard let text = AlertText(message.body) else { return AlertOutcome(failure: "The message names no app.") }
+        guard let text = AlertText(message.body, linkingTo: publicURL) else { return AlertOutcome(failure: "The message names no app.") }
         var readers = ids.map { id in message.readers.first { UUID(uuidString: $0.staff) == id } ?? AlertReader(id) }
         do {
             let mails = try await mails(&readers, message.id, text)

@@ -184,20 +184,7 @@ final class CrashDigester: Service {
             store.releases.forget()
             try await store.store(envelopes, moving: batch.move)
         }
-        await joinFeedback(envelopes)
         try setAside.put(batch.entries.filter { $0.envelope == nil }.map(\.record), because: SpoolError.unavailable(cause: "a record of another version"))
-    }
-
-    /// What was said of a report before it came.
-    private func joinFeedback(_ envelopes: [DigestedEnvelope]) async {
-        for (space, reports) in Dictionary(grouping: envelopes.compactMap(\.report), by: \.space) {
-            do {
-                try await digestion.helpers.joinFeedback(reports.map(\.eventID), space)
-            } catch {
-                // The reports are stored; somebody can attach the issue to the ticket by hand.
-                logger.warning("Feedback was not joined with its report.", metadata: ["error.cause": "\(error)"])
-            }
-        }
     }
 
     /// Whether the record itself is at fault: SQLSTATE classes 22 (data), 23 (constraints) and 54 (limits). Anything else, such as a right that is

@@ -101,6 +101,8 @@ struct DigestStore: Sendable {
         try await reports.insert(placed)
         try await IssueCounts(transaction: transaction).add(placed, to: locked)
         try await helpers.note(placed.map(\.report.waiting), transaction)
+        let spaces = Dictionary(grouping: placed.map(\.report), by: \.space).sorted { $0.key.id < $1.key.id }
+        for (space, reports) in spaces { try await helpers.joinFeedback(reports.map(\.eventID), space, transaction) }
     }
 
     func place(_ reports: [DigestedReport], _ known: [ReleaseStore.Key: Release], _ transaction: PostgresTransaction) async throws -> [Placed] {

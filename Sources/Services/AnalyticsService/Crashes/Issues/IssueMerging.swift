@@ -16,7 +16,7 @@ struct IssueMerging: Sendable {
 
     /// Moves all that the others have to `issue`, their histories too. Who asks for their numbers later gets it.
     ///
-    /// Its state stays, and an ignored one waits for as many more as before; a report that comes for one of them now comes for it.
+    /// Its state and assignee stay, if it has one, and an ignored one waits for as many more as before; a report that comes for one of them now comes for it.
     ///
     /// - Throws: `issue-not-found`, when there is one that does not exist: nothing is merged then.
     func merge(_ numbers: [Int32], into issue: Int64, by author: Author, in space: Space) async throws {
@@ -88,12 +88,14 @@ struct IssueMerging: Sendable {
             ON CONFLICT (issue, key, value) DO UPDATE SET events = t.events + excluded.events, last_seen = greatest(t.last_seen, excluded.last_seen)
             """,
             """
-            UPDATE analytics.issues AS i SET level = greatest(i.level, o.level), first_seen = least(i.first_seen, o.first_seen),
+            UPDATE analytics.issues AS i SET level = greatest(i.level, o.level), kind = CASE WHEN o.crash THEN 'crash' ELSE i.kind END,
+                assignee = coalesce(i.assignee, o.assignee), first_seen = least(i.first_seen, o.first_seen),
                 last_seen = greatest(i.last_seen, o.last_seen), events = i.events + o.events,
                 users = u.users, ignored_until_events = i.ignored_until_events + o.events,
                 ignored_until_users = i.ignored_until_users + greatest(u.users - i.users, 0)
-            FROM (SELECT count(*) AS users FROM analytics.issue_users WHERE issue = \(issue)) AS u, (SELECT max(level) AS level, min(first_seen) AS first_seen, max(last_seen) AS last_seen, sum(events) AS events
-                FROM analytics.issues WHERE id = ANY (\(others))) AS o
+            FROM (SELECT count(*) AS users FROM analytics.issue_users WHERE issue = \(issue)) AS u, (SELECT max(level) AS level, bool_or(kind = 'crash') AS crash,
+                (array_agg(assignee ORDER BY id) FILTER (WHERE assignee IS NOT NULL))[1] AS assignee, min(first_seen) AS first_seen,
+                max(last_seen) AS last_seen, sum(events) AS events FROM analytics.issues WHERE id = ANY (\(others))) AS o
             WHERE i.id = \(issue)
             """,
             IssueStatistics.releases(of: issue),

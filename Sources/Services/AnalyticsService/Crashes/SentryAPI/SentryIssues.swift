@@ -29,7 +29,7 @@ struct ListSentryIssues: Endpoint {
 }
 
 /// `PUT /crash/api/0/projects/{organization}/{project}/issues/?id=&status=` with `{"status"}`, as `sentry-cli issues resolve`, `mute` and `unresolve` send
-/// it: changes those with the ids (a hundred at the most; all, or none), those with the status, or all; a thousand at the most. Master key.
+/// it: changes those with the ids (all, or none where one does not exist), those with the status, or all; a thousand at the most. Master key.
 struct ChangeSentryIssues: Endpoint {
     private static let maximumBodySizeInBytes = 64 << 10
     private static let maximumIssues = 1_000
@@ -62,9 +62,7 @@ struct ChangeSentryIssues: Endpoint {
     private func numbers(_ request: Request, in space: Space) async throws -> [Int32] {
         let ids = request.uri.queryParameters.getAll("id")
         guard ids.isEmpty else {
-            guard ids.count <= IssueChanges.maximumPerCall else {
-                throw HTTPProblem(.limitExceeded, "At most \(IssueChanges.maximumPerCall) issues can be named at once.")
-            }
+            guard ids.count <= Self.maximumIssues else { throw HTTPProblem(.limitExceeded, "At most \(Self.maximumIssues) issues at once.") }
             return try ids.map { id in
                 guard let number = Int32(id), number > 0 else { throw HTTPProblem(.invalidParameter, "It is the number of an issue.", field: "id") }
                 return number

@@ -36,65 +36,24 @@ struct FeedbackIntake: Sendable {
     /// - Throws: `FeedbackRefusal`: there is no ticket then, and sending it again is of no use (now). Otherwise as database and files.
     @discardableResult
     func store(_ feedback: Feedback, in space: Space) async throws -> Int {
-        let checked = try Checked(feedback)
+        let checked = try CheckedFeedback(feedback)
         if let number = try await known(feedback.key, in: space) { return number }
-        try await checkLimits(checked.user, in: space)
+        try await checkLimits(checked.user, in: space) { try await tickets.postgres.query($0) }
         if let source = feedback.source, !sources.take(source, in: space, upTo: limits.ofSource, at: Date()) { throw FeedbackRefusal.tooMany(seconds: 3_600) }
         let files = try await store(feedback.files, in: space)
-        let (number, attached) = try await tickets.change(space, by: Self.author) { work in
-            try await write(feedback, checked, files, work)
-        }
-        for file in files.dropFirst(attached) { try? await attachments.files.remove(file.blob) }
-        return number
-    }
-
-    /// Attaches the issues of crash reports to the tickets of feedback that came before them.
-    func join(_ events: [UUID], in space: Space) async throws {
-        let missing: PostgresQuery = """
-            SELECT DISTINCT f.ticket, i.number FROM analytics.ticket_feedback AS f
-            JOIN analytics.crash_events AS e ON e.space = f.space AND e.event_id = f.event_id
-            JOIN analytics.issues AS i ON i.id = e.issue AND i.deleted IS NULL
-            WHERE f.space = \(space.id) AND f.event_id = ANY (\(events))
-                AND NOT EXISTS (SELECT FROM analytics.ticket_issues AS a WHERE a.ticket = f.ticket AND a.issue = i.id)
-            """
-        // Nothing is locked for the many reports that nobody said anything of.
-        guard try await !tickets.postgres.query(missing).isEmpty else { return }
-        try await tickets.change(space, by: Self.author) { work in
-            for row in try await work.transaction.query(missing) {
-                let ticket: Int64 = try row.decode(0)
-                try await work.attach(issues: [try row.decode(1)], to: ticket)
-                try await work.touch(ticket)
+        do {
+            // The report that it is about is there, or comes and looks for this.
+            let (number, attached) = try await tickets.change(space, by: Self.author, holdingReports: checked.event != nil) { work in
+                try await write(feedback, checked, files, work)
             }
-        }
-    }
-
-    private struct Checked {
-        let user: UUID?
-        let event: UUID?
-
-        init(_ feedback: Feedback) throws {
-            func check(_ isGood: Bool, _ field: String, _ reason: String) throws {
-                if !isGood { throw FeedbackRefusal.invalid(field: field, reason: reason) }
-            }
-            try check((1...Feedback.maximumMessage).contains(feedback.message.unicodeScalars.count), "message", "This has 1 to \(Feedback.maximumMessage) characters.")
-            for (field, text, limit) in [
-                ("message", feedback.message, Feedback.maximumMessage), ("name", feedback.name ?? "", 200), ("email", feedback.email ?? "", 254),
-                ("appVersion", feedback.appVersion ?? "-", 64), ("key", feedback.key ?? "-", 100),
-            ] {
-                try check(text.unicodeScalars.count <= limit, field, "This has at most \(limit) characters.")
-                try check(!text.unicodeScalars.contains { TicketInput.isControl($0) && !["\n", "\r", "\t"].contains($0) }, field, "This has no control characters.")
-            }
-            try check(feedback.appVersion != "" && feedback.key != "", "appVersion", "This must not be empty.")
-            user = feedback.userID.flatMap { UUID(uuidString: $0) }
-            try check(feedback.userID == nil || user != nil, "user", "This is no user's id.")
-            event = feedback.eventID.flatMap(Feedback.uuid)
-            try check(feedback.eventID == nil || event != nil, "eventId", "This is an event's id: 32 hexadecimal digits.")
-            try check(feedback.files.count <= Feedback.maximumFiles, "files", "There are at most \(Feedback.maximumFiles) files.")
-            for file in feedback.files {
-                try check(file.bytes.readableBytes <= Feedback.maximumFileInBytes, "screenshot", "A picture has at most \(Feedback.maximumFileInBytes) bytes.")
-                let prefix = Array(file.bytes.readableBytesView.prefix(512))
-                try check(ContentType.isPicture(ContentType.decide(declared: nil, prefix: prefix)), "screenshot", "This is no picture.")
-            }
+            await attachments.discard(files.dropFirst(attached))
+            return number
+        } catch let refusal as FeedbackRefusal {
+            await attachments.discard(files[...])
+            throw refusal
+        } catch let problem as HTTPProblem where problem.code.status < 500 {
+            await attachments.discard(files[...])
+            throw problem
         }
     }
 
@@ -112,9 +71,9 @@ struct FeedbackIntake: Sendable {
 
     // MARK: Limits
 
-    /// Before anything is locked or stored.
-    private func checkLimits(_ user: UUID?, in space: Space) async throws {
-        let row = try await tickets.postgres.query(
+    /// Before anything is locked or stored, and again in its turn: others may have come first.
+    private func checkLimits(_ user: UUID?, in space: Space, _ query: (PostgresQuery) async throws -> PostgresRows) async throws {
+        let row = try await query(
             """
             SELECT coalesce((
                     SELECT feedback_count FROM analytics.ticket_spaces WHERE space = \(space.id) AND feedback_hour = date_trunc('hour', now())), 0),
@@ -129,13 +88,12 @@ struct FeedbackIntake: Sendable {
     }
 
     private func count(_ work: TicketWork) async throws {
-        let count: Int = try await work.transaction.query(
+        try await work.transaction.execute(
             """
             UPDATE analytics.ticket_spaces SET feedback_hour = date_trunc('hour', now()),
                 feedback_count = CASE WHEN feedback_hour = date_trunc('hour', now()) THEN feedback_count ELSE 0 END + 1
-            WHERE space = \(work.space.id) RETURNING feedback_count
-            """)[0].decode(0)
-        guard count <= limits.inSpace else { throw FeedbackRefusal.tooMany(seconds: 60) }
+            WHERE space = \(work.space.id)
+            """)
     }
 
     // MARK: Writing
@@ -157,10 +115,11 @@ struct FeedbackIntake: Sendable {
     }
 
     private func write(
-        _ feedback: Feedback, _ checked: Checked, _ files: [AttachmentStore.Stored], _ work: TicketWork
+        _ feedback: Feedback, _ checked: CheckedFeedback, _ files: [AttachmentStore.Stored], _ work: TicketWork
     ) async throws -> (number: Int, attached: Int) {
         // The same came by another way while the files were stored.
         if let key = feedback.key, let row = try await work.transaction.query(Self.knownTicket(key, work.space)).first { return (try row.decode(0), 0) }
+        try await checkLimits(checked.user, in: work.space) { try await work.transaction.query($0) }
         try await count(work)
         var ticket = NewTicket(title: feedback.title)
         ticket.type = .feedback
@@ -178,23 +137,11 @@ struct FeedbackIntake: Sendable {
             """)
         // Words without their pictures are better than none.
         var attached = 0
-        for file in files where try await work.hasRoom(for: file, upTo: TicketLimits.attachmentsOfFeedbackInBytes) {
+        for file in files {
+            guard try await work.hasRoom(for: file, upTo: TicketLimits.attachmentsOfFeedbackInBytes) else { break }
             _ = try await work.attach(file, to: id, isFeedback: true)
             attached += 1
         }
         return (number, attached)
-    }
-}
-
-extension TicketWork {
-    /// The number of the issue that a crash report was counted to, and the version it came from; nil where it has not come yet.
-    fileprivate func report(_ event: UUID) async throws -> (issue: Int, appVersion: String?)? {
-        try await transaction.query(
-            """
-            SELECT i.number, nullif(left(r.version, 64), '') FROM analytics.crash_events AS e JOIN analytics.issues AS i ON i.id = e.issue
-            LEFT JOIN analytics.releases AS r ON r.id = e.release
-            WHERE e.space = \(space.id) AND e.event_id = \(event) AND i.deleted IS NULL
-            """
-        ).first.map { (try $0.decode(0), try $0.decode(1)) }
     }
 }

@@ -109,7 +109,7 @@ extension TicketWork {
             WHERE id = ANY (\(ids))
             """)
         try await transaction.execute(
-            "UPDATE analytics.ticket_history SET before = NULL, after = NULL WHERE ticket = ANY (\(ids)) AND (field = 'title' OR act = 'attached')")
+            "UPDATE analytics.ticket_history SET before = NULL, after = NULL WHERE ticket = ANY (\(ids)) AND (field = 'title' OR act IN ('attached', 'detached'))")
         return blobs.compactMap { BlobName(space: AttachmentStore.blobSpace(space), id: $0) }
     }
 }

@@ -47,9 +47,14 @@ struct AttachmentStore: Sendable {
             }
         } catch let problem as HTTPProblem where problem.code.status < 500 {
             // Surely not stored. After any other error it may have been, and `TicketHousekeeping` will tell.
-            try? await files.remove(stored.blob)
+            await discard([stored])
             throw problem
         }
+    }
+
+    /// Removes files that no row refers to.
+    func discard(_ stored: ArraySlice<Stored>) async {
+        for file in stored { try? await files.remove(file.blob) }
     }
 
     /// An attachment as it is read.

@@ -71,7 +71,7 @@ struct SprintStore: Sendable {
             guard active.isEmpty else { throw HTTPProblem(.conflict, "Another sprint is active: close it first.") }
             try await work.transaction.execute(
                 """
-                UPDATE analytics.ticket_sprints SET state = 'active', started = now(), starts = coalesce(starts, least(current_date, ends)),
+                UPDATE analytics.ticket_sprints SET state = 'active', started = clock_timestamp(), starts = coalesce(starts, least(current_date, ends)),
                     revision = revision + 1
                 WHERE space = \(space.id) AND number = \(number)
                 """)
@@ -91,13 +91,14 @@ struct SprintStore: Sendable {
                     throw HTTPProblem(.invalidBody, "There is no such open sprint.", field: "unfinishedTo")
                 }
             }
-            try await work.moveTickets(of: number, to: next, onlyUnfinished: true)
+            // Behind what was done while this waited for its turn, and before the tickets go: the report is of then.
             try await work.transaction.execute(
                 """
-                UPDATE analytics.ticket_sprints SET state = 'closed', closed = now(), ends = coalesce(ends, greatest(current_date, starts)),
+                UPDATE analytics.ticket_sprints SET state = 'closed', closed = clock_timestamp(), ends = coalesce(ends, greatest(current_date, starts)),
                     revision = revision + 1
                 WHERE space = \(space.id) AND number = \(number)
                 """)
+            try await work.moveTickets(of: number, to: next, onlyUnfinished: true)
             return try await work.sprint(number).json
         }
     }

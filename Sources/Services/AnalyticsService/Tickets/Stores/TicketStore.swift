@@ -23,8 +23,16 @@ struct TicketStore: Sendable {
 
     /// Runs `body` as the only one who changes tickets of the space. What it writes is there as a whole or not at all, and whoever follows the
     /// space is told. After a deadlock with who merges or resolves the same crash issues it runs again.
-    func change<Value: Sendable>(_ space: Space, by author: Author, _ body: @Sendable (TicketWork) async throws -> Value) async throws -> Value {
-        try await postgres.withTransaction(serializationRetries: Self.retries) { try await body(try await begin(in: space, by: author, $0)) }
+    ///
+    /// - Parameter holdingReports: whether no crash report of the space is stored meanwhile.
+    func change<Value: Sendable>(
+        _ space: Space, by author: Author, holdingReports: Bool = false, _ body: @Sendable (TicketWork) async throws -> Value
+    ) async throws -> Value {
+        try await postgres.withTransaction(serializationRetries: Self.retries) { transaction in
+            // First, as who stores reports and then joins them with feedback does.
+            if holdingReports { try await IssueStore.lock([space.id], transaction) }
+            return try await body(try await begin(in: space, by: author, transaction))
+        }
     }
 
     /// The same as part of a transaction: nobody else changes tickets of the space until it ends.

@@ -7,7 +7,7 @@ import MartletMail
 import MartletPostgres
 
 /// `POST /internal/notifications/mail` with `{"app","environment","mails":[{"origin","to","subject","text"}]}`, 0 to 20: orders each once for its
-/// origin, whatever it says the second time, and tells what became of it. For our own processes only.
+/// origin, whatever it says the second time, and tells what became of it. Subject and text begin with the app's name. For our own processes only.
 ///
 /// Answers `{"canSend","mails":[{"origin","state","reason"?}]}` in their order, `state` as a mail's record has it. Without a mail server nothing is
 /// ordered and `mails` is empty.
@@ -39,7 +39,7 @@ struct OrderMailOfService: Endpoint {
         guard let environment = AppEnvironment(rawValue: try fields.requiredString("environment")), (1...32).contains(app.utf8.count) else {
             throw HTTPProblem(.invalidBody, "This is no app and environment.", field: "app")
         }
-        let wanted = try Self.mails(fields)
+        let wanted = try Self.mails(fields, environment)
         let space = try await mail.spaces.space(of: app, environment)
         guard try await mail.senders.way(of: space) != nil else { return try .encoding(Answer(canSend: false)) }
         for wanted in wanted {
@@ -49,7 +49,7 @@ struct OrderMailOfService: Endpoint {
         return try .encoding(Answer(canSend: true, mails: try await mail.mails.outcomes(of: wanted.map(\.origin), in: space)))
     }
 
-    private static func mails(_ fields: BodyFields) throws -> [Wanted] {
+    private static func mails(_ fields: BodyFields, _ environment: AppEnvironment) throws -> [Wanted] {
         guard case .array(let elements)? = fields["mails"], elements.count <= maximumMails else {
             throw HTTPProblem(.invalidBody, "It is a list of at most \(maximumMails) mails.", field: "mails")
         }
@@ -61,7 +61,7 @@ struct OrderMailOfService: Endpoint {
                 throw HTTPProblem(.invalidBody, "It has 1 to \(maximumTextSize) bytes.", field: "text")
             }
             // As values: what another service quotes is no template.
-            var content = MailContent(words: .init(subject: "{{app}}: {{subject}}", text: "{{text}}"))
+            var content = MailContent(words: .init(subject: "{{app}}: {{subject}}", text: "{{app}} (\(environment.rawValue))\n\n{{text}}"))
             content.variables = ["subject": String(try mail.requiredString("subject").prefix(maximumSubjectLength)), "text": text]
             let address = try EmailAddress(try mail.requiredString("to"), field: "to")
             return Wanted(origin: "service:" + origin, to: address, content: content)

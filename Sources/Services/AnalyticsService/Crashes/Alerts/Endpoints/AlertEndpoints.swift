@@ -28,7 +28,8 @@ struct ReadAlert: Endpoint {
     }
 }
 
-/// `POST /crashes/alerts` with the alert: 201 with `{"alert","secret"}`; the secret is not shown again. It tells of what happens from now on.
+/// `POST /crashes/alerts` with the alert: 201 with `{"alert"}`, and `secret` where it is a webhook that is signed with it, which is not shown again. It
+/// tells of what happens from now on.
 struct CreateAlert: Endpoint {
     let life: IssueLife
 
@@ -38,7 +39,9 @@ struct CreateAlert: Endpoint {
         let alert = try Alert(try await BodyFields(request, Alert.fields))
         try await life.alerts.target.check(alert.target, in: space)
         let (json, secret) = try await life.alerts.store.create(alert, by: author, in: space)
-        var response = Response.json(#"{"alert":\#(json),"secret":\#(secret.withValue(JSONValue.quote))}"#)
+        var answer = #"{"alert":\#(json)"#
+        if case .webhook = alert.target { answer += #","secret":"# + secret.withValue(JSONValue.quote) }
+        var response = Response.json(answer + "}")
         response.status = .created
         return response
     }
