@@ -78,7 +78,8 @@ struct ThesisExceptionStore: Sendable {
     func latest(in space: Space, skip: Int, limit: Int) async throws -> [String] {
         let rows = try await postgres.query(
             """
-            SELECT json_build_object('_id', replace(e.event_id::text, '-', ''), 'created', e.received, 'timeStamp', e.at,
+            SELECT json_build_object('_id', replace(e.event_id::text, '-', ''), 'created', \(PostgresQuery.rfc3339("e.received")),
+                'timeStamp', \(PostgresQuery.rfc3339("e.at")),
                 'level', (ARRAY['Debug', 'Info', 'Warning', 'Error', 'Fatal'])[e.level], 'caught', e.handled,
                 'name', e.content #>> '{exception,values,-1,type}', 'reason', e.content #>> '{exception,values,-1,value}', 'message', e.message,
                 'userInfo', e.content -> 'extra', 'tags', coalesce(e.content -> 'tags', '{}'), 'osVersion', e.os, 'deviceModel', e.device,
