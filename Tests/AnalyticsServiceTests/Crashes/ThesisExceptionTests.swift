@@ -33,7 +33,7 @@ import Testing
         try await AnalyticsApp.run(options) { app in
             let list = "[" + Array(repeating: #"{"message":"a"}"#, count: 3).joined(separator: ",") + "]"
             let answer = try await app.client("POST", "/thesis/exceptions", list)
-            #expect(answer.isProblem(.tooManyRequests))
+            #expect(answer.isProblem(.tooManyRequests) && answer["detail"] == #""event submission rejected due to rate limits""#, "\(answer)")
             #expect(app.isSpoolEmpty)
         }
     }

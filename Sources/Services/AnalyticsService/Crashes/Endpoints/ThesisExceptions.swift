@@ -31,7 +31,9 @@ struct PostThesisException: Endpoint {
         do {
             try await intake.take(envelopes.map(\.envelope), of: principal)
         } catch let refusal as EnvelopeRefusal {
-            throw HTTPProblem(refusal.status == .tooManyRequests ? .tooManyRequests : .payloadTooLarge, refusal.causes.first)
+            guard refusal.status == .tooManyRequests else { throw HTTPProblem(.payloadTooLarge, refusal.causes.first) }
+            let seconds = refusal.rateLimits.map(\.seconds).max() ?? 60
+            throw HTTPProblem(.tooManyRequests, refusal.detail, headers: [.retryAfter: String(seconds)])
         }
         return envelopes.map { #"{"_id":"\#($0.id.eventID)"}"# }
     }
