@@ -19,6 +19,10 @@ import Testing
             let read = try await app.master("GET", "/thesis/exceptions")
             #expect(read["count"] == "3" && read["data.2.level"] == "\"Error\"" && read["data.2.name"] == "\"NSRangeException\"" && read["data.2.configVersion"] == "\"3\"", "\(read)")
             #expect(read["data.2._id"] == posted["_id"] && read["data.2.stackSymbols.0"] == "\"load()\"" && read["data.2.caught"] == "true")
+            // The form of times that every answer has.
+            for name in ["created", "timeStamp"] {
+                #expect(read["data.2.\(name)"]?.contains(/^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"$/) == true, "\(read)")
+            }
             #expect(try await app.master("GET", "/thesis/exceptions?skip=1&limit=1")["count"] == "1")
         }
     }
@@ -29,7 +33,8 @@ import Testing
         try await AnalyticsApp.run(options) { app in
             let list = "[" + Array(repeating: #"{"message":"a"}"#, count: 3).joined(separator: ",") + "]"
             let answer = try await app.client("POST", "/thesis/exceptions", list)
-            #expect(answer.isProblem(.tooManyRequests) && answer.header("Retry-After").flatMap { Int($0) }.map { (1...60).contains($0) } == true)
+            #expect(answer.isProblem(.tooManyRequests) && answer["detail"] == #""event submission rejected due to rate limits""#, "\(answer)")
+            #expect(answer.header("Retry-After").flatMap { Int($0) }.map { (1...60).contains($0) } == true)
             #expect(app.isSpoolEmpty)
         }
     }

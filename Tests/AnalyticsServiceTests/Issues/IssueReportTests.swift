@@ -78,6 +78,9 @@ import Testing
             let attachment = try await app.master("GET", "\(path)/\(file.id)")
             #expect(attachment.text == "<script>" && attachment.header("Content-Type") == "application/octet-stream")
             #expect(attachment.header("X-Content-Type-Options") == "nosniff" && attachment.header("Content-Disposition")?.hasPrefix("attachment;") == true)
+            for place in ["newest", "oldest"] {
+                #expect(try await app.master("GET", "/crashes/issues/1/reports/\(place)/attachments/\(file.id)").text == "<script>")
+            }
             #expect(try await app.master("GET", "\(path)/\(file.id + 1)").isProblem(.fileNotFound))
             try await data.issue(2)
             #expect(

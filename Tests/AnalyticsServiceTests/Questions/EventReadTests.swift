@@ -98,6 +98,7 @@ import Testing
         ("counts?group=event&property=a", "invalid-parameter", "property"), ("counts?group=property&property=a..b", "invalid-parameter", "property"),
         ("counts?group=event&limit=101", "invalid-parameter", "limit"), ("counts?people=yes", "invalid-parameter", "people"),
         ("counts?where=plan", "invalid-parameter", "where"), ("counts?format=xml", "invalid-parameter", "format"),
+        ("screens?group=event", "invalid-parameter", "group"), ("screens?property=a", "invalid-parameter", "property"), ("screens?people=true", "invalid-parameter", "people"),
         ("retention?timeZone=Asia/Kolkata", "invalid-parameter", "timeZone"), ("retention?from=2026-01-01&to=2026-05-01", "limit-exceeded", "interval"),
         ("events?after=xyz", "invalid-parameter", "after"), ("events?person=12", "invalid-parameter", "person"), ("events?from=yesterday", "invalid-parameter", "from"),
         ("events?from=2026-05-02T00:00:00Z&to=2026-05-01T00:00:00Z", "invalid-parameter", "from"),

@@ -76,7 +76,7 @@ import Testing
         // Elsewhere these narrow what is changed: here they would change all.
         .init("PUT \(project)issues/?query=is%3Aignored", #"{"status":"resolved"}"#, .invalidParameter, "query"),
         .init("PUT \(project)issues/?environment=production", #"{"status":"resolved"}"#, .invalidParameter, "environment"),
-        .init("PUT \(project)issues/?" + (1...101).map { "id=\($0)" }.joined(separator: "&"), #"{"status":"resolved"}"#, .limitExceeded),
+        .init("PUT \(project)issues/?" + (1...1_001).map { "id=\($0)" }.joined(separator: "&"), #"{"status":"resolved"}"#, .limitExceeded),
         .init("PUT \(project)issues/?id=1&id=99", #"{"status":"resolved"}"#, .issueNotFound), .init("PUT \(project)issues/?id=0", #"{"status":"resolved"}"#, .invalidParameter, "id"),
         .init("PUT \(project)issues/", "{}", .invalidBody, "status"), .init("PUT \(project)issues/", long((64 << 10) + 1), .payloadTooLarge),
         .init("PUT /crash/api/0/projects/o/2/issues/", #"{"status":"resolved"}"#, .appNotFound),

@@ -33,7 +33,7 @@ struct PostThesisException: Endpoint {
         } catch let refusal as EnvelopeRefusal {
             guard refusal.status == .tooManyRequests else { throw HTTPProblem(.payloadTooLarge, refusal.causes.first) }
             let seconds = refusal.rateLimits.map(\.seconds).max() ?? 60
-            throw HTTPProblem(.tooManyRequests, refusal.causes.first, headers: [.retryAfter: "\(seconds)"])
+            throw HTTPProblem(.tooManyRequests, refusal.detail, headers: [.retryAfter: String(seconds)])
         }
         return envelopes.map { #"{"_id":"\#($0.id.eventID)"}"# }
     }
@@ -80,7 +80,8 @@ struct ThesisExceptionStore: Sendable {
     func latest(in space: Space, skip: Int, limit: Int) async throws -> [String] {
         let rows = try await postgres.query(
             """
-            SELECT json_build_object('_id', replace(e.event_id::text, '-', ''), 'created', e.received, 'timeStamp', e.at,
+            SELECT json_build_object('_id', replace(e.event_id::text, '-', ''), 'created', \(PostgresQuery.rfc3339("e.received")),
+                'timeStamp', \(PostgresQuery.rfc3339("e.at")),
                 'level', (ARRAY['Debug', 'Info', 'Warning', 'Error', 'Fatal'])[e.level], 'caught', e.handled,
                 'name', e.content #>> '{exception,values,-1,type}', 'reason', e.content #>> '{exception,values,-1,value}', 'message', e.message,
                 'userInfo', e.content -> 'extra', 'tags', coalesce(e.content -> 'tags', '{}'), 'osVersion', e.os, 'deviceModel', e.device,

@@ -26,6 +26,15 @@ struct IssueReports: Sendable {
                 self = .id(id)
             }
         }
+
+        /// What tells it among the rows `e` of an issue.
+        fileprivate var place: PostgresQuery {
+            switch self {
+            case .newest: "ORDER BY e.received DESC, e.id DESC LIMIT 1"
+            case .oldest: "ORDER BY e.received, e.id LIMIT 1"
+            case .id(let id): "AND e.event_id = \(id)"
+            }
+        }
     }
 
     /// The newest first, without their contents.
@@ -42,13 +51,7 @@ struct IssueReports: Sendable {
 
     /// A report with all there is of it, and the ids of those received before and after it; nil: the issue has none such.
     func read(_ choice: Choice, of issue: Int64) async throws -> String? {
-        let place: PostgresQuery =
-            switch choice {
-            case .newest: "ORDER BY e.received DESC, e.id DESC"
-            case .oldest: "ORDER BY e.received, e.id"
-            case .id(let id): "AND e.event_id = \(id)"
-            }
-        return try await postgres.query(
+        try await postgres.query(
             """
             SELECT (jsonb_build_object(\(Self.members)) || jsonb_build_object(
                 'content', e.content,
@@ -65,7 +68,7 @@ struct IssueReports: Sendable {
                     FROM (SELECT * FROM analytics.crash_feedback WHERE space = e.space AND event_id = e.event_id ORDER BY id LIMIT 50) AS f), '[]')
                 ))::text
             FROM analytics.crash_events AS e LEFT JOIN analytics.releases AS r ON r.id = e.release
-            WHERE e.issue = \(issue) \(place) LIMIT 1
+            WHERE e.issue = \(issue) \(choice.place)
             """
         ).first?.decode(0)
     }
@@ -80,12 +83,12 @@ struct IssueReports: Sendable {
     }
 
     func attachment(_ id: Int64, of choice: Choice, of issue: Int64) async throws -> Attachment? {
-        guard case .id(let report) = choice else { return nil }
         let rows = try await postgres.query(
             """
             SELECT a.blob, a.name, a.content_type, a.size, a.space FROM analytics.crash_attachments AS a
-            JOIN analytics.crash_events AS e ON e.space = a.space AND e.event_id = a.event_id
-            WHERE a.id = \(id) AND e.event_id = \(report) AND e.issue = \(issue)
+            JOIN (SELECT e.space, e.event_id FROM analytics.crash_events AS e WHERE e.issue = \(issue) \(choice.place)) AS r
+                ON r.space = a.space AND r.event_id = a.event_id
+            WHERE a.id = \(id)
             """)
         guard let row = rows.first, let blob = BlobName(crash: try row.decode(0), in: try row.decode(4)) else { return nil }
         return Attachment(blob: blob, name: try row.decode(1), contentType: try row.decode(2), sizeInBytes: try row.decode(3))

@@ -38,8 +38,11 @@ struct MessageFields {
 
     /// A string that is not empty, or a number as it is written: some apps number their users.
     func id(_ name: String) throws -> String? {
-        if case .number(let literal)? = value(name) { return literal }
-        return try string(name, upTo: 512)
+        switch value(name) {
+        case .number(let literal)?: literal
+        case nil, .string?: try string(name, upTo: 512)
+        default: throw EventFault(name, "This must be a string or a number.")
+        }
     }
 
     /// The text of an object.

@@ -37,7 +37,7 @@ struct PostFeedback: Endpoint {
         do {
             try await feedback.store(said, in: try await spaces.space(of: principal))
         } catch FeedbackRefusal.tooMany(let seconds) {
-            throw HTTPProblem(.tooManyRequests, "The app takes no more feedback for now.", headers: [.retryAfter: String(seconds)])
+            throw HTTPProblem(.tooManyRequests, "No more feedback is taken for now.", headers: [.retryAfter: String(seconds)])
         } catch FeedbackRefusal.invalid(let field, let reason) {
             throw HTTPProblem(.invalidBody, reason, field: field)
         }
