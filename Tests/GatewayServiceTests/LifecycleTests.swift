@@ -80,6 +80,7 @@ import Testing
         var fields = ["path": #""path":"/x""#, "upstream": #""upstream":"storage""#, "credential": #""credential":"none""#, "methods": #""methods":["GET"]"#]
         fields[String(change.split(separator: "\"")[0])] = change
         let file = NSTemporaryDirectory() + "routes-\(UUID().uuidString).json"
+        defer { try? FileManager.default.removeItem(atPath: file) }
         try "{\"routes\":[{\(fields.values.joined(separator: ","))}]}".write(toFile: file, atomically: true, encoding: .utf8)
         let configuration = GatewayConfiguration(
             routesFile: file, upstreams: ["storage": ["127.0.0.1:1"]], internalSecret: TestKeys.internalSecret, keyRingURL: "http://127.0.0.1:1",

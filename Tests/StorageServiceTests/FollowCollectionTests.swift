@@ -218,7 +218,7 @@ import Testing
                         follower.cancel()
                         _ = try? await follower.value
                     }
-                    for round in 0..<30 where stream.events.count <= writes {
+                    for round in 0..<120 where stream.events.count <= writes {
                         let copy = copies[round % copies.count]
                         let follower = Task { try await stream.follow(copy, "Notes", as: principal) }
                         try? await stream.wait(for: writes + 1, seconds: 1)

@@ -137,7 +137,7 @@ extension PostgresServer {
 
     private func initialize() async throws {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
-        try removeAtExit(directory)
+        try removeAtExit([directory], cluster: data)
         try command.giveToServer(directory)
         let passwordFile = "\(directory)/password"
         try password.write(toFile: passwordFile, atomically: false, encoding: .utf8)

@@ -112,7 +112,7 @@ struct SymbolUpload {
     }
 
     func settled(_ ask: () async throws -> Answer) async throws -> (state: String, answer: Answer) {
-        for _ in 0..<600 {
+        for _ in 0..<1_200 {
             let answer = try await ask()
             guard answer.status == 200, case .object(let members) = answer.json, case .string(let state) = members.first?.value["state"] else {
                 Issue.record("\(answer)")

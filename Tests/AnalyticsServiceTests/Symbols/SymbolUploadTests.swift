@@ -247,7 +247,7 @@ extension AnalyticsApp {
     }
 
     func waitForSymbols(_ condition: () async throws -> Bool) async throws {
-        for _ in 0..<400 {
+        for _ in 0..<2_400 {
             if try await condition() { return }
             try await Task.sleep(for: .milliseconds(25))
         }

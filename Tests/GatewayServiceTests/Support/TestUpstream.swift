@@ -16,6 +16,7 @@ final class TestUpstream: Sendable {
         var arrivals: [Arrival] = []
         var sentBytes = 0
         var isHealthy = true
+        var checks = 0
         var generation: Int64?
     }
 
@@ -59,6 +60,11 @@ final class TestUpstream: Sendable {
         get { state.withLock { $0.isHealthy } }
         set { state.withLock { $0.isHealthy = newValue } }
     }
+
+    /// How often it was asked for its health.
+    var checks: Int { state.withLock { $0.checks } }
+
+    fileprivate func noteCheck() { state.withLock { $0.checks += 1 } }
 
     /// What the feed at `/generations` tells of the environment live of the app `alpha`; nil: 503.
     var generation: Int64? {
@@ -127,6 +133,7 @@ private final class UpstreamHandler: ChannelInboundHandler {
             self.head = head
             bodyCount = 0
             body = ByteBuffer()
+            if path == "/health/ready" { upstream.noteCheck() }
             guard path != "/health/ready", path != "/generations" else { return }
             index = upstream.arrived(head)
             isAnswering = true

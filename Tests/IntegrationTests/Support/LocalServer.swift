@@ -40,8 +40,10 @@ final class LocalServer: Sendable {
     /// Starts a server over an empty state and returns when it is ready.
     static func start(environment: [String: String] = [:]) async throws -> LocalServer {
         let folder = try TemporaryFolder.make()
-        try removeAtExit(folder)
         let state = folder.appending(path: "state")
+        try removeAtExit(
+            [folder.path, socketFolder(state)], cluster: state.appending(path: "postgres").path,
+            processes: (["supervisor"] + processNames).map { state.appending(path: "run/\($0).pid").path })
         let routes = folder.appending(path: "routes.json")
         try FileManager.default.createDirectory(at: state.appending(path: "log"), withIntermediateDirectories: true)
         try FileManager.default.copyItem(at: Repository.routes, to: routes)
@@ -246,27 +248,6 @@ extension LocalServer {
     fileprivate func abandon() {
         supervisor.signal(SIGCONT)
         supervisor.signal(SIGTERM)
-    }
-
-    /// Ends and deletes whatever is left in `folder` when this process has ended, in whatever way.
-    ///
-    /// A shell that waits for the process: what `atexit` registers does not run after a crash.
-    private static func removeAtExit(_ folder: URL) throws {
-        let script = """
-            trap '' HUP INT TERM
-            while kill -0 "$1" 2>/dev/null; do sleep 0.2; done
-            [ -d "$2/state/run" ] || exit 0
-            for name in supervisor gateway storage auth config analytics notifications; do
-                kill -KILL "$(cat "$2/state/run/$name.pid")" 2>/dev/null
-            done
-            kill -QUIT "$(head -n 1 "$2/state/postgres/postmaster.pid")" 2>/dev/null
-            sleep 0.5
-            rm -rf "$2" "$3"
-            """
-        let nowhere = URL(fileURLWithPath: "/dev/null")
-        _ = try RunningProgram.start(
-            ["/bin/sh", "-c", script, "sh", String(getpid()), folder.path, socketFolder(folder.appending(path: "state"))],
-            environment: ["PATH": "/usr/bin:/bin"], output: nowhere, errors: nowhere)
     }
 }
 

@@ -9,6 +9,8 @@ import Testing
 @testable import NotificationsService
 
 struct PlanningTests {
+    private static var nextMonth: String { Date().addingTimeInterval(30 * 86_400).rfc3339 }
+
     @Test func `an audience of many pages is planned once, each device for itself`() async throws {
         try await NotificationsApp.run { app in
             let count = MessagePlanner.pageSize * 2 + 17
@@ -26,7 +28,7 @@ struct PlanningTests {
     @Test func `a plan that is broken off goes on where it stopped, whoever goes on`() async throws {
         try await NotificationsApp.run { app in
             try await app.install(MessagePlanner.pageSize + 5)
-            let id = try await app.order(#"{"content":{"body":"b"},"audience":{"everyone":true},"due":"2027-01-01T00:00:00Z"}"#)
+            let id = try await app.order(#"{"content":{"body":"b"},"audience":{"everyone":true},"due":"\#(Self.nextMonth)"}"#)
             let planner = MessagePlanner()
             // A page that is rolled back has not been.
             await #expect(throws: OrderFailed.self) {
@@ -62,10 +64,16 @@ struct PlanningTests {
     @Test func `a message that is held up is planned no further, and goes on when it is let go`() async throws {
         try await NotificationsApp.run { app in
             try await app.install(3)
-            let id = try await app.order(#"{"content":{"body":"b"},"audience":{"everyone":true},"due":"\#(Date().addingTimeInterval(1).rfc3339)"}"#)
+            let id = try await app.order(#"{"content":{"body":"b"},"audience":{"everyone":true},"due":"\#(Self.nextMonth)"}"#)
             #expect(try await app.message(id).state == .scheduled)
             #expect(try await app.master("POST", "/notifications/messages/\(id)/pause")["isPaused"] == "true")
-            try await Task.sleep(for: .seconds(4))
+            // Its time comes.
+            try await app.postgres.execute("UPDATE notifications.messages SET due = now() WHERE id = \(id)")
+            try await app.postgres.execute("UPDATE notifications.jobs SET due = now() WHERE kind = \(PlanMessage.kind)")
+            try await app.postgres.execute("SELECT pg_notify('notifications_jobs', '')")
+            while try await !app.postgres.query("SELECT FROM notifications.jobs WHERE kind = \(PlanMessage.kind) AND finished IS NULL").isEmpty {
+                try await Task.sleep(for: .milliseconds(10))
+            }
             #expect(try await app.count("deliveries") == 0)
             #expect(try await app.master("POST", "/notifications/messages/\(id)/resume")["isPaused"] == "false")
             #expect(try await app.planned(id).planned == 3)
@@ -75,7 +83,7 @@ struct PlanningTests {
     @Test func `what is cancelled does not leave, and says so`() async throws {
         try await NotificationsApp.run { app in
             try await app.install(3)
-            let id = try await app.order(#"{"content":{"body":"b"},"audience":{"everyone":true},"timing":{"localTime":"2027-01-01T08:00"}}"#)
+            let id = try await app.order(#"{"content":{"body":"b"},"audience":{"everyone":true},"timing":{"localTime":"\#(Self.nextMonth.prefix(16))"}}"#)
             let other = try await app.order(
                 #"{"content":{"body":"b"},"audience":{"installations":["00000000-0000-4000-8000-000000000002"]},\#(NotificationsApp.quiet)}"#)
             #expect(try await app.message(other).planned == 1)

@@ -171,7 +171,7 @@ import Testing
         let job = try await app.master.post("/environment/copy")
         guard case .string(let id)? = job.json?["id"] else { return }
         try await app.startWorker()
-        for _ in 0..<500 {
+        for _ in 0..<6_000 {
             if try await app.master.get("/jobs/\(id)")["error"] != "null" { break }
             try await Task.sleep(for: .milliseconds(10))
         }

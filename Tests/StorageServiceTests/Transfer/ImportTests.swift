@@ -217,7 +217,7 @@ import Testing
             due.isPrepared = false
             try await app.postgres.execute(due)
             try await app.startWorker()
-            for _ in 0..<1_000 {
+            for _ in 0..<6_000 {
                 if try await app.master.get("/jobs/\(job.id)")["progress.message"] == #""storing""# { break }
                 try await Task.sleep(for: .milliseconds(10))
             }
@@ -250,7 +250,7 @@ extension StorageApp {
     /// Tables of imports and files of the spool that nobody needs any more.
     func leftovers() async throws -> [String] {
         // A stage goes after its job has ended.
-        for _ in 0..<500 where try await !leftoversNow().isEmpty { try await Task.sleep(for: .milliseconds(20)) }
+        for _ in 0..<3_000 where try await !leftoversNow().isEmpty { try await Task.sleep(for: .milliseconds(20)) }
         return try await leftoversNow()
     }
 
