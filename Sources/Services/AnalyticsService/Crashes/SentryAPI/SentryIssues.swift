@@ -29,7 +29,7 @@ struct ListSentryIssues: Endpoint {
 }
 
 /// `PUT /crash/api/0/projects/{organization}/{project}/issues/?id=&status=` with `{"status"}`, as `sentry-cli issues resolve`, `mute` and `unresolve` send
-/// it: changes those with the ids, those with the status, or all; a thousand at the most, and none where one does not exist. Master key.
+/// it: changes those with the ids (all, or none where there is one that does not exist), those with the status, or all; a thousand at the most. Master key.
 struct ChangeSentryIssues: Endpoint {
     private static let maximumBodySizeInBytes = 64 << 10
     private static let maximumIssues = 1_000
