@@ -75,27 +75,63 @@ import Testing
     @Test func `what a killed worker left half-built is begun anew`() async throws {
         let large = try await LargeCollection()
         let app = large.app
-        let (builds, definition) = (large.builds, IndexDefinition(name: "half", kind: .ordered, fields: ["half"], unique: true, language: nil))
-        let job = try await app.postgres.withTransaction { transaction in
-            let job = try await builds.start(definition, on: large.name, of: app.space(), in: transaction)
-            // As if somebody had claimed it.
-            try await transaction.execute(
-                """
-                UPDATE storage.jobs SET state = 'running', attempt = 1, lease = gen_random_uuid(), leased_until = now() + interval '1 hour'
-                WHERE id = \(job)
-                """)
-            return job
-        }
-        let relation = try #require(try await builds.build(of: job)).relation
+        let (job, relation) = try await large.claimedBuild(unique: true)
         try await large.makeInvalidIndex(relation)
         #expect(try await large.invalidIndexes() == 1)
         try await app.superuser.execute("DELETE FROM \(large.table) WHERE id > 'o1'")
-        try await app.superuser.execute("UPDATE storage.jobs SET leased_until = now() WHERE id = \(job)")
+        try await large.loseWorker(of: job)
         try await app.startWorker()
         let end = try await app.wait(for: job)
         #expect(end["state"] == #""done""# && end["attempt"] == "2", "\(end)")
         #expect(try await large.invalidIndexes() == 0)
         #expect(try await app.master.get("/collections/Large/indexes")["data.0.state"] == #""ready""#)
+    }
+
+    @Test(arguments: [true, false]) func `what the connection of a killed worker goes on with is waited for, begun or not`(_ isBegun: Bool) async throws {
+        let large = try await LargeCollection()
+        let app = large.app
+        let (job, relation) = try await large.claimedBuild(unique: false)
+        let killed = app.database.client(for: "storage")
+        let statement = "CREATE INDEX CONCURRENTLY \(try relation.identifier.quoted) ON \(large.table.quoted) ((doc->'half'))"
+        let build = try await large.whileSomebody(isBegun ? "UPDATE \(large.table) SET version = version WHERE id = 'first'" : "LOCK TABLE \(large.table) IN SHARE MODE") {
+            let build = Task { try await killed.executeScript(statement, role: try app.space().role, timeout: .seconds(300)) }
+            try await app.waitUntilStatementsWait()
+            try await large.loseWorker(of: job)
+            try await app.startWorker()
+            if isBegun { try await large.waitUntilIsTold(job) } else { try await app.waitUntilStatementsWait(2) }
+            return (build, try await large.oid(of: relation))
+        }
+        try await build.0.value
+        let end = try await app.wait(for: job)
+        #expect(end["state"] == #""done""# && end["attempt"] == "2", "\(end)")
+        #expect(try await large.invalidIndexes() == 0)
+        if isBegun { #expect(try await large.oid(of: relation) == build.1, "another index") }
+        #expect(try await app.master.get("/collections/Large/indexes")["data.0.state"] == #""ready""#)
+        await killed.close()
+    }
+
+    @Test func `a worker that ends half way gives its build to the next`() async throws {
+        try await MigratedDatabase.with { database in
+            let large = try await LargeCollection(of: try await StorageApp(alone: database))
+            let app = large.app
+            let asked = try await large.whileSomebodyWrites {
+                let asked = try await app.master.post("/collections/Large/indexes", #"{"fields":["age"]}"#)
+                #expect(asked.status == 202)
+                let worker = large.worker()
+                try await large.waitUntilThereIsAnInvalidIndex()
+                worker.cancel()
+                try await worker.value
+                #expect(try await app.master.get("/collections/Large/indexes")["data.0.state"] == #""building""#)
+                return asked
+            }
+            let worker = large.worker()
+            let end = try await large.end(of: asked)
+            #expect(end["state"] == #""done""# && end["attempt"] == "1", "\(end)")
+            #expect(try await large.invalidIndexes() == 0)
+            #expect(try await app.master.get("/collections/Large/indexes")["data.0.state"] == #""ready""#)
+            worker.cancel()
+            try await worker.value
+        }
     }
 
     @Test func `what nobody will go on with is swept away, and nothing else`() async throws {
@@ -118,7 +154,11 @@ private struct LargeCollection: Sendable {
     let table: PostgresIdentifier
 
     init() async throws {
-        app = try await StorageApp()
+        try await self.init(of: StorageApp())
+    }
+
+    init(of app: StorageApp) async throws {
+        self.app = app
         name = try CollectionName("Large")
         table = try app.space().table(name)
         #expect(try await app.client.post("/storage/Large", #"{"_id":"first"}"#).status == 201)
@@ -141,13 +181,51 @@ private struct LargeCollection: Sendable {
         try await whileSomebody("LOCK TABLE \(table) IN ROW EXCLUSIVE MODE", body)
     }
 
-    private func whileSomebody<T: Sendable>(_ statement: PostgresQuery, _ body: @Sendable () async throws -> T) async throws -> T {
+    func whileSomebody<T: Sendable>(_ statement: PostgresQuery, _ body: @Sendable () async throws -> T) async throws -> T {
         try await app.database.withSuperuser { somebody in
             try await somebody.withTransaction { transaction in
                 try await transaction.execute(statement)
                 return try await body()
             }
         }
+    }
+
+    /// A build on `half` that somebody works on.
+    func claimedBuild(unique: Bool) async throws -> (job: UUID, relation: IndexName) {
+        let definition = IndexDefinition(name: "half", kind: .ordered, fields: ["half"], unique: unique, language: nil)
+        let job = try await app.postgres.withTransaction { transaction in
+            let job = try await builds.start(definition, on: name, of: app.space(), in: transaction)
+            try await transaction.execute(
+                """
+                UPDATE storage.jobs SET state = 'running', attempt = 1, lease = gen_random_uuid(), leased_until = now() + interval '1 hour'
+                WHERE id = \(job)
+                """)
+            return job
+        }
+        return (job, try #require(try await builds.build(of: job)).relation)
+    }
+
+    func loseWorker(of job: UUID) async throws {
+        try await app.superuser.execute("UPDATE storage.jobs SET leased_until = now() WHERE id = \(job)")
+    }
+
+    /// How far a build is.
+    func waitUntilIsTold(_ job: UUID) async throws {
+        for _ in 0..<6_000 {
+            if try await !app.superuser.query("SELECT FROM storage.jobs WHERE id = \(job) AND message IS NOT NULL").isEmpty { return }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        Issue.record("nobody tells how far it is")
+    }
+
+    func oid(of relation: IndexName) async throws -> Int? {
+        try await app.superuser.query("SELECT oid::bigint FROM pg_class WHERE relname = \(relation.text)").first?.decode(0)
+    }
+
+    /// One that has only this app's jobs.
+    func worker() -> Task<Void, any Error> {
+        let service = StorageService(postgres: app.postgres, files: SharedFiles.settings)
+        return Task { try await service.worker.run() }
     }
 
     func end(of asked: Answer) async throws -> Answer {

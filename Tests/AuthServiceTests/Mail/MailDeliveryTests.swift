@@ -1,6 +1,7 @@
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletHTTP
 import MartletMail
 import MartletPostgres
 import MartletTesting
@@ -52,6 +53,19 @@ import Testing
             #expect(try await client.send("POST", "password/reset", #"{"email":"\#(gone)"}"#).status == 202)
             _ = try await MailServer.shared.mail(to: gone)
         }
+    }
+
+    @Test(arguments: [true, false]) func `After no answer nobody asks for a while where mail came back from`(_ rests: Bool) async throws {
+        let notifications = try await OtherService.start("notifications")
+        let space = UserSpace(appID: "app1", environment: .live)
+        let returned = ReturnedMail(
+            notifications: notifications.address, calls: ServiceCalls(caller: "auth", internalSecret: Secret("an-internal-secret-of-the-tests-0123456789")),
+            pause: rests ? .seconds(3_600) : .zero)
+        notifications.noteReturned(.init(app: "app1", environment: .live, address: "gone@example.org"))
+        #expect(try await returned.isKnown(from: "gone@example.org", in: space))
+        notifications.fail(1)
+        #expect(try await !returned.isKnown(from: "gone@example.org", in: space))
+        #expect(try await returned.isKnown(from: "gone@example.org", in: space) != rests)
     }
 
     @Test func `An app has a sender and a mail server of its own, and the password does not come back`() async throws {

@@ -1,6 +1,7 @@
 import Foundation
 import MartletPostgres
 import MartletPushSimulator
+import MartletTesting
 import Testing
 
 @testable import NotificationsService
@@ -99,6 +100,31 @@ struct DeliveryJournalTests {
             try await world.install(3)
             let message = try await world.order(to: 1...3)
             try await world.withCopy { _ async throws in #expect(try await world.end(of: message) == ["accepted:1": 3]) }
+        }
+    }
+
+    @Test func `what PostgreSQL did not take until the end of the process is written down by the next one`() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let directory = directory
+        func lines() -> Int {
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+            return names.compactMap { FileManager.default.contents(atPath: directory + "/" + $0) }.joined().count { $0 == UInt8(ascii: "\n") }
+        }
+        try await DeliveryWorld.run(setUp: { $0.delivery.journalDirectory = directory }) { world in
+            try await world.install(50)
+            let message = try await world.database.withSuperuser { somebody in
+                try await somebody.withTransaction { transaction in
+                    // Results wait, claims do not.
+                    try await transaction.execute("LOCK TABLE notifications.delivery_counts IN EXCLUSIVE MODE")
+                    let message = try await world.order(to: 1...50)
+                    try await world.withCopy { _ async throws in try await world.wait { lines() == 50 } }
+                    #expect(lines() == 50)
+                    return message
+                }
+            }
+            #expect(try await world.deliveries(of: message) == ["sending:1": 50])
+            try await world.withCopy { _ async throws in #expect(try await world.end(of: message) == ["accepted:1": 50]) }
+            #expect(world.apns.deliveriesByCount == [1: 50])
         }
     }
 

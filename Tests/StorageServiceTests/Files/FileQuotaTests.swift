@@ -57,6 +57,23 @@ import Testing
         #expect(try await app.client.put("/upload/c.txt", "123456789").status == 201)
     }
 
+    @Test func `what others have made of a file while an upload waited for them counts`() async throws {
+        let app = try await StorageApp()
+        let (files, usage) = (try app.space().own("_files"), try app.space().own("_file_usage"))
+        _ = try await app.client.put("/upload/a.txt", "12345678")
+        try await app.limit(bytes: 10)
+        // It becomes small, and others take the room.
+        let large = try await app.answer(behind: ["UPDATE \(files) SET size = 1", "UPDATE \(usage) SET bytes = 10"]) {
+            try await app.client.put("/upload/a.txt", "87654321")
+        }
+        #expect(large.isProblem(.fileQuotaExceeded), "\(large)")
+        let replaced = try await app.answer(behind: ["DELETE FROM \(files)"]) {
+            try await app.client.send("PUT", "/upload/a.txt", "1", headers: ["If-Match": "*"])
+        }
+        #expect(replaced.isProblem(.preconditionFailed), "\(replaced)")
+        #expect(try await app.client.get("/upload/a.txt").status == 404)
+    }
+
     @Test func `a resumable upload needs room for all of it when it begins`() async throws {
         let app = try await StorageApp()
         try await app.limit(bytes: 10)
@@ -104,6 +121,19 @@ import Testing
 }
 
 extension StorageApp {
+    /// The answer to a request that waits for a transaction which changes files before it.
+    fileprivate func answer(behind statements: [PostgresQuery], to request: @escaping @Sendable () async throws -> Answer) async throws -> Answer {
+        let answer = try await database.withSuperuser { somebody in
+            try await somebody.withTransaction { transaction in
+                for statement in statements { try await transaction.execute(statement) }
+                let answer = Task { try await request() }
+                try await waitUntilStatementsWait()
+                return answer
+            }
+        }
+        return try await answer.value
+    }
+
     fileprivate func limit(files: Int? = nil, bytes: Int? = nil) async throws {
         let store = FileStore(postgres: postgres, spaces: Spaces(postgres: postgres))
         try await store.limit(space(), to: FileQuota(maximumFiles: files, maximumBytes: bytes))

@@ -24,7 +24,15 @@ struct StorageApp: Sendable {
     let versions: KnownVersions
 
     init() async throws {
-        let shared = try await SharedStorage.instance.parts()
+        try await self.init(SharedStorage.instance.parts())
+    }
+
+    /// For what others must not meddle with, such as workers that end.
+    init(alone database: MigratedDatabase) async throws {
+        try await self.init(StorageParts(on: database))
+    }
+
+    private init(_ shared: StorageParts) {
         id = "t" + UUID().uuidString.filter { $0 != "-" }.lowercased().prefix(12)
         database = shared.database
         superuser = shared.superuser
@@ -81,6 +89,18 @@ struct StorageApp: Sendable {
         return contents
     }
 
+    /// Until so many statements of the app wait for a lock.
+    func waitUntilStatementsWait(_ count: Int = 1, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let pattern = "%\(id)%"
+        for _ in 0..<6_000 {
+            let rows = try await superuser.query(
+                "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE \(pattern)")
+            if rows.count >= count { return }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        Issue.record("nothing waits", sourceLocation: sourceLocation)
+    }
+
     /// Expects a problem answer, and that nothing was written.
     func expectRefusal(
         _ code: ErrorCode, field: String? = nil, sourceLocation: SourceLocation = #_sourceLocation,
@@ -93,32 +113,34 @@ struct StorageApp: Sendable {
     }
 }
 
+private struct StorageParts: Sendable {
+    let database: MigratedDatabase
+    let superuser: PostgresClient
+    let postgres: PostgresClient
+    let service: ServiceClient
+    let live: Live
+    let objects: ObjectStore
+    let versions: KnownVersions
+
+    init(on database: MigratedDatabase) async throws {
+        postgres = database.client(for: "storage", maximumConnections: 4)
+        let storage = StorageService(
+            postgres: postgres, files: SharedFiles.settings, logger: .silent,
+            builder: database.client(for: "storage", maximumConnections: 2), hooks: SharedHooks.settings)
+        self.database = database
+        superuser = database.superuserClient()
+        service = try await ServiceClient(storage)
+        (live, objects, versions) = (storage.live, storage.objects, storage.versions)
+    }
+}
+
 private actor SharedStorage {
     static let instance = SharedStorage()
 
-    struct Parts: Sendable {
-        let database: MigratedDatabase
-        let superuser: PostgresClient
-        let postgres: PostgresClient
-        let service: ServiceClient
-        let live: Live
-        let objects: ObjectStore
-        let versions: KnownVersions
-    }
+    private var task: Task<StorageParts, any Error>?
 
-    private var task: Task<Parts, any Error>?
-
-    func parts() async throws -> Parts {
-        let task = task ?? Task {
-            let database = try await MigratedDatabase.make()
-            let postgres = database.client(for: "storage", maximumConnections: 4)
-            let storage = StorageService(
-                postgres: postgres, files: SharedFiles.settings, logger: .silent,
-                builder: database.client(for: "storage", maximumConnections: 2), hooks: SharedHooks.settings)
-            return Parts(
-                database: database, superuser: database.superuserClient(), postgres: postgres,
-                service: try await ServiceClient(storage), live: storage.live, objects: storage.objects, versions: storage.versions)
-        }
+    func parts() async throws -> StorageParts {
+        let task = task ?? Task { try await StorageParts(on: MigratedDatabase.make()) }
         self.task = task
         return try await task.value
     }

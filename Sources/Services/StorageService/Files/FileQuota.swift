@@ -51,24 +51,28 @@ extension FileStore {
             """, in: space)
     }
 
-    /// For asking before the bytes come; `put` asks again.
+    /// For asking before the bytes come, waiting for nobody; `put` asks again.
     ///
-    /// - Throws: `file-quota-exceeded` when not even an empty file would have room.
+    /// - Throws: `file-quota-exceeded` when not even one byte would have room.
     func checkRoom(at path: FilePath, in space: AppSpace) async throws {
         _ = try await run(
-            "WITH \(try room(at: path, in: space)) SELECT FROM room WHERE \(fits(sizeInBytes: 1))", in: space)
+            "WITH \(try room(at: path, in: space, isLocked: false)) SELECT FROM room WHERE \(fits(sizeInBytes: 1))", in: space)
     }
 
-    /// The parts `room` and `held` of a statement: the space's usage, which nobody else changes until the transaction ends, and what the
-    /// path has now. Whoever locks rows of `_files` takes `room` first, so that two never wait for each other.
-    func room(at path: FilePath, in space: AppSpace) throws -> PostgresQuery {
-        """
-        room AS MATERIALIZED (
-            SELECT files, bytes, coalesce(maximum_files, \(quota.maximumFiles)::bigint) AS maximum_files,
-                coalesce(maximum_bytes, \(quota.maximumBytes)::bigint) AS maximum_bytes
-            FROM \(try space.own("_file_usage")) FOR UPDATE),
-        held AS (SELECT count(*) AS files, coalesce(sum(size), 0) AS bytes FROM \(try space.own("_files")) WHERE path = \(path.text))
-        """
+    /// The parts `room` and `held` of a statement: the space's usage, and what the path has.
+    ///
+    /// - Parameter isLocked: both are as they are now, not as they were when the statement began, and nobody else changes them until the
+    ///   transaction ends. Whoever locks rows of `_files` takes `room` first, so that two never wait for each other.
+    func room(at path: FilePath, in space: AppSpace, isLocked: Bool = true) throws -> PostgresQuery {
+        let lock: PostgresQuery = isLocked ? " FOR UPDATE" : ""
+        return """
+            room AS MATERIALIZED (
+                SELECT files, bytes, coalesce(maximum_files, \(quota.maximumFiles)::bigint) AS maximum_files,
+                    coalesce(maximum_bytes, \(quota.maximumBytes)::bigint) AS maximum_bytes
+                FROM \(try space.own("_file_usage"))\(lock)),
+            earlier AS (SELECT size FROM \(try space.own("_files")) WHERE EXISTS (SELECT FROM room) AND path = \(path.text)\(lock)),
+            held AS (SELECT count(*) AS files, coalesce(sum(size), 0) AS bytes FROM earlier)
+            """
     }
 
     /// Whether a file fits, as a condition where `room` is read; the statement fails when it does not. One that does not grow always fits.

@@ -10,6 +10,8 @@ import MartletPostgres
 struct ConcurrentIndex: Sendable {
     private static let dropTimeout: Duration = .seconds(600)
     private static let pause: Duration = .seconds(1)
+    /// There is such an index.
+    private static let isTaken = "42P07"
 
     let space: AppSpace
     let collection: CollectionName
@@ -30,7 +32,12 @@ struct ConcurrentIndex: Sendable {
                 try await tell(job, postgres)
                 try await Task.sleep(for: Self.pause)
             case .abandoned: try await Self.drop(relation, of: space, on: builder)
-            case .absent: try await create(job, on: builder, watching: postgres, within: limit)
+            case .absent:
+                do {
+                    try await create(job, on: builder, watching: postgres, within: limit)
+                } catch let error as PostgresError where error.sqlState == Self.isTaken {
+                    // An earlier attempt's connection was waiting to begin, and came first.
+                }
             }
         }
     }

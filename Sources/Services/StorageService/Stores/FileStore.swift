@@ -104,7 +104,7 @@ struct FileStore: Sendable {
         case .none: break
         case .mustBeNew: replaced.append("FALSE")
         case .mustBe(let tags):
-            filters.append("EXISTS (SELECT FROM \(files) WHERE path = \(path.text))")
+            filters.append("(SELECT files FROM held) > 0")
             if let tags { replaced.append("f.sha256 = ANY (\(tags))") }
         }
         return """

@@ -48,13 +48,14 @@ struct TusUploadStore: Sendable {
         let unfinished: PostgresQuery = "(SELECT coalesce(sum(size), 0) FROM \(transfers) WHERE NOT is_finished)"
         let rows = try await files.run(
             """
-            WITH \(try files.room(at: declaration.path, in: scope.space))
+            WITH \(try files.room(at: declaration.path, in: scope.space, isLocked: false))
             INSERT INTO \(transfers)
                 (id, path, size, content_type, sets_readers, sets_writers, readers, writers, uploader, is_master, expires)
             SELECT \(id), \(declaration.path.text), \(sizeInBytes)::bigint, \(declaration.contentType)::text, \(grants.readers != nil),
                 \(grants.writers != nil), \(grants.readers)::text[], \(grants.writers)::text[], \(uploader)::text,
                 \(scope.identity == .master), \(expires)
-            FROM room WHERE \(files.fits(sizeInBytes: sizeInBytes, waiting: unfinished)) AND (SELECT count(*) FROM \(transfers) WHERE NOT is_finished) < \(Self.maximumInSpace)
+            FROM room WHERE \(files.fits(sizeInBytes: sizeInBytes, waiting: unfinished))
+                AND (SELECT count(*) FROM \(transfers) WHERE NOT is_finished) < \(Self.maximumInSpace)
                 AND (SELECT count(*) FROM \(transfers) WHERE NOT is_finished AND uploader = \(uploader)::text) < \(Self.maximumOfUser)
             RETURNING id
             """, in: scope.space)

@@ -39,8 +39,6 @@ struct CopyEnvironment: JobHandler {
         let test = try name.space
         try await transfers.spaces.prepare(live)
         try await transfers.spaces.prepare(test)
-        // They would keep the tables that go.
-        try await transfers.builds.stop(of: test)
         try await transfers.postgres.execute("SELECT storage.provision_copy(\(options.appID))")
         let report = try await transfers.postgres.withTransaction(isolation: .repeatableRead) { transaction in
             let copy = EnvironmentCopy(live: live, test: test, transaction: transaction, timeout: Self.timeout)
@@ -72,6 +70,8 @@ struct CopyEnvironment: JobHandler {
                 try await copy.keep(page)
                 path = page.count < Self.filePage ? nil : page.last?.path
             }
+            // They would keep the tables that go.
+            try await transfers.builds.stop(of: test)
             try await copy.takePlace(tables)
             try await copy.own()
             try await copy.ownFiles()
@@ -260,13 +260,22 @@ struct EnvironmentCopy {
             guard let table = PostgresIdentifier(schema: space.schema, name: name) else { continue }
             try await transaction.executeScript("DROP TABLE \(table.quoted)")
         }
+        let usage = try space.own("_file_usage")
+        let limits = try await transaction.query("SELECT max(maximum_files), max(maximum_bytes) FROM \(usage)")[0]
+        // The usage before the files, as those have it who write them. It is emptied and made anew, as a copy cannot change what others have
+        // changed since its snapshot.
         let own = [
-            "_changes", "_idempotency", "_relations", "_role_members", "_roles", "_collections",
+            "_file_usage", "_changes", "_idempotency", "_relations", "_role_members", "_roles", "_collections",
             "_files", "_thumbnails", "_uploads", "_transfer_parts", "_transfers",
         ]
         let tables = own.compactMap { PostgresIdentifier(schema: space.schema, name: $0)?.quoted }.joined(separator: ", ")
         // Not DELETE: that would leave what others write meanwhile.
         try await transaction.executeScript("TRUNCATE \(tables)")
+        try await transaction.execute(
+            """
+            INSERT INTO \(usage) (files, bytes, maximum_files, maximum_bytes)
+            VALUES (0, 0, \(limits.decode(0, as: Int?.self)), \(limits.decode(1, as: Int?.self)))
+            """)
         try await raiseFloor(of: names, in: space, transaction)
     }
 

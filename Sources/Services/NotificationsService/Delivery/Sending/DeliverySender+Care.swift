@@ -114,6 +114,8 @@ extension DeliverySender {
                 let results = hand.takeResults(upTo: Self.maximumPerStatement)
                 guard !results.isEmpty else { break }
                 await write(results)
+                // What was given up at the end of the process stays in hand, and in the journal.
+                if Task.isCancelled { return }
                 hand.forget(results)
                 journal?.clear { hand.results(atMost: $0) }
                 metrics.inHand.record(hand.count)
