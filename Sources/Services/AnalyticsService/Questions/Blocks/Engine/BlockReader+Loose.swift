@@ -32,7 +32,7 @@ extension BlockReader {
             received += "e.received >= \(range.lowerBound) AND e.received < \(range.upperBound)"
         }
         var values = PostgresQuery()
-        for path in request.paths { values += ", left(e.properties #>> \(path), \(PropertyScanner.maximumCharacters))" }
+        for path in request.paths { values += ", left(e.properties #>> \(path), 255)" }
         var narrowed = PostgresQuery()
         if let names = request.names { narrowed += " AND e.name = ANY (\(names)::integer[])" }
         if let isScreen = request.isScreen { narrowed += isScreen ? " AND e.kind IN (2, 3)" : " AND e.kind NOT IN (2, 3)" }
