@@ -195,7 +195,8 @@ import Testing
             try await app.report(TestEnvelope.crash(in: "f", release: "shop@1.4", id: event))
             // Behind what stores the report.
             var ticket = try await app.ask("GET", "/tickets/1")
-            for _ in 0..<6_000 where ticket["issueCount"] == "0" {
+            for _ in 0..<6_000 {
+                guard ticket["issueCount"] == "0" else { break }
                 try await Task.sleep(for: .milliseconds(10))
                 ticket = try await app.ask("GET", "/tickets/1")
             }
