@@ -31,7 +31,10 @@ import Testing
         let jobs = JobQueue(postgres: app.postgres, schema: "storage")
         try await ListedIndexes(postgres: app.postgres, jobs: jobs, logger: .silent).work()
         try await app.startWorker()
-        for _ in 0..<15_000 where try await named.ids(behind: "", limit: 100, on: app.postgres) == nil { try await Task.sleep(for: .milliseconds(20)) }
+        for _ in 0..<15_000 {
+            if try await named.ids(behind: "", limit: 100, on: app.postgres) != nil { break }
+            try await Task.sleep(for: .milliseconds(20))
+        }
         #expect(try await named.ids(behind: "", limit: 100, on: app.postgres)?.count == 6)
     }
 

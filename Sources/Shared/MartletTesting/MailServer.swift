@@ -31,7 +31,10 @@ public actor MailServer {
         (self.process, self.input) = (process, input)
         let start = Task {
             let file = folder.appending(path: "ports.json")
-            for _ in 0..<1_200 where !FileManager.default.fileExists(atPath: file.path) { try await Task.sleep(for: .milliseconds(50)) }
+            for _ in 0..<1_200 {
+                if FileManager.default.fileExists(atPath: file.path) { break }
+                try await Task.sleep(for: .milliseconds(50))
+            }
             return Running(folder: folder, ports: try JSONDecoder().decode([String: Int].self, from: Data(contentsOf: file)))
         }
         self.start = start

@@ -333,7 +333,10 @@ import Testing
                 return Set(names.compactMap { try? Array(Data(contentsOf: URL(filePath: "\(folder)/\($0)"))) })
             }
             // Behind the commit that the issue was seen by.
-            for _ in 0..<3_000 where kept() != [[9, 9, 9], [8]] { try await Task.sleep(for: .milliseconds(20)) }
+            for _ in 0..<3_000 {
+                if kept() == [[9, 9, 9], [8]] { break }
+                try await Task.sleep(for: .milliseconds(20))
+            }
             #expect(kept() == [[9, 9, 9], [8]])
         }
     }

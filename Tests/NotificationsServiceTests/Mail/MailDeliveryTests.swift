@@ -59,7 +59,8 @@ import Testing
             let order = try await app.master("POST", "/notifications/mail", #"{"to":["\#(later)"],"subject":"Hi","text":"Hello"}"#)
             let id = try #require(order["data.0"]).filter { $0 != "\"" }
             var waiting = try await app.master("GET", "/notifications/mail/\(id)")
-            for _ in 0..<1_200 where waiting["reason"] == "null" {
+            for _ in 0..<1_200 {
+                guard waiting["reason"] == "null" else { break }
                 try await Task.sleep(for: .milliseconds(50))
                 waiting = try await app.master("GET", "/notifications/mail/\(id)")
             }

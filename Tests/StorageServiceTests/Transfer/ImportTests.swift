@@ -250,7 +250,10 @@ extension StorageApp {
     /// Tables of imports and files of the spool that nobody needs any more.
     func leftovers() async throws -> [String] {
         // A stage goes after its job has ended.
-        for _ in 0..<3_000 where try await !leftoversNow().isEmpty { try await Task.sleep(for: .milliseconds(20)) }
+        for _ in 0..<3_000 {
+            if try await leftoversNow().isEmpty { break }
+            try await Task.sleep(for: .milliseconds(20))
+        }
         return try await leftoversNow()
     }
 
