@@ -117,14 +117,14 @@ import Testing
             let asked = try await large.whileSomebodyWrites {
                 let asked = try await app.master.post("/collections/Large/indexes", #"{"fields":["age"]}"#)
                 #expect(asked.status == 202)
-                let worker = large.worker()
+                let worker = app.worker()
                 try await large.waitUntilThereIsAnInvalidIndex()
                 worker.cancel()
                 try await worker.value
                 #expect(try await app.master.get("/collections/Large/indexes")["data.0.state"] == #""building""#)
                 return asked
             }
-            let worker = large.worker()
+            let worker = app.worker()
             let end = try await large.end(of: asked)
             #expect(end["state"] == #""done""# && end["attempt"] == "1", "\(end)")
             #expect(try await large.invalidIndexes() == 0)
@@ -220,12 +220,6 @@ private struct LargeCollection: Sendable {
 
     func oid(of relation: IndexName) async throws -> Int? {
         try await app.superuser.query("SELECT oid::bigint FROM pg_class WHERE relname = \(relation.text)").first?.decode(0)
-    }
-
-    /// One that has only this app's jobs.
-    func worker() -> Task<Void, any Error> {
-        let service = StorageService(postgres: app.postgres, files: SharedFiles.settings)
-        return Task { try await service.worker.run() }
     }
 
     func end(of asked: Answer) async throws -> Answer {

@@ -15,6 +15,12 @@ extension StorageApp {
         try await SharedWorker.instance.start(postgres)
     }
 
+    /// One for an app that is alone on its database.
+    func worker() -> Task<Void, any Error> {
+        let service = StorageService(postgres: postgres, files: SharedFiles.settings)
+        return Task { try await service.worker.run() }
+    }
+
     func finished(_ answer: Answer, sourceLocation: SourceLocation = #_sourceLocation) async throws -> Answer {
         #expect(answer.status == 202, "\(answer)", sourceLocation: sourceLocation)
         guard case .string(let text)? = answer.json?["id"], let id = UUID(uuidString: text) else { return answer }
