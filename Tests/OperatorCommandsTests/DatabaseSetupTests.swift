@@ -83,7 +83,10 @@ import Testing
 
     @Test func `PUBLIC may not connect, become a role, write code, or use the public schema`() async throws {
         let database = try await MigratedDatabase.make()
+        let name = try #require(PostgresIdentifier(database.name))
         try await database.withSuperuser { client in
+            try await client.execute("GRANT ALL ON DATABASE \(name) TO PUBLIC")
+            _ = try await DatabaseSetup(client: client, passwords: [:]).run()
             for (right, sql) in [
                 ("connect", "has_database_privilege('public', current_database(), 'CONNECT')"),
                 ("temporary", "has_database_privilege('public', current_database(), 'TEMPORARY')"),

@@ -14,11 +14,8 @@ public struct MigratedDatabase: Sendable {
     /// Makes a fresh one.
     public static func make() async throws -> MigratedDatabase {
         let server = try await PostgresServer.shared()
-        let name = try await server.makeDatabaseNamed(template: Template.shared.name(on: server))
-        let database = MigratedDatabase(server: server, name: name)
-        // Rights on the database itself are not copied with it.
-        try await database.withSuperuser { _ = try await DatabaseSetup(client: $0, passwords: [:]).run() }
-        return database
+        let name = try await server.makeDatabaseNamed(template: Template.shared.name(on: server), for: Template.services.map { "martlet_" + $0 })
+        return MigratedDatabase(server: server, name: name)
     }
 
     /// One for as long as `body` runs: some thousand of 15 MB each are more than a disk has.
@@ -75,7 +72,7 @@ public struct MigratedDatabase: Sendable {
 
 extension PostgresConfiguration {
     /// Many tests at a time on a busy machine: what waits long for a connection shall come through, not be what fails.
-    fileprivate mutating func becomePatient() {
+    mutating func becomePatient() {
         connectTimeout = .seconds(30)
         waitForConnectionTimeout = .seconds(30)
         // Apps are made one at a time.
@@ -108,6 +105,7 @@ private struct ErrorPrinter: LogHandler {
 
 private actor Template {
     static let shared = Template()
+    static let services = ["auth", "storage", "config", "analytics", "notifications"]
 
     private var task: Task<String, any Error>?
 
@@ -119,7 +117,6 @@ private actor Template {
 
     private static func make(on server: PostgresServer) async throws -> String {
         let database = MigratedDatabase(server: server, name: try await server.makeDatabaseNamed())
-        let services = ["auth", "storage", "config", "analytics", "notifications"]
         let passwords = Dictionary(uniqueKeysWithValues: services.map { ($0, Secret(server.password)) })
         try await database.withSuperuser { _ = try await DatabaseSetup(client: $0, passwords: passwords).run() }
         return database.name
