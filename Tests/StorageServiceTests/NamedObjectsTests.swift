@@ -42,6 +42,29 @@ import Testing
         }
     }
 
+    @Test func `a build that failed is asked for again a day later`() async throws {
+        try await MigratedDatabase.with { database in
+            let app = try await StorageApp(alone: database)
+            _ = try await Self.filled(app)
+            let indexes = try await app.superuser.query(
+                "SELECT schemaname::text, indexname::text FROM pg_indexes WHERE indexdef LIKE \(CollectionStore.listedPattern)")
+            for row in indexes {
+                let index = try #require(PostgresIdentifier(schema: try row.decode(0), name: try row.decode(1)))
+                try await app.superuser.execute("DROP INDEX \(index)")
+            }
+            let listed = ListedIndexes(postgres: app.postgres, jobs: JobQueue(postgres: app.postgres, schema: "storage"), logger: .silent)
+            var jobs: [Int] = []
+            for hours in [nil, 0, 25] {
+                if let hours {
+                    try await app.superuser.execute("UPDATE storage.jobs SET state = 'failed', finished = now() - \(hours) * interval '1 hour'")
+                }
+                try await listed.work()
+                jobs.append(try await app.superuser.query("SELECT count(*) FROM storage.jobs WHERE kind = \(BuildListedIndex.kind)")[0].decode(0))
+            }
+            #expect(jobs == [1, 1, 2])
+        }
+    }
+
     @Test func `a field that is a place in an array has no index`() async throws {
         let app = try await StorageApp()
         let named = NamedObjects(

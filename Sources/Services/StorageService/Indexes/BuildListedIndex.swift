@@ -31,7 +31,8 @@ struct BuildListedIndex: JobHandler {
     }
 }
 
-/// Looks for collections without the index on readers and writers, and stores the job for each.
+/// Looks for collections without the index on readers and writers, and stores the job for each. One whose job failed is asked for again a day later:
+/// some that always fail are not to be all there is in each round.
 struct ListedIndexes: PeriodicWork {
     let interval: Duration = .seconds(600)
     /// Waiting at a time: each claim of a job looks past them.
@@ -49,6 +50,9 @@ struct ListedIndexes: PeriodicWork {
             WHERE t.relkind = 'r' AND t.relname !~ '^_' AND NOT EXISTS (
                 SELECT FROM pg_index AS x
                 WHERE x.indrelid = t.oid AND x.indisvalid AND pg_get_indexdef(x.indexrelid) LIKE \(CollectionStore.listedPattern))
+                AND NOT EXISTS (
+                    SELECT FROM storage.jobs AS j WHERE j.kind = \(BuildListedIndex.kind) AND j.unique_key = n.nspname || '.' || t.relname
+                        AND j.finished > now() - interval '1 day')
             ORDER BY t.oid LIMIT \(Self.perRound)
             """)
         for row in rows {
