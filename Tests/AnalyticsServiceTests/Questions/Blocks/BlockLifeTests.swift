@@ -8,44 +8,6 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct BlockLifeTests {
-    @Test func `A plan cuts where there are enough events, and at the end of a day`() {
-        var plan = BlockPlan(eventsPerBlock: 10, waiting: [1: .init(since: 0, events: 4)])
-        plan.add(5, of: 1, until: 110, start: 100)
-        plan.add(3, of: 2, until: 110, start: 100)
-        plan.add(1, of: 1, until: 120, start: 100)
-        plan.add(2, of: 1, until: 130, start: 100)
-        #expect(plan.blocks == [.init(space: 1, from: 0, to: 120, events: 10)])
-        #expect(plan.waiting == [1: .init(since: 120, events: 2), 2: .init(since: 100, events: 3)])
-        plan.endDay(at: 86_400)
-        #expect(plan.blocks.dropFirst() == [.init(space: 1, from: 120, to: 86_400, events: 2), .init(space: 2, from: 100, to: 86_400, events: 3)])
-        #expect(plan.waiting.isEmpty)
-    }
-
-    @Test(arguments: [[0], [127, 128, 16_384, UInt64.max, 0, 1 << 63]])
-    func `Numbers are read as they were written, and what is cut off is noticed`(_ numbers: [UInt64]) {
-        var bytes: [UInt8] = []
-        for number in numbers { bytes.appendVarint(number) }
-        bytes.withUnsafeBytes { bytes in
-            var reader = VarintReader(bytes)
-            #expect(numbers.map { _ in reader.next() } == numbers && !reader.isBroken)
-            _ = reader.next()
-            #expect(reader.isBroken)
-        }
-    }
-
-    @Test(arguments: [(1, 0), (2, 1), (3, 2), (1_001, 10), (5_000, 13)])
-    func `Packed numbers take the bits of the greatest`(_ values: Int, _ width: Int) {
-        let numbers = (0..<300).map { UInt32($0 * 7_919 % values) }
-        var bytes: [UInt8] = []
-        PackedNumbers.append(numbers, values: values, to: &bytes)
-        #expect(PackedNumbers.width(values) == width && bytes.count == (300 * width + 7) / 8 + 4)
-        bytes.withUnsafeBytes { bytes in
-            let packed = PackedNumbers(bytes, count: 300, values: values)
-            #expect((0..<300).map { UInt32(packed?[$0] ?? -1) } == numbers)
-            #expect(width == 0 || PackedNumbers(bytes, count: 400, values: values) == nil)
-        }
-    }
-
     @Test func `Small apps have one block a day, and what is not a block yet is counted`() async throws {
         try await AnalyticsApp.run { app in
             for hour in [1, 5, 9] {
@@ -90,21 +52,6 @@ import Testing
             #expect(try await store.planned() == 1)
             let (blocks, events) = try await app.both(CountQuestion(event: "a"), in: try await app.span(day(2), day(0)))
             #expect(blocks == events && blocks?.map(\.events) == [2])
-        }
-    }
-
-    @Test func `Of a block with too many bytes of properties these are asked of the events`() async throws {
-        try await AnalyticsApp.run { app in
-            let event = Happening(day(1) + "T12:00:00Z", "a", 1) { $0.properties = #"{"plan":"pro"}"# }
-            try await app.receive([event, event, event], at: day(1) + "T13:00:00Z")
-            try await app.postgres.execute("UPDATE analytics.block_reach SET reached = '-infinity'")
-            var store = app.blockStore()
-            store.maximumPropertiesInBytes = 20
-            while try await store.plan() {}
-            while try await store.make() {}
-            let span = try await app.span(day(1), day(1))
-            #expect(try await app.both(CountQuestion(event: "a", withPeople: true), in: span).blocks?.map(\.events) == [3])
-            for path in ["plan", "none"] { #expect(try await app.both(CountQuestion(event: "a", group: .property([path])), in: span).blocks == nil) }
         }
     }
 
