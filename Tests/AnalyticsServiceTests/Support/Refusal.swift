@@ -42,14 +42,16 @@ extension AnalyticsApp {
 
     /// A digest of every table, and of whether anything lies in the spool, to see that nothing was written.
     func fingerprint() async throws -> String {
-        let digest: String = try await postgres.query(
-            """
-            SELECT string_agg(c.relname || query_to_xml(
-                format('SELECT md5(coalesce(string_agg(x::text, ''|'' ORDER BY x::text), '''')) AS d FROM analytics.%I AS x', c.relname), FALSE, TRUE, '')::text, ''
-                ORDER BY c.relname)
-            FROM pg_class AS c WHERE c.relnamespace = 'analytics'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-                AND c.relname <> ALL (\(Self.own))
-            """)[0].decode(0)
+        let digest = try await database.withSuperuser { database in
+            try await database.query(
+                """
+                SELECT string_agg(c.relname || query_to_xml(
+                    format('SELECT md5(coalesce(string_agg(x::text, ''|'' ORDER BY x::text), '''')) AS d FROM analytics.%I AS x', c.relname), FALSE, TRUE, '')::text, ''
+                    ORDER BY c.relname)
+                FROM pg_class AS c WHERE c.relnamespace = 'analytics'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+                    AND c.relname <> ALL (\(Self.own))
+                """)[0].decode(0, as: String.self)
+        }
         return digest + "\(isSpoolEmpty)"
     }
 }

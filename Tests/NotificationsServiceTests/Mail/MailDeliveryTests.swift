@@ -121,15 +121,15 @@ import Testing
     /// Drill: values that would be headers, or recipients.
     @Test func `Nothing that anybody says becomes a header`() async throws {
         try await MailApp.run { app in
-            let address = MailApp.address()
-            let evil = #"x\r\nBcc: eve@example.org\r\n\r\n<p>\u2028Subject: other"#
+            let (address, eve) = (MailApp.address(), MailApp.address())
+            let evil = #"x\r\nBcc: \#(eve)\r\n\r\n<p>\u2028Subject: other"#
             let record = try await app.sent(
                 #"{"to":["\#(address)"],"subject":"{{v}}","text":"{{v}}\n.\nQUIT","topic":"news","variables":{"v":"\#(evil)"}}"#)
             #expect(record["state"] == "\"sent\"", "\(record)")
             let mail = try await MailServer.shared.mail(to: address)
             #expect(mail.headers["bcc"] == nil && mail.to == [address] && mail.defects == [] && mail.text.contains("\n.\nQUIT"), "\(mail)")
-            #expect(mail.subject == "x Bcc: eve@example.org <p> Subject: other")
-            #expect(try await MailServer.shared.mails(to: "eve@example.org").isEmpty)
+            #expect(mail.subject == "x Bcc: \(eve) <p> Subject: other")
+            #expect(try await MailServer.shared.mails(to: eve).isEmpty)
         }
     }
 }

@@ -10,8 +10,8 @@ import MartletPostgres
 struct ConcurrentIndex: Sendable {
     private static let dropTimeout: Duration = .seconds(600)
     private static let pause: Duration = .seconds(1)
-    /// There is such an index.
-    private static let isTaken = "42P07"
+    /// There is such an index; and two builds on one collection waited for each other.
+    private static let isAnothers: Set = ["42P07", "40P01"]
 
     let space: AppSpace
     let collection: CollectionName
@@ -35,8 +35,8 @@ struct ConcurrentIndex: Sendable {
             case .absent:
                 do {
                     try await create(job, on: builder, watching: postgres, within: limit)
-                } catch let error as PostgresError where error.sqlState == Self.isTaken {
-                    // An earlier attempt's connection was waiting to begin, and came first.
+                } catch let error as PostgresError where Self.isAnothers.contains(error.sqlState ?? "") {
+                    // An earlier attempt's connection was waiting to begin.
                 }
             }
         }
