@@ -145,7 +145,8 @@ import Testing
                     #expect(call.isRefusal(answer), "\(call.method) \(call.path) as \(principal.kind) with \(principal.staff?.rights.apps ?? [:]): \(answer)")
                 }
                 #expect(try await app.gateway.send(call.method, call.path, call.body).status == 401, "\(call.method) \(call.path) past the gateway")
-                #expect(try await app.fingerprint() == before, "\(call.method) \(call.path) wrote something")
+                let after = try await app.fingerprint()
+                #expect(after == before, "\(call.method) \(call.path) wrote \(after.filter { before[$0.key] != $0.value }.keys)")
                 for principal in Self.friends(of: call.access, app) {
                     let answer = try await app.gateway.asking(as: principal).send(call.method, call.path, call.body)
                     let isTaken = ![401, 403, 405].contains(answer.status) && (answer.status < 500 || call.route.hasSuffix("**"))

@@ -24,8 +24,6 @@ struct Refusal: Sendable, CustomTestStringConvertible {
 extension AnalyticsApp {
     /// Each is refused for what it says, and writes nothing.
     func expect(_ refusals: [Refusal], as principal: Principal) async throws {
-        // What is asked of for the first time has a number from then on.
-        _ = try await service.spaces.space(of: appID, environment)
         let before = try await fingerprint()
         for refusal in refusals {
             let parts = refusal.call.split(separator: " ", maxSplits: 1).map(String.init)
@@ -38,20 +36,21 @@ extension AnalyticsApp {
     }
 
     /// What the service notes by itself, whoever asks: how far its work is, and what staff who came by are called.
-    private static let own = ["batch", "block_reach", "crash_quotas", "crash_spools", "rollups", "salts", "ticket_people"]
+    private static let own = ["batch", "block_reach", "crash_quotas", "crash_spools", "rollups", "salts", "spaces", "ticket_people"]
 
-    /// A digest of every table, and of whether anything lies in the spool, to see that nothing was written.
-    func fingerprint() async throws -> String {
-        let digest = try await database.withSuperuser { database in
+    /// A digest of every table, and whether anything lies in the spool, to see that nothing was written.
+    func fingerprint() async throws -> [String: String] {
+        let rows = try await database.withSuperuser { database in
             try await database.query(
                 """
-                SELECT string_agg(c.relname || query_to_xml(
-                    format('SELECT md5(coalesce(string_agg(x::text, ''|'' ORDER BY x::text), '''')) AS d FROM analytics.%I AS x', c.relname), FALSE, TRUE, '')::text, ''
-                    ORDER BY c.relname)
+                SELECT c.relname::text, query_to_xml(
+                    format('SELECT md5(coalesce(string_agg(x::text, ''|'' ORDER BY x::text), '''')) AS d FROM analytics.%I AS x', c.relname), FALSE, TRUE, '')::text
                 FROM pg_class AS c WHERE c.relnamespace = 'analytics'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
                     AND c.relname <> ALL (\(Self.own))
-                """)[0].decode(0, as: String.self)
+                """)
         }
-        return digest + "\(isSpoolEmpty)"
+        var digests = ["the spool": isSpoolEmpty ? "empty" : "full"]
+        for row in rows { digests[try row.decode(0)] = try row.decode(1, as: String.self) }
+        return digests
     }
 }
