@@ -70,17 +70,6 @@ public struct MigratedDatabase: Sendable {
     }
 }
 
-extension PostgresConfiguration {
-    /// Many tests at a time on a busy machine: what waits long for a connection shall come through, not be what fails.
-    mutating func becomePatient() {
-        connectTimeout = .seconds(30)
-        waitForConnectionTimeout = .seconds(30)
-        // Apps are made one at a time.
-        lockTimeout = .seconds(30)
-        queryTimeout = .seconds(60)
-    }
-}
-
 extension Logger {
     /// For tests that look at what is answered, not at what is logged.
     public static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -185,6 +185,17 @@ public struct PostgresServerError: Error, CustomStringConvertible {
     public var description: String { sentence }
 }
 
+extension PostgresConfiguration {
+    /// Many tests at a time on a busy machine: what waits long for a connection shall come through, not be what fails.
+    mutating func becomePatient() {
+        connectTimeout = .seconds(30)
+        waitForConnectionTimeout = .seconds(30)
+        // Apps are made one at a time.
+        lockTimeout = .seconds(30)
+        queryTimeout = .seconds(60)
+    }
+}
+
 private actor SharedServer {
     static let instance = SharedServer()
 
