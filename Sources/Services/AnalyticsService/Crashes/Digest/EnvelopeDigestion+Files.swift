@@ -61,7 +61,7 @@ extension EnvelopeDigestion {
         var hash = SHA256()
         hash.update(data: Array("\(eventID.eventID)\0\(name)\0".utf8))
         payload.withUnsafeBytes { hash.update(bufferPointer: $0) }
-        let folder = "crash_\(space.id)"
+        let folder = BlobName.crashSpace(space.id)
         return BlobName(space: folder, id: String(Hexadecimal.text(hash.finalize()).prefix(32))) ?? .random(in: folder)
     }
 }
