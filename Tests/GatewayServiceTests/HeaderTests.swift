@@ -73,6 +73,8 @@ import Testing
         try await withGateway(configure: { $0.allowedOrigins = ["https://app.example"] }) { test in
             let allowed = try await test.ask("Notes", ["Origin: https://app.example"])
             #expect(allowed.text.contains("access-control-allow-origin: https://app.example\r\n"))
+            let exposed = "access-control-expose-headers: x-request-id, retry-after, location, etag, x-sentry-rate-limits, x-sentry-error\r\nvary: origin\r\n"
+            #expect(allowed.text.contains(exposed))
             let refused = try await test.ask("Notes", ["Origin: https://evil.example"])
             #expect(!refused.text.contains("access-control-allow-origin"))
             let wrong = try await test.exchange(

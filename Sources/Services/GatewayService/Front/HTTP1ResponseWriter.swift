@@ -109,7 +109,9 @@ struct HTTP1ResponseWriter {
         if let origin = exchange.origin {
             writer.write("\r\naccess-control-allow-origin: ")
             writer.write(origin)
-            writer.write("\r\naccess-control-expose-headers: x-request-id, retry-after, location, etag, x-sentry-rate-limits, x-sentry-error\r\nvary: origin")
+            writer.write("\r\naccess-control-expose-headers: ")
+            writer.write(Preflight.exposedHeaders)
+            writer.write("\r\nvary: origin")
         }
         writer.write("\r\n\r\n")
     }

@@ -190,7 +190,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
         headers.add(name: "x-request-id", value: exchange.requestID.text)
         if let origin = exchange.origin {
             headers.add(name: "access-control-allow-origin", value: origin)
-            headers.add(name: "access-control-expose-headers", value: "x-request-id, retry-after, location, etag, x-sentry-rate-limits, x-sentry-error")
+            headers.add(name: "access-control-expose-headers", value: Preflight.exposedHeaders)
             headers.add(name: "vary", value: "origin")
         }
         write(.headers(.init(headers: headers, endStream: endStream)))

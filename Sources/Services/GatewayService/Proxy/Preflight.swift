@@ -1,5 +1,8 @@
 /// The question a browser asks before a request from another origin (Fetch Standard, CORS-preflight).
 enum Preflight {
+    /// What pages of another origin may read of an answer, beside what they always may.
+    static let exposedHeaders = "x-request-id, retry-after, location, etag, x-sentry-rate-limits, x-sentry-error"
+
     /// Nil when the request is not one, or nothing is at its path: it then goes the usual way.
     static func answer(
         _ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ origin: String?, _ routes: RouteTable
