@@ -218,14 +218,20 @@ let package = Package(
             ],
             path: "Sources/Services/OperatorCommands", swiftSettings: settings),
 
-        // For tests: a throw-away PostgreSQL, the services' schemas in it, and their routes.
+        // For tests: a throw-away PostgreSQL, clients and servers to talk to a service by, a way to wait.
         .target(
             name: "MartletTesting",
             dependencies: [
-                "MartletAPI", "MartletCore", "MartletHTTP", "MartletMail", "MartletPostgres", "OperatorCommands", httpTypes, hummingbird,
+                "MartletAPI", "MartletCore", "MartletHTTP", "MartletMail", "MartletPostgres", httpTypes, hummingbird,
                 hummingbirdTesting, logging, nioCore,
             ],
             path: "Sources/Shared/MartletTesting", exclude: ["mail_server.py"], swiftSettings: settings),
+
+        // For tests: databases with the schemas of all services in them.
+        .target(
+            name: "ServiceTesting",
+            dependencies: ["MartletCore", "MartletPostgres", "MartletTesting", "OperatorCommands", logging],
+            path: "Sources/Shared/ServiceTesting", swiftSettings: settings),
 
         // For tests: servers that behave as Apple's, Google's and browsers' push services do.
         .target(
@@ -263,7 +269,7 @@ let package = Package(
         .testTarget(
             name: "GatewayServiceTests",
             dependencies: [
-                "GatewayService", "MartletAPI", "MartletCore", crypto, logging, nioCore, nioHTTP1, serviceLifecycle,
+                "GatewayService", "MartletAPI", "MartletCore", "MartletTesting", crypto, logging, nioCore, nioHTTP1, serviceLifecycle,
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
@@ -272,7 +278,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "MartletJobsTests",
-            dependencies: ["MartletJobs", "MartletPostgres", "MartletTesting", logging, serviceLifecycle], swiftSettings: settings),
+            dependencies: ["MartletJobs", "MartletPostgres", "MartletTesting", "ServiceTesting", logging, serviceLifecycle], swiftSettings: settings),
         .testTarget(
             name: "MartletMailTests", dependencies: ["MartletCore", "MartletMail", crypto, serviceLifecycle], swiftSettings: settings),
         .testTarget(name: "MartletFlagsTests", dependencies: ["MartletCore", "MartletFlags"], swiftSettings: settings),
@@ -296,7 +302,7 @@ let package = Package(
         .testTarget(
             name: "MartletPushTests",
             dependencies: [
-                "MartletCore", "MartletHTTP", "MartletPush", "MartletPushSimulator", crypto, cryptoExtras, logging, nioCore,
+                "MartletCore", "MartletHTTP", "MartletPush", "MartletPushSimulator", "MartletTesting", crypto, cryptoExtras, logging, nioCore,
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -306,7 +312,7 @@ let package = Package(
         .testTarget(
             name: "AuthServiceTests",
             dependencies: [
-                "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletMail", "MartletPostgres", "MartletTesting",
+                "AuthService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletMail", "MartletPostgres", "MartletTesting", "ServiceTesting",
                 asyncHTTPClient, crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, nioHTTP1, serviceLifecycle,
             ],
             exclude: ["Support/passkey_device.py", "Support/oidc_provider.py"],
@@ -315,14 +321,14 @@ let package = Package(
             name: "StorageServiceTests",
             dependencies: [
                 "StorageService", "MartletAPI", "MartletCore", "MartletFiles", "MartletHTTP", "MartletJobs", "MartletPostgres",
-                "MartletTesting", httpTypes, hummingbird, logging, nioCore,
+                "MartletTesting", "ServiceTesting", httpTypes, hummingbird, logging, nioCore,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "ConfigServiceTests",
             dependencies: [
                 "AnalyticsService", "ConfigService", "MartletAPI", "MartletCompression", "MartletCore", "MartletFiles", "MartletFlags", "MartletHTTP", "MartletLogic", "MartletPostgres", "MartletStatistics",
-                "MartletTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
+                "MartletTesting", "ServiceTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
             exclude: ["Fixtures"], swiftSettings: settings),
         .testTarget(
@@ -330,20 +336,20 @@ let package = Package(
             dependencies: [
                 "AnalyticsService", "MartletAPI", "MartletCompression", "MartletCore", "MartletFiles", "MartletHTTP", "MartletJobs", "MartletPostgres",
                 "MartletSentry",
-                "MartletTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
+                "MartletTesting", "ServiceTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "NotificationsServiceTests",
             dependencies: [
                 "NotificationsService", "StorageService", "MartletAPI", "MartletCore", "MartletHTTP", "MartletJobs", "MartletLogic", "MartletMail", "MartletPostgres", "MartletPush",
-                "MartletPushSimulator", "MartletTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
+                "MartletPushSimulator", "MartletTesting", "ServiceTesting", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "OperatorCommandsTests",
             dependencies: [
-                "OperatorCommands", "AuthService", "MartletCore", "MartletPostgres", "MartletTesting", argumentParser, logging,
+                "OperatorCommands", "AuthService", "MartletCore", "MartletPostgres", "MartletTesting", "ServiceTesting", argumentParser, logging,
             ],
             swiftSettings: settings),
         .testTarget(
@@ -366,7 +372,7 @@ if Context.environment["MARTLET_ONLY_POSTGRES_TESTS"] != nil {
         .target(
             name: "MartletTesting", dependencies: ["MartletCore", "MartletPostgres", logging], path: "Sources/Shared/MartletTesting",
             exclude: ["mail_server.py"],
-            sources: ["Leftovers.swift", "PostgresCommand.swift", "PostgresServer.swift", "Spawn.swift"], swiftSettings: settings))
+            sources: ["Eventually.swift", "Leftovers.swift", "PostgresCommand.swift", "PostgresServer.swift", "Spawn.swift"], swiftSettings: settings))
 }
 
 // Some test targets alone, for quick turns: MARTLET_ONLY_TESTS=AnalyticsServiceTests,MartletCoreTests

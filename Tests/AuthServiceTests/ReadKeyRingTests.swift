@@ -4,6 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @Suite(.serialized) struct ReadKeyRingTests {

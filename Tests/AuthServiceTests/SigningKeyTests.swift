@@ -4,6 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import AuthService
@@ -97,10 +98,9 @@ import Testing
         try await UserClient.run { client in
             let tokens = try await client.signUp()
             let principal = Principal(kind: .link, appID: client.app.id, appNumber: 1, environment: .live, credentialID: "c")
-            var answer = try await client.auth.gateway.asking(as: principal).get("/auth/jwks")
-            for _ in 0..<100 where answer["keys.0.kid"] == nil {
-                try await Task.sleep(for: .milliseconds(50))
-                answer = try await client.auth.gateway.asking(as: principal).get("/auth/jwks")
+            let answer = try await eventually("a key is published") {
+                let answer = try await client.auth.gateway.asking(as: principal).get("/auth/jwks")
+                return answer["keys.0.kid"] != nil ? answer : nil
             }
             #expect(answer["keys.0.kty"] == #""EC""# && answer["keys.0.crv"] == #""P-256""# && answer["keys.0.alg"] == #""ES256""#, "\(answer)")
             let header = try #require(Base64URL.decode(tokens.access.split(separator: ".")[0]))

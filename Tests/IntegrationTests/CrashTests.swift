@@ -1,5 +1,6 @@
 import Foundation
 import MartletPostgres
+import MartletTesting
 import Synchronization
 import Testing
 

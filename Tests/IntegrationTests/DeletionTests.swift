@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import MartletAPI
 import MartletPostgres
+import MartletTesting
 import Testing
 
 extension IntegrationTests {

@@ -2,6 +2,7 @@ import Foundation
 import MartletAPI
 import MartletCore
 import MartletPostgres
+import MartletTesting
 import Synchronization
 import Testing
 

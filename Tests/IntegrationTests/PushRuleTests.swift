@@ -2,6 +2,7 @@ import Foundation
 import MartletAPI
 import MartletCore
 import MartletPushSimulator
+import MartletTesting
 import Testing
 
 extension IntegrationTests {

@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletTesting
 import Testing
 
 extension IntegrationTests {

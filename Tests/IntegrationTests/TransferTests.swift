@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletTesting
 import Testing
 
 extension IntegrationTests {
@@ -17,12 +18,10 @@ extension IntegrationTests {
         private func finished(_ reply: Reply) async throws -> Reply {
             #expect(reply.status == 202, "\(reply)")
             let id = try #require(reply.string("id"))
-            for _ in 0..<600 {
+            return try await eventually("job \(id) is finished") {
                 let job = try await master.get("jobs/\(id)")
-                if job["finished"] != "null" { return job }
-                try await Task.sleep(for: .milliseconds(50))
+                return job["finished"] != "null" ? job : nil
             }
-            throw Trouble("the job does not finish")
         }
 
         @Test func `a file is imported, exported, exported by a job, and copied to test, through the gateway`() async throws {

@@ -150,12 +150,12 @@ import Testing
             }
             let id = try await test.enqueue(Simple.self)
             try await test.withWorkers([handler]) { _ async throws in
-                try await test.eventually("it runs") { try await test.queue.job(id, scope: "")?.state == .running }
+                try await eventually("it runs") { try await test.queue.job(id, scope: "")?.state == .running }
                 try await test.postgres.execute(
                     "UPDATE storage.jobs SET state = 'waiting', lease = NULL, leased_until = NULL")
                 let job = try await test.finished(id)
                 #expect(job.result.map { String(decoding: $0.bytes, as: UTF8.self) } == #""other""#)
-                try await test.eventually("the first run stops") { wasStopped.withLock { $0 } }
+                try await eventually("the first run stops") { wasStopped.withLock { $0 } }
             }
         }
     }
@@ -202,7 +202,7 @@ import Testing
                 return ""
             }
             try await test.withWorkers([handler]) { _ async throws in
-                try await test.eventually("it runs") { try await test.queue.job(id, scope: "")?.state == .running }
+                try await eventually("it runs") { try await test.queue.job(id, scope: "")?.state == .running }
                 if notifies {
                     let job = try await test.queue.cancel(id, scope: "")
                     #expect(job?.state == .running && job?.isCancelRequested == true)
@@ -245,7 +245,7 @@ import Testing
                 return ""
             }
             try await test.withWorkers([handler], lease: .seconds(30)) { first async throws in
-                try await test.eventually("it runs") { try await test.queue.job(id, scope: "")?.state == .running }
+                try await eventually("it runs") { try await test.queue.job(id, scope: "")?.state == .running }
                 try await test.withWorkers([handler], lease: .seconds(30)) { _ async throws in
                     await first[0].triggerGracefulShutdown()
                     let job = try await test.finished(id)

@@ -4,6 +4,7 @@ import MartletPostgres
 import MartletTesting
 import ServiceLifecycle
 import Synchronization
+import ServiceTesting
 import Testing
 
 @testable import MartletJobs
@@ -53,24 +54,11 @@ struct TestQueue: Sendable {
         try #require(try await queue.enqueue(handler, "p", options))
     }
 
-    func finished(_ id: UUID, scope: String = "", sourceLocation: SourceLocation = #_sourceLocation) async throws -> Job {
-        for _ in 0..<6_000 {
-            if let job = try await queue.job(id, scope: scope), job.state.isFinished { return job }
-            try await Task.sleep(for: .milliseconds(10))
+    func finished(_ id: UUID, scope: String = "") async throws -> Job {
+        try await eventually("job \(id) is finished") {
+            let job = try await queue.job(id, scope: scope)
+            return job?.state.isFinished == true ? job : nil
         }
-        let job = try #require(try await queue.job(id, scope: scope), sourceLocation: sourceLocation)
-        Issue.record("not finished: \(job.state)", sourceLocation: sourceLocation)
-        return job
-    }
-
-    func eventually(
-        _ sentence: Comment, sourceLocation: SourceLocation = #_sourceLocation, _ isSo: () async throws -> Bool
-    ) async throws {
-        for _ in 0..<6_000 {
-            if try await isSo() { return }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        Issue.record(sentence, sourceLocation: sourceLocation)
     }
 }
 

@@ -53,7 +53,7 @@ import Testing
             #expect(error?.code == .unavailable)
             #expect(error?.mayHaveExecuted == false)
             #expect(await transaction?.code == .unavailable)
-            #expect((.milliseconds(600) ... .seconds(3)).contains(ContinuousClock.now - start))
+            #expect(ContinuousClock.now - start >= .milliseconds(600))
 
             let patient = Task { try await client.query("SELECT 1") }
             try await server.start()

@@ -39,13 +39,4 @@ func postgresError(
     return nil
 }
 
-/// Asks again and again until it is so, for up to ten seconds.
-func eventually(_ sentence: Comment, sourceLocation: SourceLocation = #_sourceLocation, _ isSo: () async throws -> Bool) async throws {
-    for _ in 0..<1000 {
-        if try await isSo() { return }
-        try await Task.sleep(for: .milliseconds(10))
-    }
-    Issue.record(sentence, sourceLocation: sourceLocation)
-}
-
 func sharedServer() async throws -> PostgresServer { try await PostgresServer.shared() }

@@ -1,4 +1,5 @@
 import MartletPostgres
+import MartletTesting
 import Testing
 
 @Suite struct TransactionTests {

@@ -1,6 +1,7 @@
 import MartletCore
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import OperatorCommands

@@ -3,6 +3,7 @@ import Foundation
 import MartletCore
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import OperatorCommands

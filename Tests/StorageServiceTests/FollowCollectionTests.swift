@@ -4,6 +4,7 @@ import MartletCore
 import MartletPostgres
 import MartletTesting
 import NIOCore
+import ServiceTesting
 import Testing
 
 @testable import StorageService
@@ -221,7 +222,7 @@ import Testing
                     for round in 0..<120 where stream.events.count <= writes {
                         let copy = copies[round % copies.count]
                         let follower = Task { try await stream.follow(copy, "Notes", as: principal) }
-                        try? await stream.wait(for: writes + 1, seconds: 1)
+                        try? await stream.wait(for: writes + 1, within: .seconds(1))
                         follower.cancel()
                         _ = try? await follower.value
                     }

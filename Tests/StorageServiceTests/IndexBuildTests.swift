@@ -4,6 +4,7 @@ import MartletCore
 import MartletJobs
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import StorageService
@@ -211,11 +212,9 @@ private struct LargeCollection: Sendable {
 
     /// How far a build is.
     func waitUntilIsTold(_ job: UUID) async throws {
-        for _ in 0..<6_000 {
-            if try await !app.superuser.query("SELECT FROM storage.jobs WHERE id = \(job) AND message IS NOT NULL").isEmpty { return }
-            try await Task.sleep(for: .milliseconds(10))
+        try await eventually("the build reports its progress") {
+            try await !app.superuser.query("SELECT FROM storage.jobs WHERE id = \(job) AND message IS NOT NULL").isEmpty
         }
-        Issue.record("nobody tells how far it is")
     }
 
     func oid(of relation: IndexName) async throws -> Int? {
@@ -239,11 +238,7 @@ private struct LargeCollection: Sendable {
     }
 
     func waitUntilThereIsAnInvalidIndex() async throws {
-        for _ in 0..<6_000 {
-            if try await invalidIndexes() > 0 { return }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        Issue.record("no build begins")
+        try await eventually("a build has begun") { try await invalidIndexes() > 0 }
     }
 
     /// As a build leaves it that breaks off.

@@ -288,7 +288,7 @@ import Testing
                 }
             }
         }
-        while turn.waiting < IndexStore.maximumWaitingBuilds { try await Task.sleep(for: .milliseconds(5)) }
+        try await eventually("all others wait") { turn.waiting >= IndexStore.maximumWaitingBuilds }
         let refusal = await #expect(throws: HTTPProblem.self) { try await turn.withPlace {} }
         #expect(refusal?.code == .unavailable)
         others[3].cancel()

@@ -2,6 +2,7 @@ import MartletAPI
 import MartletJobs
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import StorageService
@@ -32,10 +33,7 @@ import Testing
             #expect(try await named.ids(behind: "", limit: 100, on: app.postgres) == nil)
             try await ListedIndexes(postgres: app.postgres, jobs: JobQueue(postgres: app.postgres, schema: "storage"), logger: .silent).work()
             let worker = app.worker()
-            for _ in 0..<6_000 {
-                guard try await named.ids(behind: "", limit: 100, on: app.postgres) == nil else { break }
-                try await Task.sleep(for: .milliseconds(10))
-            }
+            try await eventually("the index is there") { try await named.ids(behind: "", limit: 100, on: app.postgres) != nil }
             #expect(try await named.ids(behind: "", limit: 100, on: app.postgres)?.count == 6)
             worker.cancel()
             try await worker.value

@@ -33,9 +33,8 @@ public final class HookReceiver: Sendable {
     }
 
     /// Waits until there are `count` requests.
-    public func wait(for count: Int, seconds: Int = 60) async throws {
-        let deadline = ContinuousClock.now + .seconds(seconds)
-        while received.count < count, .now < deadline { try await Task.sleep(for: .milliseconds(5)) }
+    public func wait(for count: Int) async throws {
+        try await eventually("\(count) requests have come, not \(received.count)") { received.count >= count }
     }
 
     fileprivate func answer(_ request: Request) async throws -> Response {

@@ -31,10 +31,7 @@ public actor MailServer {
         (self.process, self.input) = (process, input)
         let start = Task {
             let file = folder.appending(path: "ports.json")
-            for _ in 0..<1_200 {
-                if FileManager.default.fileExists(atPath: file.path) { break }
-                try await Task.sleep(for: .milliseconds(50))
-            }
+            try await eventually("the mail server has started") { FileManager.default.fileExists(atPath: file.path) }
             return Running(folder: folder, ports: try JSONDecoder().decode([String: Int].self, from: Data(contentsOf: file)))
         }
         self.start = start
@@ -63,17 +60,11 @@ public actor MailServer {
 
     /// The mail number `number` to the recipient, waited for.
     public func mail(to address: String, number: Int = 1) async throws -> ReceivedMail {
-        for _ in 0..<1_200 {
+        try await eventually("mail \(number) to \(address) has come") {
             let mails = try await mails(to: address)
-            if mails.count >= number { return mails[number - 1] }
-            try await Task.sleep(for: .milliseconds(50))
+            return mails.count >= number ? mails[number - 1] : nil
         }
-        throw MissingMail(address: address)
     }
-}
-
-public struct MissingMail: Error {
-    public let address: String
 }
 
 /// A message as Python's own parser reads it.

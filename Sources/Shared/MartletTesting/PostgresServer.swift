@@ -187,7 +187,7 @@ public struct PostgresServerError: Error, CustomStringConvertible {
 
 extension PostgresConfiguration {
     /// Many tests at a time on a busy machine: what waits long for a connection shall come through, not be what fails.
-    mutating func becomePatient() {
+    package mutating func becomePatient() {
         connectTimeout = .seconds(30)
         waitForConnectionTimeout = .seconds(30)
         // Apps are made one at a time.

@@ -31,10 +31,9 @@ extension AnalyticsApp {
     /// Until everything that was accepted is stored.
     func digested() async throws {
         try await service.crashes.intake.tellDropped()
-        while true {
-            guard let (folder, end) = service.crashes.digester.writer.written else { return }
-            if try await service.crashes.digester.store.position(of: folder.id) >= end { return }
-            try await Task.sleep(for: .milliseconds(5))
+        try await eventually("all reports are digested") {
+            guard let (folder, end) = service.crashes.digester.writer.written else { return true }
+            return try await service.crashes.digester.store.position(of: folder.id) >= end
         }
     }
 

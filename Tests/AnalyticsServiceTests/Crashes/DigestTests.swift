@@ -5,6 +5,7 @@ import MartletFiles
 import MartletPostgres
 import MartletSentry
 import MartletTesting
+import ServiceTesting
 import Synchronization
 import Testing
 
@@ -333,11 +334,7 @@ import Testing
                 return Set(names.compactMap { try? Array(Data(contentsOf: URL(filePath: "\(folder)/\($0)"))) })
             }
             // Behind the commit that the issue was seen by.
-            for _ in 0..<3_000 {
-                if kept() == [[9, 9, 9], [8]] { break }
-                try await Task.sleep(for: .milliseconds(20))
-            }
-            #expect(kept() == [[9, 9, 9], [8]])
+            try await eventually("two attachments are kept") { kept() == [[9, 9, 9], [8]] }
         }
     }
 

@@ -8,6 +8,7 @@ import MartletHTTP
 import MartletPostgres
 import MartletTesting
 import NIOCore
+import ServiceTesting
 import Testing
 
 @testable import AnalyticsService
@@ -57,7 +58,7 @@ import Testing
         limits.events = 100
         try await Self.with(limits, isRunning: false) { app, queue, space in
             async let first: Void = queue.write(Self.submission(0..<60, space: space))
-            try await Task.sleep(for: .milliseconds(100))
+            try await eventually("the events wait") { queue.waitingEvents == 60 }
             await #expect { try await queue.write(Self.submission(60..<120, space: space)) } throws: {
                 ($0 as? HTTPProblem)?.code == .tooManyRequests && ($0 as? HTTPProblem)?.response(requestID: nil).headers[.retryAfter] == "1"
             }
@@ -76,7 +77,7 @@ import Testing
         limits.sizeInBytes = 1_000
         try await Self.with(limits, isRunning: false) { app, queue, space in
             async let first: Void = queue.write(Self.submission(0..<4, space: space))
-            try await Task.sleep(for: .milliseconds(100))
+            try await eventually("the events wait") { queue.waitingEvents == 4 }
             await #expect { try await queue.write(Self.submission(4..<6, space: space)) } throws: { ($0 as? HTTPProblem)?.code == .tooManyRequests }
             let running = Task { try await queue.run() }
             try await first
@@ -89,7 +90,7 @@ import Testing
         try await Self.with(EventQueue.Limits(), isRunning: false) { app, queue, space in
             async let first: Void = queue.write(Self.submission(0..<60, space: space))
             async let second: Void = queue.write(Self.submission(60..<120, space: space))
-            try await Task.sleep(for: .milliseconds(100))
+            try await eventually("the events wait") { queue.waitingEvents == 120 }
             let running = Task { try await queue.run() }
             running.cancel()
             try await first
@@ -104,7 +105,7 @@ import Testing
             async let good: Void = queue.write(Self.submission(0..<10, space: space))
             let bad = Task { try await queue.write(Self.submission(10..<20, space: space, properties: "{")) }
             async let alsoGood: Void = queue.write(Self.submission(20..<30, space: space))
-            try await Task.sleep(for: .milliseconds(100))
+            try await eventually("the events wait") { queue.waitingEvents == 30 }
             let running = Task { try await queue.run() }
             try await good
             try await alsoGood

@@ -2,6 +2,7 @@ import Foundation
 import MartletAPI
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import AnalyticsService

@@ -11,11 +11,6 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct AlertDeliveryTests {
-    private static func wait(_ condition: () async throws -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(60)
-        while !(try await condition()), .now < end { try await Task.sleep(for: .milliseconds(20)) }
-    }
-
     /// Lets no attempt wait.
     private static func hurry(_ app: AnalyticsApp) async throws {
         try await app.postgres.execute("UPDATE analytics.jobs SET due = now() WHERE state = 'waiting'")
@@ -40,10 +35,10 @@ import Testing
             try await data.happening(try await data.issue(1), "created")
             try await app.look()
             try await receiver.wait(for: 1)
-            try await Self.wait { try await data.count("crash_alert_deliveries", where: "status = 500") == 1 }
+            try await eventually { try await data.count("crash_alert_deliveries", where: "status = 500") == 1 }
             let waiting = try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries?state=waiting")
             #expect(waiting["data.0.attempts"] == "1" && waiting["data.0.error"] == "\"It answered with the status 500.\"", "\(waiting)")
-            try await Self.wait {
+            try await eventually {
                 try await Self.hurry(app)
                 return try await data.count("crash_alert_deliveries", where: "state = 'done'") == 1
             }
@@ -67,17 +62,17 @@ import Testing
             let alert = try await app.alert(#""name":"New","kind":"newIssue""#, at: receiver)
             try await data.happening(try await data.issue(1), "created")
             try await app.look()
-            try await Self.wait {
+            try await eventually {
                 try await Self.hurry(app)
                 return try await data.count("crash_alert_deliveries", where: "state = 'dead'") == 1
             }
             #expect(receiver.received.count == DeliverAlert.retries.maximumAttempts)
-            try await Self.wait { try await data.count("jobs", where: "finished IS NULL") == 0 }
+            try await eventually { try await data.count("jobs", where: "finished IS NULL") == 0 }
             works.withLock { $0 = true }
             let dead = try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries?state=dead")
             let delivery = try #require(dead["data.0.id"]).dropFirst().dropLast()
             #expect(try await app.master("POST", "/crashes/alerts/\(alert.id)/deliveries/\(delivery)/retry").status == 202)
-            try await Self.wait { try await data.count("crash_alert_deliveries", where: "state = 'done'") == 1 }
+            try await eventually { try await data.count("crash_alert_deliveries", where: "state = 'done'") == 1 }
             #expect(receiver.received.count == DeliverAlert.retries.maximumAttempts + 1)
         }
     }
@@ -89,7 +84,7 @@ import Testing
             let alert = try await app.alert(#""name":"New","kind":"newIssue""#, at: receiver)
             try await data.happening(try await data.issue(1), "created")
             try await app.look()
-            try await Self.wait { try await data.count("crash_alerts", where: "NOT enabled") == 1 }
+            try await eventually { try await data.count("crash_alerts", where: "NOT enabled") == 1 }
             #expect(try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries").each("state") == ["\"dead\""])
             try await data.happening(try await data.issue(2), "created")
             try await app.look()
@@ -172,7 +167,7 @@ import Testing
             let second = try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries?limit=3&before=\(next)")
             #expect((first.each("body.data.issues.0.number") + second.each("body.data.issues.0.number")) == ["5", "4", "3", "2", "1"])
             #expect(second["next"] == nil)
-            try await Self.wait { try await data.count("crash_alert_deliveries", where: "state = 'done'") == 5 }
+            try await eventually { try await data.count("crash_alert_deliveries", where: "state = 'done'") == 5 }
             try await app.postgres.execute(
                 "UPDATE analytics.crash_alert_deliveries SET created = now() - interval '31 days' WHERE id::text <= \(String(next))")
             try await app.service.crashes.life.alerts.deliveries.prune()

@@ -70,11 +70,11 @@ private final class Post: Sendable {
 
     private static func wait(_ app: AnalyticsApp, _ condition: PostgresQuery) async throws {
         let data = try await CrashData(app)
-        let end = ContinuousClock.now + .seconds(60)
-        while try await data.count("crash_alert_deliveries", where: condition) == 0, .now < end {
+        try await eventually("there is such a delivery") {
+            if try await data.count("crash_alert_deliveries", where: condition) > 0 { return true }
             try await app.postgres.execute("UPDATE analytics.jobs SET due = now() WHERE state = 'waiting'")
             try await app.postgres.execute("SELECT pg_notify('analytics_jobs', '')")
-            try await Task.sleep(for: .milliseconds(20))
+            return false
         }
     }
 

@@ -9,11 +9,6 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct IssueRemovalTests {
-    private static func wait(_ condition: () async throws -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(60)
-        while !(try await condition()), .now < end { try await Task.sleep(for: .milliseconds(20)) }
-    }
-
     @Test func `a deleted issue is gone at once, and all that belongs to it soon`() async throws {
         try await AnalyticsApp.run { app in
             let data = try await CrashData(app)
@@ -28,7 +23,7 @@ import Testing
             #expect(try await app.master("GET", "/crashes/issues/1/reports").isProblem(.issueNotFound))
             #expect(try await app.master("DELETE", "/crashes/issues/1").isProblem(.issueNotFound))
             #expect(try await data.count("issue_hashes") == 0)
-            try await Self.wait { try await data.count("issues", where: "id = \(gone)") == 0 }
+            try await eventually { try await data.count("issues", where: "id = \(gone)") == 0 }
             #expect(try await data.count("issues") == 1)
             #expect(try await data.count("crash_events") == 1)
             #expect(try await data.count("crash_attachments") == 1)

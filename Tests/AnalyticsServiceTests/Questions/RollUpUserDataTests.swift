@@ -4,6 +4,7 @@ import MartletHTTP
 import MartletPostgres
 import MartletTesting
 import NIOCore
+import ServiceTesting
 import Testing
 
 @testable import AnalyticsService
@@ -68,8 +69,9 @@ import Testing
                 // As one that has taken an event which is erased meanwhile.
                 try await transaction.execute("SELECT FROM analytics.rollups FOR UPDATE")
                 let erasing = Task { try await Self.erase(app) }
-                while try await app.count("analytics.events WHERE person = \(Int(Person.account(Self.user, in: try await app.space)))") > 0 {
-                    try await Task.sleep(for: .milliseconds(10))
+                let person = Int(Person.account(Self.user, in: try await app.space))
+                try await eventually("the events are erased") {
+                    try await app.count("analytics.events WHERE person = \(person)") == 0
                 }
                 try await Task.sleep(for: .milliseconds(300))
                 try await transaction.execute("UPDATE analytics.person_numbers SET number = number + 16384")

@@ -7,6 +7,7 @@ import MartletFiles
 import MartletHTTP
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import AnalyticsService
@@ -34,7 +35,7 @@ struct AnalyticsApp: ServiceApp {
             let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
             let application = Application(router: router, services: service.background, logger: .silent)
             try await application.test(.router) { client in
-                while !(await service.isReady()) { try await Task.sleep(for: .milliseconds(5)) }
+                try await eventually("the service is ready") { await service.isReady() }
                 try await body(
                     AnalyticsApp(database: database, postgres: postgres, service: service, gateway: ServiceClient(client, principal: nil)))
             }

@@ -112,15 +112,13 @@ struct SymbolUpload {
     }
 
     func settled(_ ask: () async throws -> Answer) async throws -> (state: String, answer: Answer) {
-        for _ in 0..<1_200 {
+        try await eventually("the file is assembled") {
             let answer = try await ask()
             guard answer.status == 200, case .object(let members) = answer.json, case .string(let state) = members.first?.value["state"] else {
                 Issue.record("\(answer)")
                 return ("", answer)
             }
-            if state != "created" && state != "assembling" { return (state, answer) }
-            try await Task.sleep(for: .milliseconds(50))
+            return state != "created" && state != "assembling" ? (state, answer) : nil
         }
-        throw CancellationError()
     }
 }

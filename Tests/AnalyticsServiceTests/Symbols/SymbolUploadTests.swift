@@ -247,10 +247,6 @@ extension AnalyticsApp {
     }
 
     func waitForSymbols(_ condition: () async throws -> Bool) async throws {
-        for _ in 0..<2_400 {
-            if try await condition() { return }
-            try await Task.sleep(for: .milliseconds(25))
-        }
-        Issue.record("it did not come about")
+        try await eventually { try await condition() }
     }
 }

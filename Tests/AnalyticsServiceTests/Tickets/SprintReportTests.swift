@@ -69,7 +69,7 @@ import Testing
             let closing = try await app.service.tickets.store.change(space, by: .service) { work in
                 let closing = Task { try await app.ask("POST", "/tickets/sprints/1/close") }
                 let waiting: PostgresQuery = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-                for _ in 0..<6_000 where try await app.postgres.query(waiting).isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+                try await eventually("the closing waits for its turn") { try await !app.postgres.query(waiting).isEmpty }
                 var (row, change) = (try await work.ticket(1), TicketChange())
                 change.status = .complete
                 let changes = row.apply(change, labels: nil)

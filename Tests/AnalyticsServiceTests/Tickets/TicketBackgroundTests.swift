@@ -180,15 +180,7 @@ private final class Reader: Sendable {
     var writer: any ResponseBodyWriter { Writer(reader: self) }
 
     func wait(for part: String) async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while !text.contains(part) {
-            guard .now < deadline else { throw Timeout(text: text) }
-            try await Task.sleep(for: .milliseconds(5))
-        }
-    }
-
-    struct Timeout: Error {
-        var text: String
+        try await eventually("the stream has \(part)") { text.contains(part) }
     }
 
     private struct Writer: ResponseBodyWriter {

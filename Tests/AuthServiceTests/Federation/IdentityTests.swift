@@ -214,11 +214,10 @@ import Testing
             #expect(try await client.send("DELETE", "me", "{}", as: try Tokens(signedIn)).status == 202)
             #expect(try await client.count("SELECT count(*) FROM auth.users WHERE NOT deleting") == 0)
             #expect(try await client.count("SELECT count(*) FROM auth.jobs WHERE parameters::text LIKE '%rt-1%'") == 0)
-            for _ in 0..<600 where provider.look(\.revocations).isEmpty {
+            let form = try await eventually("the provider was asked") {
                 try await client.auth.postgres.execute("UPDATE auth.jobs SET due = now() WHERE finished IS NULL AND state = 'waiting'")
-                try await Task.sleep(for: .milliseconds(100))
+                return provider.look(\.revocations).first
             }
-            let form = try #require(provider.look(\.revocations).first)
             #expect(form["token"] == "rt-1" && form["token_type_hint"] == "refresh_token" && form["client_id"] == "ios.app")
             try check(form["client_secret"], key, provider, clientID: "ios.app")
         }
@@ -266,13 +265,5 @@ import Testing
             #expect(try await client.send("DELETE", "me", #"{"password":"correct horse"}"#, as: user).status == 202)
             #expect(try await client.count("SELECT count(*) FROM auth.jobs WHERE kind = 'identity.revoke'") == 1)
         }
-    }
-
-    private func eventually(_ isSo: () throws -> Bool) async throws {
-        for _ in 0..<600 {
-            if try isSo() { return }
-            try await Task.sleep(for: .milliseconds(100))
-        }
-        Issue.record("It did not come to be.")
     }
 }

@@ -22,10 +22,7 @@ import Testing
             let late = UserClient.address("later"), refused = UserClient.address("refuse")
             _ = try await client.signUpByAddress(late)
             _ = try await client.signUpByAddress(refused)
-            for _ in 0..<1_200 {
-                if try await state(client, of: late).code != nil { break }
-                try await Task.sleep(for: .milliseconds(50))
-            }
+            try await eventually("the mail was tried once") { try await state(client, of: late).code != nil }
             let waiting = try await state(client, of: late)
             #expect(waiting.state == "waiting" && waiting.attempt == 1 && waiting.code == "mail-refused")
             // Time is moved, not waited for.
@@ -112,10 +109,7 @@ import Testing
             #expect(try await client.master("PUT", "mail", body).status == 200)
             let address = UserClient.address()
             _ = try await client.signUpByAddress(address)
-            for _ in 0..<1_200 {
-                if try await state(client, of: address).code != nil { break }
-                try await Task.sleep(for: .milliseconds(50))
-            }
+            try await eventually("the mail was tried once") { try await state(client, of: address).code != nil }
             #expect(try await state(client, of: address).code == "mail-failed")
             #expect(try await MailServer.shared.mails(to: address).isEmpty)
         }

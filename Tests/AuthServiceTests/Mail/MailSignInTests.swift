@@ -5,6 +5,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import AuthService
@@ -51,11 +52,7 @@ extension UserClient {
     /// Every job of the queue has come to its end, but what is said of sessions that ended.
     func waitForJobs() async throws {
         let query: PostgresQuery = "SELECT count(*) FROM auth.jobs WHERE finished IS NULL AND kind <> \(SignOutOfPush.kind)"
-        for _ in 0..<1_200 {
-            if try await count(query) == 0 { break }
-            try await Task.sleep(for: .milliseconds(50))
-        }
-        #expect(try await count(query) == 0)
+        try await eventually("all jobs are finished") { try await count(query) == 0 }
     }
 }
 

@@ -20,10 +20,9 @@ import Testing
         let run = Task { try await client.run() }
         defer { run.cancel() }
         // The pool starts with the service.
-        for _ in 0..<100 {
-            do {
-                return try await client.send(message, by: server)
-            } catch let error where !(error is SMTPError) { try await Task.sleep(for: .milliseconds(20)) }
+        try await eventually("the pool has started") {
+            do { try await client.send(message, by: server) } catch let error where !(error is SMTPError) { return false }
+            return true
         }
     }
 

@@ -8,6 +8,7 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 /// The auth service with a database of its own, its feed running.
@@ -37,7 +38,7 @@ struct AuthApp: Sendable {
             let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
             let application = Application(router: router, services: service.background, logger: .silent)
             try await application.test(.router) { client in
-                while !(await service.isReady()) { try await Task.sleep(for: .milliseconds(5)) }
+                try await eventually("the service is ready") { await service.isReady() }
                 try await body(
                     AuthApp(database: database, postgres: postgres, gateway: ServiceClient(client, principal: .service("gateway"))))
             }

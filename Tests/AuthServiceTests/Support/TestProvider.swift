@@ -22,8 +22,8 @@ struct TestProvider: Sendable {
         try await UserClient.run { users in
             let provider = TestProvider(users: users, client: try await makeClient(users))
             // The key ring brings word of new apps.
-            while try await provider.visitor.get(provider.path + "/.well-known/openid-configuration").status != 200 {
-                try await Task.sleep(for: .milliseconds(5))
+            try await eventually("the provider is known") {
+                try await provider.visitor.get(provider.path + "/.well-known/openid-configuration").status == 200
             }
             try await body(provider)
         }

@@ -5,6 +5,7 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import AuthService

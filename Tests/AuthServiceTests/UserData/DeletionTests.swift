@@ -17,16 +17,12 @@ import Testing
 
     /// Waits until nothing is left.
     private func complete(_ client: UserClient, _ deletion: Answer) async throws -> Answer {
-        for _ in 0..<1_200 {
+        try await eventually("the deletion is complete") {
             let answer = try await receipt(client, deletion)
             try #require(answer.status == 200, "\(answer)")
-            if answer.string("state") == "complete" { return answer }
-            try await Task.sleep(for: .milliseconds(50))
+            return answer.string("state") == "complete" ? answer : nil
         }
-        throw NotComplete()
     }
-
-    private struct NotComplete: Error {}
 
     @Test func `An account is deleted with its password, at once here and then everywhere, with a receipt`() async throws {
         let (storage, analytics) = (try await OtherService.start("storage"), try await OtherService.start("analytics"))
@@ -133,7 +129,7 @@ import Testing
             storage.give(6, to: anna.userID, of: client.app.id)
             storage.fail(1_000_000)
             let deletion = try await client.master("DELETE", "users/\(anna.userID)")
-            while storage.calls.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+            try await eventually("storage is called") { !storage.calls.isEmpty }
             let waiting = try await receipt(client, deletion)
             #expect(waiting.string("state") == "erasing" && waiting.string("progress.at") == "storage", "\(waiting)")
             #expect(waiting["progress.total"] == "2" && waiting["finished"] == "null")
@@ -151,7 +147,7 @@ import Testing
             notifications.give(3, to: anna.userID, of: client.app.id)
             storage.fail(1_000_000)
             #expect(try await client.master("DELETE", "users/\(anna.userID)").status == 202)
-            while storage.calls.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+            try await eventually("storage is called") { !storage.calls.isEmpty }
             #expect(notifications.count(of: anna.userID, of: client.app.id) == 0)
         }
     }
@@ -194,11 +190,10 @@ import Testing
                 "SELECT extract(epoch FROM due - now())::bigint FROM auth.jobs WHERE kind = \(EraseUserAgain.kind) AND state = 'waiting'")
             #expect((1_100...1_200).contains(due))
             try await client.auth.postgres.execute("UPDATE auth.jobs SET due = now() WHERE kind = \(EraseUserAgain.kind)")
-            while storage.count(of: anna.userID, of: client.app.id) > 0 { try await Task.sleep(for: .milliseconds(20)) }
-            var counted = try await receipt(client, deletion)
-            while counted["erased.storage"] != #"{"things":5}"# {
-                try await Task.sleep(for: .milliseconds(20))
-                counted = try await receipt(client, deletion)
+            try await eventually("storage erased the user") { storage.count(of: anna.userID, of: client.app.id) == 0 }
+            let counted = try await eventually("five things are counted") {
+                let counted = try await receipt(client, deletion)
+                return counted["erased.storage"] == #"{"things":5}"# ? counted : nil
             }
             #expect(counted.string("state") == "complete")
         }

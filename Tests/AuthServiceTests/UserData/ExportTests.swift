@@ -10,16 +10,12 @@ import Testing
 @Suite struct ExportTests {
     /// Waits until the export is over.
     private func finished(_ client: UserClient, _ tokens: Tokens) async throws -> Answer {
-        for _ in 0..<1_200 {
+        try await eventually("the export is finished") {
             let answer = try await client.send("GET", "me/export", as: tokens)
             try #require(answer.status == 200, "\(answer)")
-            if answer["finished"] != "null" { return answer }
-            try await Task.sleep(for: .milliseconds(50))
+            return answer["finished"] != "null" ? answer : nil
         }
-        throw NotFinished()
     }
-
-    private struct NotFinished: Error {}
 
     @Test func `What every service holds of a user is gathered, without secrets, and fetched`() async throws {
         let storage = try await OtherService.start("storage")
@@ -94,7 +90,7 @@ import Testing
                 return try await group.reduce(into: [Int]()) { $0.append($1) }.sorted()
             }
             #expect(statuses == [202, 409, 409, 409, 409])
-            while storage.calls.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+            try await eventually("storage is called") { !storage.calls.isEmpty }
             #expect(try await client.send("GET", "me/export", as: anna).string("progress.at") == "storage")
             #expect(try await client.master("POST", "users/\(anna.userID)/export").isProblem(.conflict))
             #expect(try await client.send("DELETE", "me/export", as: anna).status == 204)

@@ -49,7 +49,7 @@ import Testing
     @Test func `An account that does not exist costs as much as one that does`() async throws {
         let hasher = PasswordHasher(concurrency: 1)
         let running = Task { try await hasher.run() }
-        while !hasher.isRunning { try await Task.sleep(for: .milliseconds(5)) }
+        try await eventually("the hasher runs") { hasher.isRunning }
         let hash = try PasswordHash.make(of: Secret("correct horse"))
         #expect(hasher.decoy.split(separator: "$").prefix(3) == hash.split(separator: "$").prefix(3))
         #expect(hasher.decoy.split(separator: "$").map(\.count) == hash.split(separator: "$").map(\.count))

@@ -3,6 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import AuthService
@@ -68,12 +69,9 @@ import Testing
             async let change = client.master("PATCH", "users/\(anna.userID)", #"{"password":"set by staff"}"#)
             // Until it waits for the row.
             try await client.auth.database.withSuperuser { superuser in
-                for _ in 0..<400 {
-                    let count: Int = try await superuser.query(
-                        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")[0].decode(0)
-                    if count > 0 { break }
-                    try await Task.sleep(for: .milliseconds(25))
-                }
+                let waiting: PostgresQuery =
+                    "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+                try await eventually("the change waits") { try await !superuser.query(waiting).isEmpty }
             }
             commit.finish()
             try await logIn

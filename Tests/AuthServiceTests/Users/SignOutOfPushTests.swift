@@ -26,7 +26,7 @@ import Testing
 
         /// Waits for what is told first.
         func told(after count: Int = 0) async throws -> OtherService.SignOut {
-            while notifications.signOuts.count <= count { try await Task.sleep(for: .milliseconds(10)) }
+            try await eventually("the sign-out is reported") { notifications.signOuts.count > count }
             return notifications.signOuts[count]
         }
 
@@ -74,7 +74,7 @@ import Testing
             #expect((200...204).contains(status))
             if act == .deletion {
                 // Its devices go as a whole, which takes them to be the user's still.
-                while try await two.unfinished() > 0 || two.notifications.calls.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+                try await eventually("all jobs are finished") { try await two.unfinished() == 0 && !two.notifications.calls.isEmpty }
                 #expect(two.notifications.signOuts.isEmpty && two.notifications.calls[0].user == first.userID)
                 return
             }
@@ -101,19 +101,19 @@ import Testing
                 "UPDATE auth.sessions SET rotated = now() - interval '17 minutes' WHERE id = \(UUID(uuidString: two.first.sessionID))")
             #expect(try await two.client.send("DELETE", "sessions/\(two.first.sessionID)", as: two.second).status == 204)
             #expect(try await two.told() == two.ended(two.first))
-            while try await two.unfinished() > 0 { try await Task.sleep(for: .milliseconds(10)) }
+            try await eventually("all jobs are finished") { try await two.unfinished() == 0 }
 
             #expect(try await two.client.send("POST", "logout", as: two.second).status == 204)
             #expect(try await two.told(after: 1) == two.ended(two.second))
             let waiting: PostgresQuery = """
                 SELECT coalesce(sum(extract(epoch FROM due - now())), 0)::bigint FROM auth.jobs WHERE kind = \(SignOutOfPush.kind) AND state = 'waiting'
                 """
-            while try await two.client.count(waiting) == 0 { try await Task.sleep(for: .milliseconds(10)) }
+            try await eventually("a job waits") { try await two.client.count(waiting) > 0 }
             let seconds = try await two.client.count(waiting)
             #expect((1_100...1_200).contains(seconds))
             try await two.client.auth.postgres.execute("UPDATE auth.jobs SET due = now() WHERE kind = \(SignOutOfPush.kind) AND state = 'waiting'")
             #expect(try await two.told(after: 2) == two.ended(two.second))
-            while try await two.unfinished() > 0 { try await Task.sleep(for: .milliseconds(10)) }
+            try await eventually("all jobs are finished") { try await two.unfinished() == 0 }
             #expect(two.notifications.signOuts.count == 3)
         }
     }

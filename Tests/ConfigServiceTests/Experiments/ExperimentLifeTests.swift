@@ -5,6 +5,7 @@ import MartletFlags
 import MartletPostgres
 import MartletTesting
 import NIOCore
+import ServiceTesting
 import Testing
 
 @testable import ConfigService
@@ -176,7 +177,7 @@ import Testing
             let space = try await app.service.live.current(app.space)
             _ = await app.service.experiments.configuration("1.2.0", for: TestExperiment.device(1), [:], in: space)
             await app.service.experiments.log.flush()
-            try await until { try await app.postgres.query("SELECT FROM config.exposures").count == 1 }
+            try await eventually { try await app.postgres.query("SELECT FROM config.exposures").count == 1 }
         }
     }
 

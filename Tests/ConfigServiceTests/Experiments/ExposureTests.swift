@@ -6,6 +6,7 @@ import MartletHTTP
 import MartletPostgres
 import MartletTesting
 import NIOCore
+import ServiceTesting
 import Testing
 
 @testable import ConfigService
@@ -39,7 +40,7 @@ import Testing
         try await ConfigApp.run(kinds: TestExperiment.kinds) { app in
             let space = TestExperiment.space(try TestExperiment.compiled())
             #expect(await app.service.experiments.configuration("1.2.0", for: TestExperiment.device(1), [:], in: space) != nil)
-            while try await Self.rows(app) == 0 { try await Task.sleep(for: .milliseconds(20)) }
+            try await eventually("exposures are written") { try await Self.rows(app) > 0 }
         }
     }
 
@@ -158,7 +159,7 @@ import Testing
             await experiments.log.flush()
             try await app.database.withSuperuser { _ = try await $0.execute("GRANT INSERT ON config.exposures TO martlet_config") }
             await experiments.log.flush()
-            while try await Self.rows(app) == 0 { try await Task.sleep(for: .milliseconds(20)) }
+            try await eventually("exposures are written") { try await Self.rows(app) > 0 }
         }
     }
 }

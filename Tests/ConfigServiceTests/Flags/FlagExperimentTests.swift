@@ -54,7 +54,7 @@ import Testing
             #expect(try await app.client("POST", "/flags/evaluate", context, headers: ["x-device-id": "d1", "if-none-match": newTag]).status == 304)
 
             // Each of them is written down once.
-            try await until { try await app.postgres.query("SELECT count(*) FROM config.exposures")[0].decode(0, as: Int.self) == 20 }
+            try await eventually { try await app.postgres.query("SELECT count(*) FROM config.exposures")[0].decode(0, as: Int.self) == 20 }
         }
     }
 

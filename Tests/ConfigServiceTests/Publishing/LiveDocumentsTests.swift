@@ -4,6 +4,7 @@ import MartletCore
 import MartletPostgres
 import MartletTesting
 import ServiceLifecycle
+import ServiceTesting
 import Testing
 
 @testable import ConfigService

@@ -176,7 +176,7 @@ import Testing
             #expect(scheduled.status == 202 && scheduled["state"] == "\"waiting\"", "\(scheduled)")
             // What the draft becomes meanwhile is not what was scheduled.
             _ = try await app.master("PATCH", Self.path, #"{"text":"bad"}"#, headers: ["if-match": "*"])
-            try await until { try await app.service.live.current(app.space)[DocumentKey(.flags, "default")] != nil }
+            try await eventually { try await app.service.live.current(app.space)[DocumentKey(.flags, "default")] != nil }
             let done = try await app.master("GET", "/config/schedules")
             #expect(done["data.0.state"] == "\"published\"" && done["data.0.version"] == "1", "\(done)")
             #expect(try await app.master("GET", Self.path + "/versions/1")["content"] == #"{"text":"later"}"#)
@@ -274,13 +274,4 @@ extension ConfigApp {
         _ = try await master("PUT", "/config/\(kind.rawValue)/\(name)", content, headers: ["if-none-match": "*"])
         return try await master("POST", "/config/\(kind.rawValue)/\(name)/publish")
     }
-}
-
-/// Waits, for half a minute at most.
-func until(_ isTrue: () async throws -> Bool) async throws {
-    for _ in 0..<600 {
-        if try await isTrue() { return }
-        try await Task.sleep(for: .milliseconds(50))
-    }
-    Issue.record("this did not come true in time")
 }

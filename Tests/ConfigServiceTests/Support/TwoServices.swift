@@ -7,6 +7,7 @@ import MartletFiles
 import MartletHTTP
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import AnalyticsService
@@ -50,7 +51,7 @@ struct TwoServices {
             let application = Application(
                 router: ServiceProcess.makeRouter(service, signer: ServiceClient.signer), services: service.background, logger: .silent)
             try await application.test(.router) { client in
-                while !(await service.isReady()) { try await Task.sleep(for: .milliseconds(5)) }
+                try await eventually("the service is ready") { await service.isReady() }
                 let analytics = AnalyticsPart(gateway: ServiceClient(client, principal: nil), service: service)
                 try await ConfigApp.run(conversions: Conversions { try await analytics.sums($0) }) { config in
                     try await body(TwoServices(config: config, analytics: analytics))

@@ -26,7 +26,7 @@ import Testing
             try #require(try await app.publish(.configuration, "1.0", overrides).status == 200)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<40 { group.addTask { try await Self.expectUnknown(app, "user\(number)") } }
-                while hole.asked < 4 { try await Task.sleep(for: .milliseconds(1)) }
+                try await eventually("four requests are under way") { hole.asked >= 4 }
                 hole.end()
                 try await group.waitForAll()
             }

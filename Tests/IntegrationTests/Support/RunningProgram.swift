@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import MartletTesting
 
 /// A program that a test started, in a session of its own.
 ///
@@ -46,12 +47,8 @@ struct RunningProgram: Sendable {
 
     /// Waits for its end; the exit status, or 128 and the signal's number. To be asked once.
     func exitStatus(limit: Duration = .seconds(60)) async throws -> Int {
-        let end = ContinuousClock.now + limit
         var status: Int32 = 0
-        while waitpid(pid, &status, WNOHANG) == 0 {
-            guard ContinuousClock.now < end else { throw Trouble("process \(pid) does not end within \(limit)") }
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        try await eventually("process \(pid) has ended", within: limit) { waitpid(pid, &status, WNOHANG) != 0 }
         let signal = status & 0x7f
         return signal == 0 ? Int((status >> 8) & 0xff) : 128 + Int(signal)
     }
@@ -137,16 +134,5 @@ struct Trouble: Error, CustomStringConvertible {
 
     init(_ description: String) {
         self.description = description
-    }
-}
-
-/// Asks until the answer is yes; a limit that only a hang reaches.
-func eventually(
-    _ what: String, within limit: Duration = .seconds(30), _ isSo: () async throws -> Bool
-) async throws {
-    let end = ContinuousClock.now + limit
-    while !(try await isSo()) {
-        guard ContinuousClock.now < end else { throw Trouble("not within \(limit): \(what)") }
-        try await Task.sleep(for: .milliseconds(20))
     }
 }

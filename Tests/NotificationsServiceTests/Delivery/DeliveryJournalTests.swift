@@ -2,6 +2,7 @@ import Foundation
 import MartletPostgres
 import MartletPushSimulator
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import NotificationsService

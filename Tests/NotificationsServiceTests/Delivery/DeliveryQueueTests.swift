@@ -1,6 +1,7 @@
 import Foundation
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import NotificationsService

@@ -5,6 +5,7 @@ import MartletPush
 import MartletPushSimulator
 import MartletTesting
 import NIOCore
+import ServiceTesting
 import Testing
 
 @testable import NotificationsService

@@ -10,6 +10,7 @@ import MartletPushSimulator
 import MartletTesting
 import NIOCore
 import ServiceLifecycle
+import ServiceTesting
 import Testing
 
 @testable import NotificationsService
@@ -150,14 +151,8 @@ struct DeliveryWorld: Sendable {
     }
 
     func wait(_ isSo: () async throws -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(90)
-        while !(try await isSo()) {
-            guard ContinuousClock.now < end else { throw TimedOut() }
-            try await Task.sleep(for: .milliseconds(20))
-        }
+        try await eventually { try await isSo() }
     }
-
-    struct TimedOut: Error {}
 
     func hasToken(_ number: Int) async throws -> Bool {
         try await postgres.query("SELECT FROM notifications.installations WHERE id = \(Self.installation(number)) AND token IS NOT NULL").count == 1

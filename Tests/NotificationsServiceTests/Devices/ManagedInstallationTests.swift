@@ -125,7 +125,7 @@ import Testing
             #expect(try [rows.decode(0, as: Int.self), rows.decode(1, as: Int.self), rows.decode(2, as: Int.self)] == [0, all + 1, all])
             try await app.postgres.execute("UPDATE notifications.messages SET timing = '{}' WHERE id = \(waiting)")
             try await app.postgres.execute("UPDATE notifications.deliveries SET due = now() WHERE message = \(waiting)")
-            while try await app.message(waiting).state != .sent { try await Task.sleep(for: .milliseconds(10)) }
+            try await eventually("the message is sent") { try await app.message(waiting).state == .sent }
             let reasons = try await app.postgres.query("SELECT reason FROM notifications.deliveries WHERE message = \(waiting) AND installation <> \(others.id)")
             #expect(try reasons.map { try $0.decode(0, as: String.self) } == ["no-token"])
         }

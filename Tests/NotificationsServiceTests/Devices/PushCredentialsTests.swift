@@ -73,8 +73,3 @@ import Testing
         #expect(bundle(nil) == "a.b" && bundle("a.b.watch") == "a.b.watch" && bundle("c.d") == nil)
     }
 }
-
-/// Waits until it holds; a test that waits in vain is ended by its suite.
-func eventually(_ condition: () async throws -> Bool) async throws {
-    while try await !condition() { try await Task.sleep(for: .milliseconds(10)) }
-}

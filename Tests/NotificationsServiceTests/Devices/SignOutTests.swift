@@ -88,7 +88,7 @@ import Testing
             #expect(try await app.deliveries(message).map(\.state) == ["queued"])
             #expect(try await Self.signOut(app, [session]) == "1")
             try await app.postgres.execute("UPDATE notifications.deliveries SET due = now()")
-            while try await app.deliveries(message)[0].state != "failed" { try await Task.sleep(for: .milliseconds(10)) }
+            try await eventually("the delivery failed") { try await app.deliveries(message)[0].state == "failed" }
             let reason: String? = try await app.postgres.query("SELECT reason FROM notifications.deliveries")[0].decode(0)
             #expect(reason == "signed-out")
             #expect(try await app.order(#"{"content":{"title":"Hi"},"audience":{"users":["\#(Self.anna)"]}}"#) != message)

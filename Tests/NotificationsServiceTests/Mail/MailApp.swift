@@ -43,11 +43,9 @@ extension NotificationsApp {
     /// - Parameter id: as JSON has it.
     func ended(_ id: String) async throws -> Answer {
         let path = "/notifications/mail/" + id.filter { $0 != "\"" }
-        for _ in 0..<1_200 {
+        return try await eventually("the mail has left the queue") {
             let record = try await master("GET", path)
-            if record["state"] != "\"queued\"" { return record }
-            try await Task.sleep(for: .milliseconds(50))
+            return record["state"] != "\"queued\"" ? record : nil
         }
-        return try await master("GET", path)
     }
 }

@@ -58,11 +58,9 @@ import Testing
             let later = MailApp.address("later")
             let order = try await app.master("POST", "/notifications/mail", #"{"to":["\#(later)"],"subject":"Hi","text":"Hello"}"#)
             let id = try #require(order["data.0"]).filter { $0 != "\"" }
-            var waiting = try await app.master("GET", "/notifications/mail/\(id)")
-            for _ in 0..<1_200 {
-                guard waiting["reason"] == "null" else { break }
-                try await Task.sleep(for: .milliseconds(50))
-                waiting = try await app.master("GET", "/notifications/mail/\(id)")
+            let waiting = try await eventually("the mail was tried once") {
+                let waiting = try await app.master("GET", "/notifications/mail/\(id)")
+                return waiting["reason"] != "null" ? waiting : nil
             }
             #expect(waiting["state"] == "\"queued\"" && waiting["reason"] == "\"refused 451\"", "\(waiting)")
             try await app.postgres.execute("UPDATE notifications.mails SET due = now() WHERE state = 'queued'")

@@ -45,10 +45,7 @@ import Testing
                 #expect(order.status == 202, "\(order)")
             }
             // As many as there may be are at it.
-            for _ in 0..<1_200 {
-                if try await attempts(app) >= MailServerLoad.placesOfOne { break }
-                try await Task.sleep(for: .milliseconds(50))
-            }
+            try await eventually("the server has all it may have") { try await attempts(app) >= MailServerLoad.placesOfOne }
             for name in ["good1", "good2"] {
                 var good = app
                 good.appID = name
@@ -97,10 +94,8 @@ import Testing
                 INSERT INTO notifications.mails (id, space, author, address, content) SELECT gen_random_uuid(), space, author, address, 'x'
                 FROM notifications.mails
                 """)
-            for _ in 0..<1_200 {
-                let queued: Int = try await app.postgres.query("SELECT count(*) FROM notifications.mails WHERE state = 'queued'")[0].decode(0)
-                if queued == 0 { break }
-                try await Task.sleep(for: .milliseconds(50))
+            try await eventually("no mail is queued") {
+                try await app.postgres.query("SELECT FROM notifications.mails WHERE state = 'queued'").isEmpty
             }
             let reasons: [String] = try await app.postgres.query("SELECT reason FROM notifications.mails WHERE reason IS NOT NULL").map { try $0.decode(0) }
             #expect(reasons == ["sealed under another internal secret"])

@@ -86,10 +86,9 @@ extension NotificationsApp {
     /// Waits until the plan of a message is complete.
     @discardableResult
     func planned(_ id: UUID) async throws -> Message {
-        while true {
+        try await eventually("message \(id) is planned") {
             let message = try await message(id)
-            if message.isPlanned || message.state.isFinished { return message }
-            try await Task.sleep(for: .milliseconds(10))
+            return message.isPlanned || message.state.isFinished ? message : nil
         }
     }
 

@@ -38,7 +38,7 @@ struct PausingTests {
             try await Self.makeOverdue(app, id)
             try await Self.change(app, id, "resume")
             #expect(try await Self.isPaused(app, id) == false)
-            while try await app.deliveries(id)[1].state != "failed" { try await Task.sleep(for: .milliseconds(10)) }
+            try await eventually("the delivery failed") { try await app.deliveries(id)[1].state == "failed" }
             let quiet = try await app.deliveries(id)[0]
             #expect(quiet.state == "queued" && quiet.due > Date().addingTimeInterval(1_800) && quiet.due < Date().addingTimeInterval(3_700), "\(quiet)")
         }
@@ -92,7 +92,7 @@ struct PausingTests {
             try await Self.change(app, id, "pause")
             try await Self.makeOverdue(app, id)
             try await Self.change(app, id, "resume")
-            while try await Self.isPaused(app, id) { try await Task.sleep(for: .milliseconds(10)) }
+            try await eventually("it is resumed") { try await !Self.isPaused(app, id) }
             let rows = try await app.postgres.query("SELECT count(*) FILTER (WHERE state = 'queued' AND due > now()) FROM notifications.deliveries WHERE message = \(id)")
             #expect(try rows[0].decode(0, as: Int.self) == count)
         }
@@ -109,11 +109,10 @@ struct PausingTests {
             let name = PostgresIdentifier(column)!
             try await app.postgres.execute("UPDATE notifications.messages SET \(name) = \(json)::json WHERE id = \(bad)")
             try await app.planned(good)
-            var answer = try await app.master("GET", "/notifications/messages/\(bad)")
-            while answer["state"] != #""failed""# {
+            let answer = try await eventually("the message failed") {
+                let answer = try await app.master("GET", "/notifications/messages/\(bad)")
                 try #require(answer.status == 200, "\(answer)")
-                try await Task.sleep(for: .milliseconds(20))
-                answer = try await app.master("GET", "/notifications/messages/\(bad)")
+                return answer["state"] == #""failed""# ? answer : nil
             }
             #expect(answer["problem"]?.contains("This version of the service cannot read the message.") == true && answer[column] == json, "\(answer)")
             #expect(try await app.deliveries(good).count == 1)

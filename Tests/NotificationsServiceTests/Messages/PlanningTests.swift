@@ -71,9 +71,8 @@ struct PlanningTests {
             try await app.postgres.execute("UPDATE notifications.messages SET due = now() WHERE id = \(id)")
             try await app.postgres.execute("UPDATE notifications.jobs SET due = now() WHERE kind = \(PlanMessage.kind)")
             try await app.postgres.execute("SELECT pg_notify('notifications_jobs', '')")
-            while try await !app.postgres.query("SELECT FROM notifications.jobs WHERE kind = \(PlanMessage.kind) AND finished IS NULL").isEmpty {
-                try await Task.sleep(for: .milliseconds(10))
-            }
+            let plans: PostgresQuery = "SELECT FROM notifications.jobs WHERE kind = \(PlanMessage.kind) AND finished IS NULL"
+            try await eventually("no plan is left") { try await app.postgres.query(plans).isEmpty }
             #expect(try await app.count("deliveries") == 0)
             #expect(try await app.master("POST", "/notifications/messages/\(id)/resume")["isPaused"] == "false")
             #expect(try await app.planned(id).planned == 3)
@@ -92,7 +91,7 @@ struct PlanningTests {
                 #expect(try await app.master("POST", "/notifications/messages/\(message)/resume").isProblem(.conflict))
                 #expect(try await app.master("POST", "/notifications/messages/\(message)/cancel").isProblem(.conflict))
             }
-            while try await app.deliveries(other).map(\.state) == ["queued"] { try await Task.sleep(for: .milliseconds(10)) }
+            try await eventually("the delivery is decided") { try await app.deliveries(other).map(\.state) != ["queued"] }
             #expect(try await app.deliveries(other).map(\.state) == ["cancelled"])
             #expect(try await app.deliveries(id).isEmpty)
         }

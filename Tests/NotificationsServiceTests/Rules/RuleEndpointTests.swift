@@ -140,7 +140,7 @@ import Testing
             _ = try await app.storage.write("DELETE", "/storage/Notes/n1", by: "eve")
             try await receiver.wait(for: 1)
             // The pause after a failure is of ten seconds; nobody waits for it here.
-            try await app.eventually("the failure is noted") {
+            try await eventually("the failure is noted") {
                 try await app.app.postgres.execute("UPDATE notifications.jobs SET due = now() WHERE state = 'waiting' AND kind = 'rules.webhook'")
                 return receiver.received.count >= 2
             }
@@ -152,7 +152,7 @@ import Testing
                 let time = Int64(one.headers["webhook-timestamp"] ?? "") ?? 0
                 #expect(one.headers["webhook-signature"] == secret.signature(id: id, timestamp: time, body: Data(one.body.utf8)))
             }
-            try await app.eventually("the run says what came of it") {
+            try await eventually("the run says what came of it") {
                 try await app.app.master("GET", "/notifications/rules/told/runs")["data.0.delivery.state"] == "\"done\""
             }
             let changed = try await app.rule("told", #"{"when":{"collection":"Notes","events":["deleted"]},"webhook":{"url":"\#(receiver.url)"}}"#)

@@ -3,6 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import NotificationsService
@@ -25,7 +26,7 @@ import Testing
             _ = try await app.storage.write("POST", "/storage/Sightings", #"{"bikeId":"b1","place":"Nowhere","confirmed":false}"#, by: "eve")
             _ = try await app.storage.write("POST", "/storage/Sightings", #"{"bikeId":"gone","place":"Lost"}"#, by: "eve")
             _ = try await app.storage.write("POST", "/storage/Sightings", #"{"bikeId":"b1","place":"Station"}"#)
-            try await app.eventually("all are acted on") { try await app.outcomes(of: "sighting").count == 4 }
+            try await eventually("all are acted on") { try await app.outcomes(of: "sighting").count == 4 }
             let (sent, outcomes) = (try await app.sent(), try await app.outcomes(of: "sighting"))
             #expect(sent == ["rule:sighting Harbour → ann", "rule:sighting Station → ann"])
             let details = try await app.details(of: "sighting")
@@ -63,7 +64,7 @@ import Testing
             _ = try await app.storage.write("POST", "/storage/Messages", #"{"event":"e2","text":"Ho"}"#, by: "dan")
             _ = try await app.storage.write("POST", "/storage/Invitations", #"{"_id":"i1","from":"ann","invitee":"dan","state":"draft"}"#, by: "ann")
             _ = try await app.storage.write("PATCH", "/storage/Invitations/i1", #"{"state":"open"}"#, by: "ann")
-            try await app.eventually("all are sent") { try await app.sent().count == 3 }
+            try await eventually("all are sent") { try await app.sent().count == 3 }
             #expect(Set(try await app.sent()) == ["rule:chat Hi → ben,cem", "rule:chat Ho → ann", "rule:invitation ann → dan"])
         }
     }
@@ -75,7 +76,7 @@ import Testing
             for number in 0..<20 { _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n\#(number)"}"#) }
             try await app.rule("two", #"{"when":{"collection":"Others","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"{{id}}"}}"#)
             for number in 0..<20 { _ = try await app.storage.write("POST", "/storage/\(number % 2 == 0 ? "Notes" : "Others")", #"{"_id":"m\#(number)"}"#) }
-            try await app.eventually("all are acted on") {
+            try await eventually("all are acted on") {
                 let (one, two) = (try await app.outcomes(of: "one").count, try await app.outcomes(of: "two").count)
                 return one >= 30 && two >= 10
             }
@@ -99,7 +100,7 @@ import Testing
             try await app.rule("bad", #"{"when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"{{object.title}}"}}"#)
             try await app.rule("good", #"{"when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"x"}}"#)
             _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n1"}"#)
-            try await app.eventually("both are noted") { try await app.outcomes(of: "bad").count + app.outcomes(of: "good").count == 2 }
+            try await eventually("both are noted") { try await app.outcomes(of: "bad").count + app.outcomes(of: "good").count == 2 }
             #expect(try await app.outcomes(of: "bad") == ["failed"])
             #expect(try await app.outcomes(of: "good") == ["acted"])
             let rule = try await app.app.master("GET", "/notifications/rules/bad")
@@ -117,7 +118,7 @@ import Testing
             for number in 0..<6 { _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n\#(number)"}"#) }
             for number in 0..<35 { _ = try await app.storage.write("PATCH", "/storage/Notes/n0", #"{"a":\#(number)}"#) }
             _ = try await app.storage.write("PATCH", "/storage/Notes/n1", #"{"a":1}"#)
-            try await app.eventually("the last is noted") { try await app.outcomes(of: "circle").count >= 32 }
+            try await eventually("the last is noted") { try await app.outcomes(of: "circle").count >= 32 }
             #expect(try await app.outcomes(of: "circle") == [String](repeating: "acted", count: RuleLimits.actsOnObjectInMinute) + ["loop", "acted"])
             let few = try await app.outcomes(of: "few")
             #expect(few.prefix(3) == ["acted", "acted", "limited"] && few.filter { $0 == "acted" }.count == 2)
@@ -130,14 +131,14 @@ import Testing
             try await app.rule("notes", #"{"when":{"collection":"Notes","events":["created"]},\#(rest)}"#)
             try await app.rule("bikes", #"{"when":{"collection":"Bikes","events":["created"]},\#(rest)}"#)
             _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n1"}"#)
-            try await app.eventually("the first is noted") { try await app.outcomes(of: "notes") == ["acted"] }
+            try await eventually("the first is noted") { try await app.outcomes(of: "notes") == ["acted"] }
             try await app.whileNobodyFollows {
                 for number in 0..<150 { _ = try await app.storage.write("POST", "/storage/Bikes", #"{"_id":"b\#(number)"}"#) }
                 _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"gone"}"#)
                 _ = try await app.storage.write("DELETE", "/collections/Notes")
                 _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n2"}"#)
             }
-            try await app.eventually("it goes on") { try await app.outcomes(of: "notes").count + app.outcomes(of: "bikes").count >= 153 }
+            try await eventually("it goes on") { try await app.outcomes(of: "notes").count + app.outcomes(of: "bikes").count >= 153 }
             // Told once, though the log comes in pages.
             #expect(try await app.outcomes(of: "notes") == ["acted", "expired", "acted"])
             #expect(Set(try await app.outcomes(of: "bikes")) == ["acted"])
@@ -154,10 +155,10 @@ import Testing
                 #"{"when":{"collection":"News","events":["created"]},"to":[{"channel":"all"}],"except":["object.readers"],"content":{"title":"x"}}"#)
             let readers = (0..<1_500).map { "\"u\($0)\"" }.joined(separator: ",")
             _ = try await app.storage.write("POST", "/storage/News", #"{"readers":[\#(readers)]}"#)
-            try await app.eventually("it is planned") { try await app.sent() == ["rule:news x → ann"] }
+            try await eventually("it is planned") { try await app.sent() == ["rule:news x → ann"] }
             let many = (0...Recipients.maximumUsers).map { "\"u\($0)\"" }.joined(separator: ",")
             _ = try await app.storage.write("POST", "/storage/News", #"{"readers":[\#(many)]}"#)
-            try await app.eventually("too many are said") { try await app.outcomes(of: "news") == ["acted", "failed"] }
+            try await eventually("too many are said") { try await app.outcomes(of: "news") == ["acted", "failed"] }
             #expect(try await app.details(of: "news").last?.contains("leave out") == true)
         }
     }
@@ -169,11 +170,11 @@ import Testing
             #expect(try await app.app.master("GET", "/notifications/rules/notes")["state"] == "\"active\"")
             try await app.app.database.withSuperuser { _ = try await $0.execute("REVOKE INSERT ON notifications.messages FROM martlet_notifications") }
             _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n1"}"#)
-            try await app.eventually("it is stuck") { try await app.app.master("GET", "/notifications/rules")["data.0.state"] == "\"stuck\"" }
+            try await eventually("it is stuck") { try await app.app.master("GET", "/notifications/rules")["data.0.state"] == "\"stuck\"" }
             let rule = try await app.app.master("GET", "/notifications/rules/notes")
             #expect(rule["reason"] == "\"The database refused it (42501).\"" && rule["since"] != nil, "\(rule)")
             try await app.app.database.withSuperuser { _ = try await $0.execute("GRANT INSERT ON notifications.messages TO martlet_notifications") }
-            try await app.eventually("it goes again") { try await app.app.master("GET", "/notifications/rules/notes")["state"] == "\"active\"" }
+            try await eventually("it goes again") { try await app.app.master("GET", "/notifications/rules/notes")["state"] == "\"active\"" }
             #expect(try await app.sent() == ["rule:notes n1 → ann"])
             #expect(try await app.app.master("GET", "/notifications/rules/notes")["reason"] == nil)
             try await app.rule("notes", #"{"enabled":false,"when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"x"}}"#)
@@ -199,12 +200,12 @@ import Testing
             let rest = #""when":{"collection":"Notes","events":["created"]},"to":[{"user":"ann"}],"content":{"title":"{{id}}"}"#
             try await app.rule("notes", "{\(rest)}")
             _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n1"}"#)
-            try await app.eventually("it acts") { try await app.sent().count == 1 }
+            try await eventually("it acts") { try await app.sent().count == 1 }
             try await app.rule("notes", #"{"enabled":false,\#(rest)}"#)
             _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n2"}"#)
             try await app.rule("notes", "{\(rest)}")
             _ = try await app.storage.write("POST", "/storage/Notes", #"{"_id":"n3"}"#)
-            try await app.eventually("it acts again") { try await app.sent().count == 2 }
+            try await eventually("it acts again") { try await app.sent().count == 2 }
             #expect(try await app.sent().map { $0.contains("n3") } == [false, true])
             #expect(try await app.app.master("DELETE", "/notifications/rules/notes").status == 204)
             #expect(try await app.app.postgres.query("SELECT is_active FROM notifications.rule_feeds").first?.decode(0) == false)

@@ -40,7 +40,7 @@ import Testing
             let buyers = #"["\#(MailApp.ada)","\#(MailApp.ada.uppercased())","\#(MailApp.bob)","no-id"]"#
             _ = try await app.storage.write("POST", "/storage/Orders", #"{"number":7,"buyers":\#(buyers)}"#, by: MailApp.bob)
             _ = try await app.storage.write("POST", "/storage/Orders", #"{"number":8,"buyers":["no-id"]}"#)
-            try await app.eventually("both have acted") { try await app.outcomes(of: "bought").count + app.outcomes(of: "both").count == 4 }
+            try await eventually("both have acted") { try await app.outcomes(of: "bought").count + app.outcomes(of: "both").count == 4 }
             #expect(try await app.outcomes(of: "bought") == ["acted", "nobody"])
             #expect(
                 try await mails(app).sorted() == [

@@ -4,6 +4,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import NotificationsService
@@ -87,17 +88,5 @@ struct RulesApp: Sendable {
 
     func details(of rule: String) async throws -> [String] {
         try await app.postgres.query("SELECT coalesce(detail, '') FROM notifications.rule_runs WHERE rule = \(rule) ORDER BY id").map { try $0.decode(0) }
-    }
-
-    /// Waits until it is so.
-    func eventually(
-        _ what: Comment, sourceLocation: SourceLocation = #_sourceLocation, _ isSo: () async throws -> Bool
-    ) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while ContinuousClock.now < deadline {
-            if try await isSo() { return }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        Issue.record(what, sourceLocation: sourceLocation)
     }
 }

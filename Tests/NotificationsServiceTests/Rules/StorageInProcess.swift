@@ -4,6 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 import MartletTesting
+import ServiceTesting
 import NIOCore
 import StorageService
 import Synchronization
@@ -36,7 +37,7 @@ final class StorageInProcess: Sendable {
         let task = Task { try await application.run() }
         var iterator = channels.makeAsyncIterator()
         let listening = await iterator.next()
-        while !(await storage.isReady()) { try await Task.sleep(for: .milliseconds(5)) }
+        try await eventually("storage is ready") { await storage.isReady() }
         let address = ServiceAddress(name: "storage", url: URL(string: "http://127.0.0.1:\(port)")!)
         let process = StorageInProcess(address, try await ServiceClient(storage), task)
         defer {

@@ -5,6 +5,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 
 @testable import NotificationsService
 
@@ -32,7 +33,7 @@ struct NotificationsApp: ServiceApp {
         let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
         let application = Application(router: router, services: service.background, logger: .silent)
         try await application.test(.router) { client in
-            while !(await service.isReady()) { try await Task.sleep(for: .milliseconds(5)) }
+            try await eventually("the service is ready") { await service.isReady() }
             try await body(
                 NotificationsApp(database: database, postgres: postgres, service: service, gateway: ServiceClient(client, principal: nil)))
         }

@@ -1,6 +1,7 @@
 import MartletAPI
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import StorageService
@@ -36,11 +37,8 @@ extension StorageApp {
     /// For a lock of one of the app's rows.
     fileprivate func waitUntilSomebodyWaits() async throws {
         let schema = try space().schema
-        for _ in 0..<6_000 {
-            let rows = try await superuser.query("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND strpos(query, \(schema)) > 0")
-            if !rows.isEmpty { return }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        Issue.record("nobody waits")
+        let waiting: PostgresQuery =
+            "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND strpos(query, \(schema)) > 0"
+        try await eventually("a statement waits") { try await !superuser.query(waiting).isEmpty }
     }
 }

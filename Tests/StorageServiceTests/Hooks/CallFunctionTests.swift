@@ -62,13 +62,11 @@ import Testing
     func failures() async throws {
         let app = try await StorageApp()
         let late = try await HookReceiver { _ in
-            try await Task.sleep(for: .seconds(30))
+            try await Task.sleep(for: .seconds(600))
             return (200, "{}")
         }
         try await app.hook("late", "function", at: late, #","timeoutMilliseconds":200"#)
-        let start = ContinuousClock.now
         #expect(try await app.master.post("/functions/late").isProblem(.hookFailed))
-        #expect(ContinuousClock.now - start < .seconds(20))
         #expect(try await app.master.put("/hooks/gone", #"{"event":"function","url":"http://127.0.0.1:1/"}"#).status == 201)
         #expect(try await app.master.post("/functions/gone").isProblem(.hookFailed))
         let large = try await HookReceiver { _ in (200, #"{"result":"\#(String(repeating: "x", count: 1 << 20))"}"#) }

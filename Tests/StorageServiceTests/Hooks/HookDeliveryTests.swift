@@ -4,6 +4,7 @@ import MartletCore
 import MartletPostgres
 import MartletTesting
 import NIOCore
+import ServiceTesting
 import Synchronization
 import Testing
 
@@ -36,14 +37,7 @@ import Testing
     }
 
     private func wait(_ condition: () async throws -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while try await !condition() {
-            guard .now < deadline else {
-                Issue.record("did not happen in time")
-                return
-            }
-            try await Task.sleep(for: .milliseconds(20))
-        }
+        try await eventually { try await condition() }
     }
 
     @Test("a hook is told of each change after it, signed, with the object before and after")

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import MartletCore
 import MartletPostgres
+import MartletTesting
 import NIOCore
 import Synchronization
 
@@ -45,25 +46,13 @@ final class LiveStream: Sendable {
     }
 
     /// Waits until there are `count` events.
-    func wait(for count: Int, seconds: Int = 60) async throws {
-        let deadline = ContinuousClock.now + .seconds(seconds)
-        while events.count < count {
-            guard .now < deadline else { throw Timeout(lines: lines) }
-            try await Task.sleep(for: .milliseconds(5))
-        }
+    func wait(for count: Int, within limit: Duration = .seconds(120)) async throws {
+        try await eventually("there are \(count) events", within: limit) { events.count >= count }
     }
 
     /// Waits until it is subscribed.
     func waitForOpen() async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while cursor == nil {
-            guard .now < deadline else { throw Timeout(lines: lines) }
-            try await Task.sleep(for: .milliseconds(2))
-        }
-    }
-
-    struct Timeout: Error {
-        var lines: [String]
+        try await eventually("the stream is open") { cursor != nil }
     }
 
     private func take(_ text: String) {

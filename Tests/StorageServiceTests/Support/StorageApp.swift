@@ -3,6 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import StorageService
@@ -90,15 +91,15 @@ struct StorageApp: Sendable {
     }
 
     /// Until so many statements of the app wait for a lock.
-    func waitUntilStatementsWait(_ count: Int = 1, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    func waitUntilStatementsWait(_ count: Int = 1) async throws {
         let pattern = "%\(id)%"
-        for _ in 0..<6_000 {
-            let rows = try await superuser.query(
-                "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE \(pattern)")
-            if rows.count >= count { return }
-            try await Task.sleep(for: .milliseconds(10))
+        try await eventually("\(count) statements wait") {
+            try await superuser.query(
+                """
+                SELECT FROM pg_stat_activity
+                WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE \(pattern)
+                """).count >= count
         }
-        Issue.record("nothing waits", sourceLocation: sourceLocation)
     }
 
     /// Expects a problem answer, and that nothing was written.

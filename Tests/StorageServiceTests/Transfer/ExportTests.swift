@@ -171,10 +171,7 @@ import Testing
         let job = try await app.master.post("/environment/copy")
         guard case .string(let id)? = job.json?["id"] else { return }
         try await app.startWorker()
-        for _ in 0..<6_000 {
-            if try await app.master.get("/jobs/\(id)")["error"] != "null" { break }
-            try await Task.sleep(for: .milliseconds(10))
-        }
+        try await eventually("the job failed once") { try await app.master.get("/jobs/\(id)")["error"] != "null" }
         #expect(try await app.master.post("/environment/copy").isProblem(.conflict))
         #expect(try await app.master.delete("/jobs/\(id)").status == 202)
         try await app.superuser.execute("DROP TABLE \(name)")

@@ -217,9 +217,8 @@ import Testing
             due.isPrepared = false
             try await app.postgres.execute(due)
             try await app.startWorker()
-            for _ in 0..<6_000 {
-                if try await app.master.get("/jobs/\(job.id)")["progress.message"] == #""storing""# { break }
-                try await Task.sleep(for: .milliseconds(10))
+            try await eventually("the import stores") {
+                try await app.master.get("/jobs/\(job.id)")["progress.message"] == #""storing""#
             }
             #expect(try await app.master.delete("/jobs/\(job.id)")["cancelRequested"] == "true")
             let finished = try await app.wait(for: job.id)
@@ -249,11 +248,8 @@ import Testing
 extension StorageApp {
     /// Tables of imports and files of the spool that nobody needs any more.
     func leftovers() async throws -> [String] {
-        // A stage goes after its job has ended.
-        for _ in 0..<3_000 {
-            if try await leftoversNow().isEmpty { break }
-            try await Task.sleep(for: .milliseconds(20))
-        }
+        // A stage is dropped after its job has ended.
+        try await eventually("nothing is left over") { try await leftoversNow().isEmpty }
         return try await leftoversNow()
     }
 

@@ -25,17 +25,14 @@ extension StorageApp {
         #expect(answer.status == 202, "\(answer)", sourceLocation: sourceLocation)
         guard case .string(let text)? = answer.json?["id"], let id = UUID(uuidString: text) else { return answer }
         try await startWorker()
-        return try await wait(for: id, sourceLocation: sourceLocation)
+        return try await wait(for: id)
     }
 
-    func wait(for id: UUID, sourceLocation: SourceLocation = #_sourceLocation) async throws -> Answer {
-        for _ in 0..<6_000 {
+    func wait(for id: UUID) async throws -> Answer {
+        try await eventually("job \(id) is finished") {
             let job = try await master.get("/jobs/\(id)")
-            if job["finished"] != "null" { return job }
-            try await Task.sleep(for: .milliseconds(10))
+            return job["finished"] != "null" ? job : nil
         }
-        Issue.record("the job does not finish", sourceLocation: sourceLocation)
-        return try await master.get("/jobs/\(id)")
     }
 
     /// Imports a file and waits for the job.

@@ -3,6 +3,7 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import AnalyticsService
@@ -64,7 +65,9 @@ import Testing
                 try await app.insert([Happening(day(1) + "T11:00:00Z", "a", 2)], transaction)
                 let began: Date = try await transaction.query("SELECT now()")[0].decode(0)
                 // Until it would be a time that can be cut.
-                while try await app.postgres.query("SELECT date_bin('10 seconds', now(), 'epoch') <= \(began)")[0].decode(0) { try await Task.sleep(for: .milliseconds(100)) }
+                try await eventually("a slot has begun since") {
+                    try await app.postgres.query("SELECT date_bin('10 seconds', now(), 'epoch') > \(began)")[0].decode(0)
+                }
                 try await app.makeBlocks(eventsPerBlock: 1)
                 return began
             }
@@ -120,13 +123,7 @@ import Testing
                 INSERT INTO analytics.settings (space, retention_days, privacy, is_collecting, time_zone, changed_by)
                 VALUES (\(try await app.space.id), 5, 'standard', true, 'UTC', 'test')
                 """)
-            for _ in 0..<60 {
-                do { try await app.service.events.days.sweep() } catch let error as PostgresError where error.sqlState == "55P03" {
-                    try await Task.sleep(for: .milliseconds(500))
-                    continue
-                }
-                break
-            }
+            try await EventDaysTests.sweep(app.service.events.days)
             #expect(try await app.count("analytics.blocks") == 1)
             #expect(try await app.eventsInBlocks() == 1)
             #expect(try await app.both(question, in: span).blocks?.map(\.events) == [1])

@@ -33,6 +33,9 @@ final class EventQueue: Service {
     private let limits: Limits
     private let logger: Logger
     private let state = Mutex(State())
+    /// Events of requests that have no answer yet.
+    var waitingEvents: Int { state.withLock { $0.events } }
+
     private let refused = Counter(label: "martlet_analytics_events_refused_total")
     private let written = Counter(label: "martlet_analytics_events_written_total")
 

@@ -1,6 +1,7 @@
-public import Logging
+import Logging
 import MartletCore
 public import MartletPostgres
+public import MartletTesting
 import OperatorCommands
 
 /// A database of the shared server with every role, schema and right that `martlet migrate` makes.
@@ -67,28 +68,6 @@ public struct MigratedDatabase: Sendable {
             await client.close()
             throw error
         }
-    }
-}
-
-extension Logger {
-    /// For tests that look at what is answered, not at what is logged.
-    public static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-
-    /// For requests that were not to fail: an answer 5xx does not say why.
-    static let ofErrors = Logger(label: "test") { _ in ErrorPrinter() }
-}
-
-private struct ErrorPrinter: LogHandler {
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.error
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        print("error log: \(event.message) \(event.metadata ?? [:])")
     }
 }
 
