@@ -19,7 +19,7 @@ struct BodyDecoder: Decoder {
 
     fileprivate static func decode<Value: Decodable>(_ type: Value.Type, from value: JSONValue, at path: [String]) throws -> Value {
         if let literal = Value.self as? any BodyLiteral.Type {
-            guard let read = try literal.init(body: value) as? Value else { throw mismatch(literal.expected, value, path) }
+            guard let read = literal.init(body: value) as? Value else { throw mismatch(literal.expected, value, path) }
             return read
         }
         let decoder = BodyDecoder(value: value, path: path)
@@ -197,8 +197,7 @@ private struct BodyKey: CodingKey {
 /// What a JSON value is read as without a decoder.
 private protocol BodyLiteral {
     static var expected: String { get }
-    /// - Throws: `invalid-body` for what cannot be said by `expected`.
-    init?(body value: JSONValue) throws
+    init?(body value: JSONValue)
 }
 
 extension String: BodyLiteral {
@@ -218,7 +217,7 @@ extension Bool: BodyLiteral {
 }
 
 extension BodyLiteral where Self: FixedWidthInteger {
-    fileprivate static var expected: String { "a whole number from \(Self.min) to \(Self.max)" }
+    fileprivate static var expected: String { "a whole number" }
     fileprivate init?(body value: JSONValue) {
         guard case .number(let literal) = value, let number = Self(literal) else { return nil }
         self = number
