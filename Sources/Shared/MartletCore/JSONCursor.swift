@@ -2,8 +2,12 @@
 public struct JSONError: Error, Equatable, CustomStringConvertible {
     public enum Reason: Sendable, Equatable {
         case syntax
+        /// A byte that is not part of any character in UTF-8.
+        case encoding
         /// Valid so far, but not the kind of value that is wanted.
-        case shape
+        case shape(expected: JSONKind, found: JSONKind)
+        /// A name that its object already has.
+        case duplicateName
         /// Deeper than `JSONLimits.maximumDepth`.
         case tooDeep
         /// More digits or a larger exponent than `JSONLimits` allows.
@@ -18,14 +22,52 @@ public struct JSONError: Error, Equatable, CustomStringConvertible {
     /// Offset in bytes.
     public let offset: Int
 
+    public init(reason: Reason, offset: Int) {
+        self.reason = reason
+        self.offset = offset
+    }
+
+    /// Whether the text is JSON, but not of the kind that is wanted.
+    public var isShape: Bool { if case .shape = reason { true } else { false } }
+
     public var description: String {
         switch reason {
-        case .shape: "not the kind of value that is wanted at byte \(offset)"
-        case .syntax: "not valid JSON at byte \(offset)"
-        case .tooDeep: "nested deeper than \(JSONLimits.maximumDepth) levels at byte \(offset)"
-        case .numberTooLarge: "a number with too many digits at byte \(offset)"
-        case .tooMany: "too many members or elements at byte \(offset)"
-        case .nulCharacter: "the character U+0000 cannot be stored (byte \(offset))"
+        case .shape(let expected, let found): "Expected a JSON \(expected.name), found \(found.phrase) at byte \(offset)."
+        case .syntax: "Not valid JSON at byte \(offset)."
+        case .encoding: "Not valid UTF-8 at byte \(offset)."
+        case .duplicateName: "A member name appears twice in one object, the second time at byte \(offset)."
+        case .tooDeep: "Nested deeper than \(JSONLimits.maximumDepth) levels at byte \(offset)."
+        case .numberTooLarge: "A number has too many digits at byte \(offset)."
+        case .tooMany: "Too many members or elements at byte \(offset)."
+        case .nulCharacter: "The character U+0000 cannot be stored (byte \(offset))."
+        }
+    }
+}
+
+/// The kinds of JSON values (RFC 8259 §3).
+public enum JSONKind: String, Sendable, CaseIterable {
+    case object, array, string, number, boolean, null
+
+    var name: String { rawValue }
+
+    /// With its article, for sentences.
+    public var phrase: String {
+        switch self {
+        case .object, .array: "an " + rawValue
+        case .string, .number, .boolean: "a " + rawValue
+        case .null: rawValue
+        }
+    }
+
+    /// By the first byte of a value's text.
+    init(firstByte: UInt8?) {
+        switch firstByte {
+        case UInt8(ascii: "{"): self = .object
+        case UInt8(ascii: "["): self = .array
+        case UInt8(ascii: "\""): self = .string
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): self = .boolean
+        case UInt8(ascii: "n"): self = .null
+        default: self = .number
         }
     }
 }
@@ -45,15 +87,19 @@ public enum JSONLimits {
 
 /// Walks JSON text (RFC 8259) without building anything: bytes that are only passed on need no more.
 ///
-/// Strict: one pass, no trailing commas, no lone surrogates, valid UTF-8, limits as in `JSONLimits`.
+/// Strict: one pass, no trailing commas, no lone surrogates, valid UTF-8, no name twice in one object, limits as in `JSONLimits`.
 struct JSONCursor {
     let bytes: UnsafeBufferPointer<UInt8>
     private(set) var position = 0
     private var hasNonASCII = false
+    private var hasEscape = false
     private var growthInBytes = 0
+    private var names: MemberNames
 
-    init(_ bytes: UnsafeBufferPointer<UInt8>) {
+    /// - Parameter allowsDuplicates: takes names that their object already has.
+    init(_ bytes: UnsafeBufferPointer<UInt8>, allowingDuplicates allowsDuplicates: Bool = false) {
         self.bytes = bytes
+        names = MemberNames(isIgnored: allowsDuplicates)
     }
 
     var next: UInt8? { position < bytes.count ? bytes[position] : nil }
@@ -67,6 +113,11 @@ struct JSONCursor {
         } catch {
             return error.reason != .syntax
         }
+    }
+
+    /// What is wrong where a value of another kind should begin.
+    private func misfit(_ expected: JSONKind) -> JSONError {
+        failure(isAtValue ? .shape(expected: expected, found: JSONKind(firstByte: next)) : .syntax)
     }
 
     func failure(_ reason: JSONError.Reason = .syntax) -> JSONError {
@@ -86,7 +137,7 @@ struct JSONCursor {
     mutating func finish() throws(JSONError) {
         skipBlanks()
         guard position == bytes.count else { throw failure() }
-        if hasNonASCII, String(validating: bytes, as: UTF8.self) == nil { throw JSONError(reason: .syntax, offset: 0) }
+        if hasNonASCII, let offset = bytes.firstIndexOfInvalidUTF8 { throw JSONError(reason: .encoding, offset: offset) }
     }
 
     mutating func skipValue(depth: Int) throws(JSONError) {
@@ -107,25 +158,34 @@ struct JSONCursor {
         depth: Int, _ member: (inout JSONCursor, Range<Int>) throws(JSONError) -> Void
     ) throws(JSONError) {
         guard depth < JSONLimits.maximumDepth else { throw failure(.tooDeep) }
-        guard next == UInt8(ascii: "{") else { throw failure(isAtValue ? .shape : .syntax) }
+        guard next == UInt8(ascii: "{") else { throw misfit(.object) }
         position += 1
         skipBlanks()
         if next == UInt8(ascii: "}") { return position += 1 }
+        let outer = names.begin()
         while true {
             skipBlanks()
+            hasEscape = false
             let key = try takeString()
+            names.append(key, isEscaped: hasEscape)
             skipBlanks()
             try take(UInt8(ascii: ":"))
             skipBlanks()
             try member(&self, key)
             skipBlanks()
-            if next == UInt8(ascii: ",") { position += 1 } else { return try take(UInt8(ascii: "}")) }
+            if next == UInt8(ascii: ",") {
+                position += 1
+                continue
+            }
+            try take(UInt8(ascii: "}"))
+            if let offset = names.end(outer, in: bytes) { throw JSONError(reason: .duplicateName, offset: offset) }
+            return
         }
     }
 
     mutating func walkArray(depth: Int, _ element: (inout JSONCursor) throws(JSONError) -> Void) throws(JSONError) {
         guard depth < JSONLimits.maximumDepth else { throw failure(.tooDeep) }
-        guard next == UInt8(ascii: "[") else { throw failure(isAtValue ? .shape : .syntax) }
+        guard next == UInt8(ascii: "[") else { throw misfit(.array) }
         position += 1
         skipBlanks()
         if next == UInt8(ascii: "]") { return position += 1 }
@@ -203,7 +263,9 @@ struct JSONCursor {
             case UInt8(ascii: "\""):
                 position += 1
                 return start..<(position - 1)
-            case UInt8(ascii: "\\"): try takeEscape()
+            case UInt8(ascii: "\\"):
+                hasEscape = true
+                try takeEscape()
             case 0..<0x20: throw failure()
             case 0x80...: hasNonASCII = true; position += 1
             default: position += 1
@@ -242,8 +304,13 @@ struct JSONCursor {
     }
 
     /// The characters of a string whose range `takeString` gave.
+    func text(_ range: Range<Int>) -> String { bytes.text(range) }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// The characters of a JSON string's text, quotes excluded, that has been checked.
     func text(_ range: Range<Int>) -> String {
-        let slice = bytes[range]
+        let slice = self[range]
         guard slice.contains(UInt8(ascii: "\\")) else { return String(decoding: slice, as: UTF8.self) }
         var units: [UInt16] = []
         var text = ""
@@ -253,18 +320,18 @@ struct JSONCursor {
         }
         var index = range.lowerBound
         while index < range.upperBound {
-            guard bytes[index] == UInt8(ascii: "\\") else {
+            guard self[index] == UInt8(ascii: "\\") else {
                 flush()
-                let end = bytes[index..<range.upperBound].firstIndex(of: UInt8(ascii: "\\")) ?? range.upperBound
-                text += String(decoding: bytes[index..<end], as: UTF8.self)
+                let end = self[index..<range.upperBound].firstIndex(of: UInt8(ascii: "\\")) ?? range.upperBound
+                text += String(decoding: self[index..<end], as: UTF8.self)
                 index = end
                 continue
             }
-            let escape = bytes[index + 1]
+            let escape = self[index + 1]
             index += 2
             switch escape {
             case UInt8(ascii: "u"):
-                let digits = String(decoding: bytes[index..<index + 4], as: UTF8.self)
+                let digits = String(decoding: self[index..<index + 4], as: UTF8.self)
                 units.append(UInt16(digits, radix: 16) ?? 0)
                 index += 4
             case UInt8(ascii: "b"): units.append(8)

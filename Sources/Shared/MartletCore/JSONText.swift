@@ -6,7 +6,14 @@ public enum JSONText {
         public let value: Range<Int>
     }
 
-    /// The members of an object, in order, duplicates included; the whole text is checked.
+    /// Checks that the text is one JSON value, for bytes that something else decodes.
+    public static func validate(_ bytes: UnsafeBufferPointer<UInt8>) throws(JSONError) {
+        var cursor = JSONCursor(bytes)
+        try cursor.skipValue(depth: 0)
+        try cursor.finish()
+    }
+
+    /// The members of an object, in order; the whole text is checked.
     ///
     /// - Throws: `JSONError`, also when the text is not an object.
     public static func members(of bytes: UnsafeBufferPointer<UInt8>) throws(JSONError) -> [Member] {

@@ -20,10 +20,13 @@ public indirect enum JSONValue: Sendable, Equatable {
     }
 
     /// - Parameter levels: of our own, around what is limited.
+    /// - Parameter allowsDuplicates: takes names that their object already has, for what is kept in spite of its faults.
     /// - Throws: `JSONError`; the limits of `JSONLimits` hold.
-    public init(parsing bytes: some Sequence<UInt8>, within levels: Int = 0) throws(JSONError) {
+    public init(
+        parsing bytes: some Sequence<UInt8>, within levels: Int = 0, allowingDuplicates allowsDuplicates: Bool = false
+    ) throws(JSONError) {
         let result = Array(bytes).withUnsafeBufferPointer { bytes -> Result<JSONValue, JSONError> in
-            var cursor = JSONCursor(bytes)
+            var cursor = JSONCursor(bytes, allowingDuplicates: allowsDuplicates)
             do throws(JSONError) {
                 let value = try Self.take(&cursor, depth: -levels)
                 try cursor.finish()
@@ -63,6 +66,17 @@ public indirect enum JSONValue: Sendable, Equatable {
         default:
             let literal = try cursor.takeNumber()
             return .number(cursor.text(literal))
+        }
+    }
+
+    public var kind: JSONKind {
+        switch self {
+        case .null: .null
+        case .bool: .boolean
+        case .number: .number
+        case .string: .string
+        case .array: .array
+        case .object: .object
         }
     }
 

@@ -7,20 +7,28 @@ public import MartletCore
 public struct BodyFields: Sendable {
     private let object: JSONValue
 
-    /// - Parameter known: the members that the call takes.
-    /// - Throws: `invalid-json`, `payload-too-large`, `invalid-body` naming a member that is not known. An empty body is an empty object.
-    public init(_ request: Request, _ known: Set<String>, upTo limitInBytes: Int = 64 << 10) async throws {
+    /// - Parameters:
+    ///   - known: the members that the call takes.
+    ///   - isOptional: whether no body is as good as `{}`.
+    /// - Throws: `invalid-json`, also for a body that is missing; `payload-too-large`, `limit-exceeded`, `invalid-body` naming a member that is not
+    ///   known.
+    public init(_ request: Request, _ known: Set<String>, upTo limitInBytes: Int = 64 << 10, isOptional: Bool = false) async throws {
         let body = try await request.wholeBody(upTo: limitInBytes)
-        guard body.readableBytes > 0 else {
+        guard body.readableBytes > 0 || !isOptional else {
             object = .object([])
             return
         }
+        guard body.readableBytes > 0 else { throw HTTPProblem.missingBody }
         do {
             object = try JSONValue(parsing: body.readableBytesView)
         } catch {
-            throw HTTPProblem(.invalidJSON, "\(error)")
+            throw HTTPProblem(error)
         }
-        guard case .object(let members) = object else { throw HTTPProblem(.invalidBody, "The body must be an object.") }
+        guard case .object(let members) = object else {
+            let start = body.readableBytesView.firstIndex { ![0x20, 0x0a, 0x0d, 0x09].contains($0) } ?? 0
+            let offset = start - body.readableBytesView.startIndex
+            throw HTTPProblem(JSONError(reason: .shape(expected: .object, found: object.kind), offset: offset))
+        }
         try Self.check(members, known)
     }
 
@@ -28,15 +36,24 @@ public struct BodyFields: Sendable {
     ///
     /// - Throws: `invalid-body`, naming a member that is not known.
     public init(_ object: JSONValue, _ known: Set<String>) throws {
-        guard case .object(let members) = object else { throw HTTPProblem(.invalidBody, "This must be an object.") }
+        guard case .object(let members) = object else {
+            throw HTTPProblem(.invalidBody, "Expected a JSON object, found \(object.kind.phrase).")
+        }
         self.object = object
         try Self.check(members, known)
     }
 
-    private static func check(_ members: [JSONValue.Member], _ known: Set<String>) throws {
-        for member in members where !known.contains(member.name) {
-            throw HTTPProblem(.invalidBody, "This field is not known here.", field: member.name)
+    private static func check(_ members: [JSONValue.Member], _ known: Set<String>, in path: String? = nil) throws {
+        for member in members {
+            // By bytes: what Swift takes for the same text need not be the same name.
+            if let index = known.firstIndex(of: member.name), known[index].utf8.elementsEqual(member.name.utf8) { continue }
+            throw HTTPProblem.unknownMember(member.name, at: path.map { "\($0).\(member.name)" }, known: known)
         }
+    }
+
+    /// `invalid-body`, saying what was expected and what came.
+    private func mismatch(_ name: String, _ expected: String) -> HTTPProblem {
+        HTTPProblem(.invalidBody, "Expected \(expected), found \(object[name]?.kind.phrase ?? "nothing").", field: name)
     }
 
     /// As it came; nil where there is none.
@@ -47,7 +64,7 @@ public struct BodyFields: Sendable {
         switch object[name] {
         case .string(let text): text
         case nil, .null: nil
-        default: throw HTTPProblem(.invalidBody, "This must be a string.", field: name)
+        default: throw mismatch(name, "a string")
         }
     }
 
@@ -60,7 +77,7 @@ public struct BodyFields: Sendable {
                 return text
             }
         case nil, .null: nil
-        default: throw HTTPProblem(.invalidBody, "This must be an array of strings.", field: name)
+        default: throw mismatch(name, "an array of strings")
         }
     }
 
@@ -93,7 +110,7 @@ public struct BodyFields: Sendable {
         switch object[name] {
         case .bool(let value): value
         case nil, .null: nil
-        default: throw HTTPProblem(.invalidBody, "This must be true or false.", field: name)
+        default: throw mismatch(name, "true or false")
         }
     }
 
@@ -112,10 +129,10 @@ public struct BodyFields: Sendable {
     /// The members of an object that are known there, each a string or missing.
     public func strings(in name: String, _ known: Set<String>) throws -> [String: String] {
         guard let value = object[name], value != .null else { return [:] }
-        guard case .object(let members) = value else { throw HTTPProblem(.invalidBody, "This must be an object.", field: name) }
+        guard case .object(let members) = value else { throw mismatch(name, "an object") }
+        try Self.check(members, known, in: name)
         var strings: [String: String] = [:]
         for member in members {
-            guard known.contains(member.name) else { throw HTTPProblem(.invalidBody, "This field is not known here.", field: "\(name).\(member.name)") }
             guard case .string(let text) = member.value else { throw HTTPProblem(.invalidBody, "This must be a string.", field: "\(name).\(member.name)") }
             strings[member.name] = text
         }
@@ -125,7 +142,7 @@ public struct BodyFields: Sendable {
     /// The text of a JSON object.
     public func object(_ name: String, upTo limitInBytes: Int) throws -> String? {
         guard let value = object[name], value != .null else { return nil }
-        guard case .object = value else { throw HTTPProblem(.invalidBody, "This must be an object.", field: name) }
+        guard case .object = value else { throw mismatch(name, "an object") }
         let text = value.text
         guard text.utf8.count <= limitInBytes else {
             throw HTTPProblem(.invalidBody, "This may have at most \(limitInBytes) bytes.", field: name)

@@ -2,7 +2,7 @@ public import HTTPTypes
 public import Hummingbird
 import Foundation
 import MartletAPI
-import MartletCore
+public import MartletCore
 import NIOCore
 
 extension Request {
@@ -21,23 +21,56 @@ extension Request {
 }
 
 extension Request {
-    /// The body of a management call: a small JSON object.
+    /// The whole body, one JSON value (RFC 8259), as `JSONLimits` bounds it. All JSON that is a body is read by this, or by `JSONText` where it is
+    /// only passed on.
     ///
-    /// - Throws: `invalid-json`, `invalid-body` naming the field, `payload-too-large`.
-    public func decoded<Body: Decodable>(_: Body.Type, upTo limitInBytes: Int = 64 << 10) async throws -> Body {
+    /// - Throws: `invalid-json`, also where there is no body; `invalid-body`, `limit-exceeded`, `payload-too-large`.
+    public func json(upTo limitInBytes: Int) async throws -> JSONValue {
         let body = try await wholeBody(upTo: limitInBytes)
+        guard body.readableBytes > 0 else { throw HTTPProblem.missingBody }
         do {
-            let decoder = JSONDecoder()
-            decoder.dateDecodingStrategy = .iso8601
-            return try decoder.decode(Body.self, from: Data(body.readableBytesView))
-        } catch DecodingError.keyNotFound(let key, _) {
-            throw HTTPProblem(.invalidBody, "This field is required.", field: key.stringValue)
-        } catch DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context) {
-            throw HTTPProblem(
-                .invalidBody, "This field has the wrong type.", field: context.codingPath.map(\.stringValue).joined(separator: "."))
+            return try JSONValue(parsing: body.readableBytesView)
         } catch {
-            throw HTTPProblem(.invalidJSON)
+            throw HTTPProblem(error)
         }
+    }
+
+    /// The body as a value of ours whose members are all known, also those of objects inside it.
+    ///
+    /// - Throws: as `json`, and `invalid-body` naming the field.
+    public func decoded<Body: Decodable>(_: Body.Type, upTo limitInBytes: Int = 64 << 10) async throws -> Body {
+        try BodyDecoder.decode(Body.self, from: try await json(upTo: limitInBytes))
+    }
+
+    /// Refuses a body with anything in it, for calls that take none: `{}` is nothing.
+    ///
+    /// - Throws: as `BodyFields`.
+    public func allowNoBody() async throws {
+        _ = try await BodyFields(self, [], isOptional: true)
+    }
+}
+
+extension HTTPProblem {
+    static let missingBody = HTTPProblem(.invalidJSON, "Expected a JSON object, but there is no body.")
+
+    /// What is wrong with JSON that a client sent.
+    public init(_ error: JSONError) {
+        let code: ErrorCode =
+            switch error.reason {
+            case .syntax, .encoding: .invalidJSON
+            case .shape, .duplicateName, .nulCharacter: .invalidBody
+            case .tooDeep, .numberTooLarge, .tooMany: .limitExceeded
+            }
+        self.init(code, error.description)
+    }
+
+    /// A member that a body may not have.
+    ///
+    /// - Parameter known: the members that it may have.
+    public static func unknownMember(_ name: String, at path: String? = nil, known: some Collection<String>) -> HTTPProblem {
+        let name = name.utf8.count <= 128 ? name : name.prefix(64) + "…"
+        let near = NearMiss.suggestion(for: name, among: known).map { "; did you mean \"\($0)\"?" } ?? "."
+        return HTTPProblem(.invalidBody, "Unknown member \"\(name)\"" + near, field: path ?? name)
     }
 }
 

@@ -1,6 +1,6 @@
 public import MartletCore
 
-/// JSON as crash reporters really send it: with NaN, U+0000, lone surrogates, broken UTF-8, numbers and depths beyond `JSONLimits`.
+/// JSON as crash reporters really send it: with NaN, U+0000, lone surrogates, broken UTF-8, repeated names, numbers and depths beyond `JSONLimits`.
 public enum LooseJSON {
     /// What is not JSON becomes what is nearest: NaN and what is too large or too deep `null`, a character that is none U+FFFD.
     ///
@@ -10,7 +10,7 @@ public enum LooseJSON {
             return try JSONValue(parsing: bytes)
         } catch {
             var mender = JSONMender(Array(String(decoding: bytes, as: UTF8.self).utf8))
-            return try JSONValue(parsing: mender.mended())
+            return try JSONValue(parsing: mender.mended(), allowingDuplicates: true)
         }
     }
 }

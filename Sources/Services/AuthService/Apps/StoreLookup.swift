@@ -49,8 +49,8 @@ struct StoreRecord: Sendable, Equatable {
         bundleID = text("bundleId", upTo: 200).flatMap { AppChange.isBundleID($0) ? $0 : nil }
         version = text("version", upTo: 100).flatMap { VersionNumber($0) }
         notes = text("releaseNotes", upTo: VersionChange.maximumNotesLength)
-        let released = text("currentVersionReleaseDate", upTo: 40).flatMap { try? Date.ISO8601FormatStyle().parse($0) }
-        releaseDate = released?.formatted(.iso8601.year().month().day())
+        let released = text("currentVersionReleaseDate", upTo: 40).flatMap { Date(rfc3339: $0) }
+        releaseDate = released.map { String($0.rfc3339.prefix(10)) }
         iconURL = text("artworkUrl512", upTo: 2_048) ?? text("artworkUrl100", upTo: 2_048) ?? text("artworkUrl60", upTo: 2_048)
     }
 

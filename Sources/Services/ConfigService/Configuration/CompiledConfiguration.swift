@@ -76,5 +76,5 @@ final class CompiledConfiguration: Sendable {
         return "{\(head),\(shown),\"experiments\":\(variant.experiments)}"
     }
 
-    private static func text(_ date: Date) -> String { date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)) }
+    private static func text(_ date: Date) -> String { date.rfc3339 }
 }

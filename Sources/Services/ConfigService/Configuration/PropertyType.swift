@@ -98,9 +98,7 @@ enum PropertyType: Sendable, Equatable {
     }
 
     private static func isDate(_ text: String) -> Bool {
-        // The strategy takes the 30th of February for the 2nd of March.
-        if text.utf8.count == 10 { return (try? Date(text + "T00:00:00Z", strategy: .iso8601))?.formatted(.iso8601.year().month().day()) == text }
-        return Date(rfc3339: text) != nil
+        CalendarDay(text) != nil || Date(rfc3339: text) != nil
     }
 
     private static func spelled(_ range: ClosedRange<Double>) -> String {

@@ -89,6 +89,7 @@ struct CheckDraft: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (key, _) = try context.managed(kinds, may: .read)
         let space = try context.space
+        try await request.allowNoBody()
         guard let kind = kinds[key.kind], let draft = try await documents.read(key, in: space)?.draft else { throw HTTPProblem(.documentNotFound) }
         let findings = kind.check(try JSONValue(parsing: draft.utf8), named: key.name, in: try await live.current(space))
         return .json(#"{"findings":\#(findings.limited.json.text)}"#)
@@ -96,17 +97,11 @@ struct CheckDraft: Endpoint {
 }
 
 extension Request {
-    /// The body as a document: a JSON object in which no name is there twice.
+    /// The body as a document: a JSON object.
     ///
     /// - Throws: `invalid-json`, `invalid-body`, `payload-too-large`.
     func document(upTo limitInBytes: Int) async throws -> JSONValue {
-        let body = try await wholeBody(upTo: limitInBytes)
-        let value: JSONValue
-        do {
-            value = try JSONValue(parsing: body.readableBytesView)
-        } catch {
-            throw HTTPProblem(.invalidJSON, "\(error)")
-        }
+        let value = try await json(upTo: limitInBytes)
         try value.checkIsDocument()
         return value
     }
@@ -115,8 +110,7 @@ extension Request {
 extension JSONValue {
     /// - Throws: `invalid-body`.
     func checkIsDocument() throws {
-        guard case .object = self else { throw HTTPProblem(.invalidBody, "A document is a JSON object.") }
-        if let member = duplicateMember { throw HTTPProblem(.invalidBody, "This member is there twice.", field: member) }
+        guard case .object = self else { throw HTTPProblem(.invalidBody, "Expected a JSON object, found \(kind.phrase).") }
     }
 
     /// The text that is stored.
@@ -128,7 +122,7 @@ extension JSONValue {
         do {
             _ = try JSONValue(parsing: text.utf8)
         } catch {
-            throw HTTPProblem(.limitExceeded, "The document would be \(error).")
+            throw HTTPProblem(.limitExceeded, "The document as patched: \(error)")
         }
         return text
     }

@@ -13,7 +13,7 @@ struct PublishDraft: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (key, author) = try context.managed(kinds, may: .update)
-        let fields = try await BodyFields(request, ["note", "at"])
+        let fields = try await BodyFields(request, ["note", "at"], isOptional: true)
         let publication = Publisher.Request(key: key, space: try context.space, note: try fields.note(), author: author)
         let condition = try DraftCondition(ifAnyIn: request)
         guard let date = try fields.time("at") else { return .json(try await publisher.publish(publication, if: condition)) }
@@ -52,7 +52,7 @@ struct Withdraw: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (key, author) = try context.managed(kinds, may: .update)
         try key.checkIsFreeToMove()
-        _ = try await BodyFields(request, [])
+        try await request.allowNoBody()
         try await publisher.withdraw(Publisher.Request(key: key, space: try context.space, author: author))
         return Response(status: .noContent)
     }
@@ -66,7 +66,7 @@ struct Promote: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (key, author) = try context.managed(kinds, may: .update)
         let space = try context.space
-        let fields = try await BodyFields(request, ["from", "version", "note"])
+        let fields = try await BodyFields(request, ["from", "version", "note"], isOptional: true)
         guard let environment = AppEnvironment(rawValue: try fields.string("from") ?? "test"), environment != space.environment else {
             throw HTTPProblem(.invalidBody, "This must be the other environment.", field: "from")
         }

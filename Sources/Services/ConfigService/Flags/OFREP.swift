@@ -45,7 +45,7 @@ enum OFREP {
         do {
             body = try JSONValue(parsing: try await request.wholeBody(upTo: maximumBodyInBytes).readableBytesView)
         } catch let error as JSONError {
-            throw Failure(.parse, "The body is \(error).")
+            throw Failure(.parse, "\(error)")
         } catch let problem as HTTPProblem where problem.code == .payloadTooLarge {
             throw Failure(.general, problem.detail ?? problem.code.title)
         }

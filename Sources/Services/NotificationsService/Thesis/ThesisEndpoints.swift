@@ -18,10 +18,7 @@ struct SendThesisNotification: Endpoint {
         try request.allowParameters()
         let principal = try context.principal
         guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
-        let body = try await request.wholeBody(upTo: 64 << 10)
-        let json: JSONValue
-        do { json = try JSONValue(parsing: body.readableBytesView) } catch { throw HTTPProblem(.invalidJSON, "\(error)") }
-        let notification = try ThesisNotification(json)
+        let notification = try ThesisNotification(try await request.json(upTo: 64 << 10))
         let space = try await messages.spaces.space(of: principal)
         let message = principal.kind == .master ? try await order(notification, by: principal, in: space) : try await send(notification, by: principal, in: space)
         return try Self.stored(notification, message)

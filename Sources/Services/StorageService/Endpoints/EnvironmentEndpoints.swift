@@ -13,6 +13,7 @@ struct StartEnvironmentCopy: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let space = try context.managedSpace
+        try await request.allowNoBody()
         var options = transfers.options(space)
         options.uniqueKey = space.appID
         guard let job = try await transfers.jobs.enqueue(CopyEnvironment.self, .init(appID: space.appID), options) else {

@@ -46,13 +46,3 @@ extension ServiceContext {
         parameters.get(name)?.removingPercentEncoding ?? ""
     }
 }
-
-extension Request {
-    /// The whole body, one JSON value.
-    ///
-    /// - Throws: `invalid-json`, `invalid-body`, `limit-exceeded`, `payload-too-large`.
-    func json(upTo limitInBytes: Int) async throws -> JSONValue {
-        let body = try await wholeBody(upTo: limitInBytes)
-        return try checked { () throws(JSONError) in try JSONValue(parsing: body.readableBytesView) }
-    }
-}

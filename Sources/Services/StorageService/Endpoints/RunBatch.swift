@@ -37,18 +37,14 @@ struct RunBatch: Endpoint {
     }
 
     private static func items(_ value: JSONValue) throws -> (items: [Batch.Item], isTransaction: Bool) {
-        guard case .object(let members) = value, case .array(let requests) = value["requests"],
-            members.allSatisfy({ $0.name == "requests" || $0.name == "transaction" })
-        else { throw HTTPProblem(.invalidBody, "It has \"requests\", a list, and maybe \"transaction\".") }
+        let fields = try BodyFields(value, ["requests", "transaction"])
+        guard case .array(let requests) = fields["requests"] else {
+            throw HTTPProblem(.invalidBody, "It has \"requests\", a list, and maybe \"transaction\".")
+        }
         guard requests.count <= Batch.maximumRequests else {
             throw HTTPProblem(.limitExceeded, "A batch has at most \(Batch.maximumRequests) requests.", field: "requests")
         }
-        let isTransaction: Bool
-        switch value["transaction"] {
-        case nil: isTransaction = false
-        case .bool(let flag): isTransaction = flag
-        default: throw HTTPProblem(.invalidBody, "It is true or false.", field: "transaction")
-        }
+        let isTransaction = try fields.flag("transaction") ?? false
         let items = try requests.enumerated().map { number, request in
             do {
                 return try Batch.Item(request)

@@ -13,6 +13,7 @@ struct StartExport: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.managedSpace
         let export = try await transfers.export(request, context.collection, space)
+        try await request.allowNoBody()
         try await transfers.checkNumberOfJobs(of: space)
         try await transfers.spool.deleteFiles(of: ExportCollection.kind, scope: space.appID, butForTheNewest: Self.maximumKept - 1)
         let options = ExportCollection.Options(

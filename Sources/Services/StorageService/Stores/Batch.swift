@@ -146,9 +146,8 @@ struct Batch: Sendable {
 extension Batch.Item {
     /// - Throws: as `Document`, `invalid-body`, `invalid-path`; the caller names the request.
     init(_ value: JSONValue) throws {
-        guard case .object(let members) = value, case .string(let method) = value["method"], case .string(let path) = value["path"],
-            members.allSatisfy({ ["method", "path", "body", "ifMatch"].contains($0.name) })
-        else { throw HTTPProblem(.invalidBody, "A request has \"method\", \"path\", and maybe \"body\" and \"ifMatch\".") }
+        _ = try BodyFields(value, ["method", "path", "body", "ifMatch"])
+        guard case .string(let method) = value["method"], case .string(let path) = value["path"] else { throw HTTPProblem(.invalidBody, "A request has \"method\", \"path\", and maybe \"body\" and \"ifMatch\".") }
         let parts = path.drop { $0 == "/" }.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.first == "storage", (2...3).contains(parts.count) else {
             throw HTTPProblem(.invalidPath, "It is \"storage/{collection}\" or \"storage/{collection}/{id}\".", field: "path")

@@ -217,12 +217,6 @@ func checked<T>(_ body: () throws(JSONError) -> T) throws -> T {
     do {
         return try body()
     } catch {
-        let code: ErrorCode =
-            switch error.reason {
-            case .syntax: .invalidJSON
-            case .shape, .nulCharacter: .invalidBody
-            case .tooDeep, .numberTooLarge, .tooMany: .limitExceeded
-            }
-        throw HTTPProblem(code, "The body is unacceptable: \(error).")
+        throw HTTPProblem(error)
     }
 }

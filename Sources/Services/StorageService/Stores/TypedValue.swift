@@ -104,7 +104,6 @@ enum Timestamps {
 
     /// `2026-11-21T12:00:00.000Z`: 24 characters whose order is the order in time.
     static func text(_ date: Date) -> String {
-        // The format cuts digits off, and 0.678 s is a little less than that in binary.
-        date.addingTimeInterval(0.000_1).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        date.rfc3339
     }
 }

@@ -130,7 +130,7 @@ public struct S3Files: FileBackend {
 
     /// With or without fractions of a second.
     private static func date(_ text: String) -> Date? {
-        (try? Date(text, strategy: .iso8601)) ?? (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+        Date(rfc3339: text)
     }
 }
 

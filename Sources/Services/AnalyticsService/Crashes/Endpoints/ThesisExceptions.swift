@@ -20,7 +20,7 @@ struct PostThesisException: Endpoint {
         guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
         let body = try await request.wholeBody(upTo: Self.maximumSizeInBytes)
         let value: JSONValue
-        do { value = try LooseJSON.value(body.readableBytesView) } catch { throw HTTPProblem(.invalidJSON, "\(error)") }
+        do { value = try LooseJSON.value(body.readableBytesView) } catch { throw HTTPProblem(error) }
         guard case .array(let elements) = value else { return .json(try await store([value], principal)[0]) }
         guard elements.count <= Self.maximumCount else { throw HTTPProblem(.limitExceeded, "At most \(Self.maximumCount) exceptions at once.") }
         return .page(try await store(elements, principal))

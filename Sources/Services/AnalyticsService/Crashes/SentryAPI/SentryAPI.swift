@@ -29,16 +29,6 @@ struct SentryAPI<Base: Endpoint>: Endpoint {
     }
 }
 
-extension Request {
-    /// A body of JSON, whatever it has.
-    ///
-    /// - Throws: `invalid-json`, `payload-too-large`.
-    func json(upTo limitInBytes: Int) async throws -> JSONValue {
-        let body = try await wholeBody(upTo: limitInBytes)
-        do { return try JSONValue(parsing: body.readableBytesView) } catch { throw HTTPProblem(.invalidJSON, "\(error)") }
-    }
-}
-
 /// What Sentry's API has and Martlet has not, under `/crash/api/0`: 501 with a sentence that says what is missing. Master key.
 struct RefuseSentryCall: Endpoint {
     /// By what the path has in it.

@@ -24,6 +24,7 @@ struct OptOutEndpoint: Endpoint {
         guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
         let space = try await events.spaces.space(of: principal)
         let persons = try Self.persons(request, principal, space)
+        try await request.allowNoBody()
         switch act {
         case .read: break
         case .optOut: try await events.people.optOut(persons, in: space)

@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 import MartletAPI
 import MartletCore
@@ -23,10 +24,14 @@ struct ChangeSettings: Endpoint {
         try request.allowParameters()
         let author = try context.author(may: .update, .analytics)
         let fields = try await BodyFields(request, ["retentionDays", "privacy", "isCollecting", "timeZone"])
+        let timeZone = try fields.string("timeZone")
+        guard timeZone.map({ TimeZone(iana: $0) != nil }) ?? true else {
+            throw HTTPProblem(.invalidBody, "Expected a name of the IANA's time zones, such as Europe/Zurich.", field: "timeZone")
+        }
         let space = try await events.spaces.space(of: try context.principal)
         let change = SettingsChange(
             retentionDays: try fields.integer("retentionDays", in: SpaceSettings.retentionRange), privacy: try Self.privacy(fields),
-            isCollecting: try fields.flag("isCollecting"), timeZone: try fields.string("timeZone"))
+            isCollecting: try fields.flag("isCollecting"), timeZone: timeZone)
         return try .encoding(SettingsBody(try await events.settings.change(change, of: space, by: author)))
     }
 

@@ -17,7 +17,7 @@ struct TakeThesisEvent: Endpoint {
         do {
             object = try JSONValue(parsing: MendedText.bytes(of: try await intake.body(of: request)))
         } catch let error as JSONError {
-            throw HTTPProblem(.invalidJSON, "\(error)")
+            throw HTTPProblem(error)
         }
         let id = UUIDv7.make(at: origin.received)
         do {

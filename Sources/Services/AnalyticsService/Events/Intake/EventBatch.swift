@@ -66,7 +66,7 @@ struct EventBatch: Sendable {
         guard let error = try attempt(body, act) else { return }
         let mended = MendedText.bytes(of: body)
         if mended != body, try attempt(mended, act) == nil { return }
-        throw HTTPProblem(error.reason == .shape ? .invalidBody : .invalidJSON, "\(error)")
+        throw HTTPProblem(error)
     }
 
     /// What keeps it from being an object; nil: `act` was done.

@@ -78,7 +78,7 @@ struct EventReader {
         do throws(JSONError) {
             return try MessageFields(bytes)
         } catch {
-            throw EventFault(nil, error.reason == .shape ? "A message must be an object." : "\(error)")
+            throw EventFault(nil, error.isShape ? "A message must be an object." : "\(error)")
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import MartletCore
 
 /// Times as clients write them: ISO 8601 with or without fractions of a second and offset; without offset it is UTC. Also as Foundation's `Date`
 /// describes itself (`2017-03-05 20:21:39 +0000`), and with `GMT` or `UTC` behind it.
@@ -8,10 +9,10 @@ enum EventTime {
     /// Nil for what is none.
     static func date(_ text: String) -> Date? {
         var reader = Reader(bytes: Array(text.utf8))
-        guard let year = reader.digits(4), reader.take("-"), let month = reader.digits(2), (1...12).contains(month), reader.take("-"),
-            let day = reader.digits(2), (1...length(year, month)).contains(day)
+        guard let year = reader.digits(4), reader.take("-"), let month = reader.digits(2), reader.take("-"),
+            let day = reader.digits(2), let calendarDay = CalendarDay(year: year, month: month, day: day)
         else { return nil }
-        let midnight = Double(days(year, month, day)) * 86_400
+        let midnight = Double(calendarDay.daysSince1970) * 86_400
         guard !reader.isAtEnd else { return Date(timeIntervalSince1970: midnight) }
         guard reader.take("T") || reader.take(" ") || reader.take("t"), let hour = reader.digits(2), hour < 24, reader.take(":"),
             let minute = reader.digits(2), minute < 60
@@ -27,23 +28,6 @@ enum EventTime {
         }
         guard let offset = reader.offsetInMinutes(), reader.isAtEnd else { return nil }
         return Date(timeIntervalSince1970: midnight + Double(hour * 3_600 + (minute - offset) * 60) + seconds)
-    }
-
-    /// Days since 1970 of a date in the Gregorian calendar.
-    private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
-        // Years that begin in March: the day that some have more is the last one (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms").
-        let shifted = month <= 2 ? year - 1 : year
-        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-        return 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
-    }
-
-    /// Of a month, in days.
-    private static func length(_ year: Int, _ month: Int) -> Int {
-        switch month {
-        case 2: (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
     }
 
     private struct Reader {

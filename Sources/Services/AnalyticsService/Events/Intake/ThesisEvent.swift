@@ -14,6 +14,11 @@ struct ThesisEvent {
         guard case .object(let members) = object else { throw EventFault(nil, "The body must be an object.") }
         let type = try Self.text(object, "type") ?? "Generic"
         let className = try Self.text(object, "className")
+        for name in ["fileName", "method", "configVersion"] { _ = try Self.text(object, name) }
+        switch object["tags"] {
+        case nil, .null, .object: break
+        default: throw EventFault("tags", "This must be an object.")
+        }
         let isView = ["view", "openview", "viewopened"].contains(type.lowercased().filter { !" _-".contains($0) })
         var message: [JSONValue.Member] = [
             .init("messageId", .string(try Self.text(object, "_id") ?? newID)),

@@ -36,16 +36,15 @@ extension Request {
 
     private func day(_ name: Substring) throws -> String? {
         guard let text = uri.queryParameters[name] else { return nil }
-        guard text.wholeMatch(of: /20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])/) != nil else {
+        guard let day = CalendarDay(text), (2_000...2_099).contains(day.year) else {
             throw HTTPProblem(.invalidParameter, "It must be a day such as 2026-11-22.", field: String(name))
         }
         return String(text)
     }
 
-    /// Only the form is checked here: PostgreSQL would take what looks like a POSIX rule for one.
     private func timeZone() throws -> String? {
         guard let text = uri.queryParameters["timeZone"] else { return nil }
-        guard text.utf8.count <= 64, text == "UTC" || text.wholeMatch(of: /[A-Z][A-Za-z_]*(\/[A-Za-z][A-Za-z0-9_+-]*)+/) != nil else {
+        guard TimeZone(iana: String(text)) != nil else {
             throw HTTPProblem(.invalidParameter, "There is no such time zone: name one as the IANA does, such as Europe/Dublin.", field: "timeZone")
         }
         return String(text)

@@ -64,6 +64,7 @@ struct StartSprint: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let visitor = try await desk.admit(request, context, to: .update)
+        try await request.allowNoBody()
         return .json(try await sprints.start(try context.sprint, in: visitor.space, by: visitor.author))
     }
 }
@@ -87,7 +88,7 @@ struct CloseSprint: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let visitor = try await desk.admit(request, context, to: .update)
         let number = try context.sprint
-        let next = try TicketInput.number(try await BodyFields(request, ["unfinishedTo"]), "unfinishedTo")
+        let next = try TicketInput.number(try await BodyFields(request, ["unfinishedTo"], isOptional: true), "unfinishedTo")
         return .json(try await sprints.close(number, movingTo: next, in: visitor.space, by: visitor.author))
     }
 }

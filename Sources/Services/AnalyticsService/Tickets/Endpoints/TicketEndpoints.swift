@@ -132,6 +132,7 @@ struct RestoreTicket: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (visitor, number) = try await desk.admitToTicket(request, context, to: .delete)
+        try await request.allowNoBody()
         try await tickets.restore(number, in: visitor.space, by: visitor.author)
         return try await desk.answer(with: number, of: tickets, in: visitor.space)
     }

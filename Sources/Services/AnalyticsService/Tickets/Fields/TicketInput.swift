@@ -64,9 +64,7 @@ enum TicketInput {
     /// A day as `2026-11-22`; nil where there is none, or null.
     static func day(_ fields: BodyFields, _ name: String) throws -> String? {
         guard let text = try fields.string(name) else { return nil }
-        // Written again, since 2026-02-30 may be read as a day in March.
-        let style = Date.ISO8601FormatStyle(timeZone: .gmt).year().month().day()
-        guard let date = Date(rfc3339: text + "T00:00:00Z"), style.format(date) == text, (1_900...2_100).contains(Int(text.prefix(4)) ?? 0) else {
+        guard let day = CalendarDay(text), (1_900...2_100).contains(day.year) else {
             throw HTTPProblem(.invalidBody, "This must be a day such as 2026-11-22.", field: name)
         }
         return text

@@ -72,7 +72,7 @@ struct ArchiveApp: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (id, author) = try context.changeableApp(request, .delete)
-        _ = try await BodyFields(request, [])
+        try await request.allowNoBody()
         return .json(try await apps.setArchived(archives, id, by: author))
     }
 }

@@ -77,7 +77,7 @@ struct RotateKey: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (app, author) = try context.changeableApp(request)
-        let grace = try await BodyFields(request, ["graceSeconds"]).integer("graceSeconds", in: 0...2_592_000) ?? 86_400
+        let grace = try await BodyFields(request, ["graceSeconds"], isOptional: true).integer("graceSeconds", in: 0...2_592_000) ?? 86_400
         guard let (new, old) = try await credentials.rotate(try context.keyID, grace: grace, of: app, by: author) else {
             throw HTTPProblem(.keyNotFound)
         }

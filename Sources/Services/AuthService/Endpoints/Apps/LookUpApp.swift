@@ -21,6 +21,7 @@ struct LookUpApp: Endpoint {
         let applies = try request.flag("apply")
         let country = try request.country()
         let language = try request.language()
+        try await request.allowNoBody()
         guard let text = try await apps.read(id) else { throw HTTPProblem(.appNotFound) }
         let key = try request.lookupKey() ?? Self.key(of: try JSONValue(parsing: text.utf8))
         guard let key else {

@@ -167,9 +167,7 @@ extension BodyFields {
     /// A day (RFC 3339 §5.6, full-date).
     private func date(_ name: String) throws -> String? {
         guard let text = try string(name) else { return nil }
-        guard text.wholeMatch(of: /[0-9]{4}-[0-9]{2}-[0-9]{2}/) != nil, let day = try? Date.ISO8601FormatStyle().year().month().day().parse(text),
-            day.formatted(.iso8601.year().month().day()) == text, !text.hasPrefix("0000")
-        else { throw HTTPProblem(.invalidBody, "This must be a day such as 2026-11-22.", field: name) }
+        guard CalendarDay(text) != nil else { throw HTTPProblem(.invalidBody, "This must be a day such as 2026-11-22.", field: name) }
         return text
     }
 

@@ -46,7 +46,7 @@ struct UnlinkIdentity: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, id) = (try context.userSpace, try context.signedInUser)
         let provider = context.parameters.get("name") ?? ""
-        let fields = try await BodyFields(request, ["password"])
+        let fields = try await BodyFields(request, ["password"], isOptional: true)
         _ = try await check.confirm(try fields.secret("password"), of: id, in: space, session: try context.session)
         let isMailThere = try await outbox.isThere(in: space)
         let isGone = try await federation.identities.unlink(provider: provider, of: id, isMailThere: isMailThere, in: space) {

@@ -12,7 +12,7 @@ struct RequestEmailVerification: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, id) = (try context.userSpace, try context.signedInUser)
-        let fields = try await BodyFields(request, ["language", "link"])
+        let fields = try await BodyFields(request, ["language", "link"], isOptional: true)
         guard let user = try await users.mailed(id, in: space) else { throw HTTPProblem(.userNotFound) }
         guard let text = user.email, !user.isEmailVerified else { throw HTTPProblem(.conflict, "There is no address to verify.") }
         var order = MailOrder(.verifyEmail, to: text, user: id, in: space)

@@ -13,7 +13,7 @@ struct OfferPasskeySignIn: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.userSpace
-        _ = try await BodyFields(request, [])
+        try await request.allowNoBody()
         let party = try await passkeys.requiredParty(in: space)
         try await attempts.begin(context.challengeLimits(of: request))
         let challenge = try await passkeys.makeChallenge(for: .signIn, of: nil, in: space)

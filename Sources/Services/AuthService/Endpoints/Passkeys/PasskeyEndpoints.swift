@@ -15,7 +15,7 @@ struct OfferPasskey: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, user) = (try context.userSpace, try context.signedInUser)
-        let fields = try await BodyFields(request, ["password", "code"])
+        let fields = try await BodyFields(request, ["password", "code"], isOptional: true)
         let (password, code) = (try fields.secret("password"), try fields.string("code"))
         let party = try await passkeys.requiredParty(in: space)
         let account = try await check.confirm(password, of: user, in: space, session: try context.session)
@@ -79,7 +79,7 @@ struct RemovePasskey: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, user, id) = (try context.userSpace, try context.signedInUser, try context.passkeyID)
-        let password = try await BodyFields(request, ["password"]).secret("password")
+        let password = try await BodyFields(request, ["password"], isOptional: true).secret("password")
         _ = try await check.confirm(password, of: user, in: space, session: try context.session)
         let isMailThere = try await outbox.isThere(in: space)
         guard try await passkeys.remove(id, of: user, isMailThere: isMailThere, in: space) else { throw HTTPProblem(.passkeyNotFound) }

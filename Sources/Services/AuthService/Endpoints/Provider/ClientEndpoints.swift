@@ -65,6 +65,7 @@ struct RenewClientSecret: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, secret) = (try context.managedUserSpace, OAuthClient.makeSecret())
+        try await request.allowNoBody()
         switch try await clients.changeSecret(try context.clientID, digest: secret.withValue { Credential.hexDigest(of: $0) }, in: space) {
         case .changed(let client): return .client(client, secret: secret)
         case .isPublic: throw HTTPProblem(.conflict, "A public client has no secret.")

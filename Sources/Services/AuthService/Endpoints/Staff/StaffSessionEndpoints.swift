@@ -9,7 +9,9 @@ struct LogStaffOut: Endpoint {
     let sessions: StaffSessionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        _ = try await sessions.end(try context.staffSession, by: try context.staffBeforeReset, from: request.staffAddress)
+        let (session, staff) = (try context.staffSession, try context.staffBeforeReset)
+        try await request.allowNoBody()
+        _ = try await sessions.end(session, by: staff, from: request.staffAddress)
         return Response(status: .noContent)
     }
 }

@@ -32,7 +32,7 @@ struct StartExport: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (user, space) = try whose.user(context)
-        _ = try await BodyFields(request, [])
+        try await request.allowNoBody()
         try await exports.start(of: user, isLimited: whose == .me, in: space)
         guard let export = try await exports.find(of: user, in: space) else { throw HTTPProblem(.userNotFound) }
         var response = Response.json(export)

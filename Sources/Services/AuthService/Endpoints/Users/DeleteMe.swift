@@ -12,7 +12,7 @@ struct DeleteMe: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, id) = (try context.userSpace, try context.signedInUser)
-        let fields = try await BodyFields(request, ["password"])
+        let fields = try await BodyFields(request, ["password"], isOptional: true)
         _ = try await check.confirm(try fields.secret("password"), of: id, in: space, session: try context.session)
         return try .receipt(try await deletions.begin(id, in: space))
     }

@@ -13,7 +13,7 @@ struct AddSecondFactor: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, user) = (try context.userSpace, try context.signedInUser)
-        let fields = try await BodyFields(request, ["password"])
+        let fields = try await BodyFields(request, ["password"], isOptional: true)
         let account = try await check.confirm(try fields.secret("password"), of: user, in: space, session: try context.session)
         guard !account.isAnonymous else { throw HTTPProblem(.conflict, "This user has nothing to sign in by: upgrade first.") }
         guard let secret = try await secondFactors.begin(of: user) else { throw HTTPProblem(.conflict, "A second factor is in force.") }

@@ -13,7 +13,7 @@ struct SignInAnonymously: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.userSpace
-        let fields = try await BodyFields(request, ["device", "profile", "private"])
+        let fields = try await BodyFields(request, ["device", "profile", "private"], isOptional: true)
         let user = NewUser(profile: try fields.profile() ?? "{}", privateProfile: try fields.privateProfile() ?? "{}")
         let session = NewSession(device: try fields.device())
         try await settings.current(in: space).settings.checkAnonymousSignUp()

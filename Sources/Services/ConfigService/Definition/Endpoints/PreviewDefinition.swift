@@ -12,7 +12,7 @@ struct PreviewDefinition: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (key, author) = try context.managedDefinition(kinds, may: .update)
-        let fields = try await BodyFields(request, ["hours"])
+        let fields = try await BodyFields(request, ["hours"], isOptional: true)
         let hours = try fields.integer("hours", in: 1...DefinitionPreviews.maximumHours) ?? 24
         let end = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + Double(hours) * 3_600).rounded(.down))
         let made = try await previews.make(of: key, in: try context.space, until: end, by: author)

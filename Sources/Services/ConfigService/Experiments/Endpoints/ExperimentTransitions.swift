@@ -94,7 +94,7 @@ struct ExperimentTransition: Sendable {
         let key = try context.documentKey(kinds)
         guard key.kind == .experiment else { throw HTTPProblem(.notFound) }
         let author = try context.author(may: .update, .experiments)
-        fields = try await BodyFields(request, known)
+        fields = try await BodyFields(request, known, isOptional: true)
         publication = Publisher.Request(key: key, space: try context.space, note: try fields.note(), author: author)
         self.publisher = publisher
     }

@@ -54,7 +54,7 @@ struct EvaluateForApp: Endpoint {
         let principal = try context.principal
         guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
         try request.allowParameters()
-        let fields = try await BodyFields(request, ["context"], upTo: OFREP.maximumBodyInBytes)
+        let fields = try await BodyFields(request, ["context"], upTo: OFREP.maximumBodyInBytes, isOptional: true)
         let json = fields["context"] ?? .object([])
         guard case .object = json else { throw HTTPProblem(.invalidBody, "This must be an object.", field: "context") }
         let now = Date()

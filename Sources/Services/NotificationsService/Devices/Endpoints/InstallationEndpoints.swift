@@ -81,6 +81,7 @@ struct ChangeChannel: Endpoint {
         try request.allowParameters()
         let claim = try await access.claim(request, context)
         guard let channel = context.parameters.get("channel"), ChannelName.isOne(channel) else { throw HTTPProblem(.invalidName, ChannelName.sentence) }
+        try await request.allowNoBody()
         _ = try await store.change(claim, bringsToken: false) { installation in
             var channels = Set(installation.channels)
             if isMember { channels.insert(channel) } else { channels.remove(channel) }

@@ -42,12 +42,10 @@ struct InstallationFields: Sendable {
         osVersion = try fields.shortText("osVersion")
         deviceModel = try fields.shortText("deviceModel")
         locale = try fields.shortText("locale") { Self.languageTag($0) }
-        timeZone = try fields.shortText("timeZone") { TimeZone(identifier: $0) == nil ? nil : $0 }
+        timeZone = try fields.shortText("timeZone") { TimeZone(iana: $0) == nil ? nil : $0 }
         channels = try fields.strings("channels", upTo: Self.maximumChannels).map { try Self.checked($0) }
         if let text = try fields.object("attributes", upTo: Self.maximumAttributesSizeInBytes) {
-            let value = try JSONValue(parsing: text.utf8)
-            if let name = value.duplicateMember { throw HTTPProblem(.invalidBody, "The member \(name) is there twice.", field: "attributes") }
-            attributes = value
+            attributes = try JSONValue(parsing: text.utf8)
         }
         badge = try fields.integer("badge", in: 0...Self.maximumBadge)
     }

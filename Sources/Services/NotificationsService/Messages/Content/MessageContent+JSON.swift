@@ -58,8 +58,3 @@ extension LiveActivityContent {
         return .object(members)
     }
 }
-
-extension Date {
-    /// As RFC 3339 in UTC, with milliseconds.
-    var rfc3339: String { formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)) }
-}

@@ -20,6 +20,7 @@ struct ChangeMessage: Endpoint {
         try request.allowParameters()
         let (space, _) = try await context.notifications(may: act == .cancel ? .delete : .update, messages.spaces)
         let id = try context.messageID
+        try await request.allowNoBody()
         let message =
             switch act {
             case .pause: try await messages.store.pause(id, in: space)

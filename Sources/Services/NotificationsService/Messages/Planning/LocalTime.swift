@@ -1,4 +1,5 @@
 import Foundation
+import MartletCore
 
 /// A day and time of a clock on the wall, `2026-12-24T18:00`: another moment in each time zone.
 struct LocalTime: Sendable, Equatable {
@@ -7,12 +8,8 @@ struct LocalTime: Sendable, Equatable {
 
     /// Nil for what is none.
     init?(_ text: String) {
-        guard text.wholeMatch(of: /[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}/) != nil,
-            let date = try? Date.ISO8601FormatStyle().parse(text + ":00Z")
-        else { return nil }
+        guard text.utf8.count == 16, let date = Date(rfc3339: text + ":00Z") else { return nil }
         seconds = Int(date.timeIntervalSince1970)
-        // What is not in the calendar, such as the 31st of a short month, comes out as another day.
-        guard self.text == text else { return nil }
     }
 
     init(seconds: Int) {
@@ -24,7 +21,7 @@ struct LocalTime: Sendable, Equatable {
         seconds = Int(date.timeIntervalSince1970.rounded(.down)) + zone.secondsFromGMT(for: date)
     }
 
-    var text: String { String(Date(timeIntervalSince1970: Double(seconds)).formatted(Date.ISO8601FormatStyle()).prefix(16)) }
+    var text: String { String(Date(timeIntervalSince1970: Double(seconds)).rfc3339.prefix(16)) }
 
     /// The moment in a time zone. An hour that summer time leaves out is the one behind it.
     func date(in zone: TimeZone) -> Date {

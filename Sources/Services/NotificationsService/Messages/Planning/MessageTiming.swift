@@ -39,7 +39,7 @@ struct MessageTiming: Sendable, Equatable {
             localTime = time
         }
         if let name = try fields.string("timeZone") {
-            guard name.utf8.count <= 64, let zone = TimeZone(identifier: name) else {
+            guard let zone = TimeZone(iana: name) else {
                 throw HTTPProblem(.invalidBody, "This is not a time zone, such as Europe/Berlin.", field: "timeZone")
             }
             timeZone = zone

@@ -44,7 +44,7 @@ struct SetRule: Endpoint {
         try request.allowParameters()
         let isThere = try await rules.store.read(name, in: space) != nil
         let author = try context.author(may: isThere ? .update : .create, .notifications)
-        let rule = try Rule(name: name, try await BodyFields.whole(request, upTo: Rule.maximumSizeInBytes))
+        let rule = try Rule(name: name, try await request.json(upTo: Rule.maximumSizeInBytes))
         try await rules.check(rule, in: space)
         let end = try await rules.end(for: rule, in: space)
         let written = try await rules.store.write(rule, condition, mustBeNew: mustBeNew, end: end, by: author, in: space)
@@ -75,6 +75,7 @@ struct RotateRuleSecret: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .update, rules.spaces)
         try request.allowParameters()
+        try await request.allowNoBody()
         let secret = try await rules.store.rotateSecret(of: try context.rule, in: space)
         return .json(#"{"secret":\#(secret.withValue(JSONValue.quote))}"#)
     }
@@ -159,19 +160,5 @@ extension ServiceContext {
     /// - Throws: `invalid-name`.
     var rule: String {
         get throws { try Rule.checked(parameters.get("name") ?? "") }
-    }
-}
-
-extension BodyFields {
-    /// The body as it is, an object.
-    ///
-    /// - Throws: `invalid-json`, `invalid-body`, `payload-too-large`.
-    static func whole(_ request: Request, upTo limitInBytes: Int) async throws -> JSONValue {
-        let bytes = try await request.wholeBody(upTo: limitInBytes)
-        do {
-            return try JSONValue(parsing: bytes.readableBytesView)
-        } catch {
-            throw HTTPProblem(.invalidJSON, "\(error)")
-        }
     }
 }

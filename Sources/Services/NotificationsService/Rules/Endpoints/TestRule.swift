@@ -20,7 +20,7 @@ struct TestRule: Endpoint {
         let (space, _) = try await context.notifications(may: .update, rules.spaces)
         try request.allowParameters()
         let name = try context.rule
-        let fields = try await BodyFields(request, ["object", "id", "previous", "change", "actor", "alert"], upTo: Self.maximumSizeInBytes)
+        let fields = try await BodyFields(request, ["object", "id", "previous", "change", "actor", "alert"], upTo: Self.maximumSizeInBytes, isOptional: true)
         guard let rule = try await rules.store.rule(name, in: space) else { throw HTTPProblem(.ruleNotFound) }
         let facts = try await facts(of: rule, fields, in: space)
         do {

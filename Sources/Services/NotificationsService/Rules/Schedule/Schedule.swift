@@ -24,7 +24,7 @@ enum Schedule: Sendable, Equatable {
         guard let expression = CronExpression(text) else {
             throw HTTPProblem(.invalidBody, "It is minute, hour, day, month and weekday, such as 0 8 * * 1-5.", field: "when.cron")
         }
-        guard let zone = TimeZone(identifier: timeZone ?? "UTC") else {
+        guard let zone = TimeZone(iana: timeZone ?? "UTC") else {
             throw HTTPProblem(.invalidBody, "This is no time zone such as Europe/Berlin.", field: "when.timeZone")
         }
         self = .cron(expression, zone)

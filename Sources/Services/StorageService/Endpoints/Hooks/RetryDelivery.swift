@@ -12,6 +12,7 @@ struct RetryDelivery: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let (name, space) = (try context.hookName, try context.managedSpace)
+        try await request.allowNoBody()
         guard let id = UUID(uuidString: context.component("id")), let delivery = try await deliveries.retry(id, of: name, in: space) else {
             throw HTTPProblem(.deliveryNotFound)
         }

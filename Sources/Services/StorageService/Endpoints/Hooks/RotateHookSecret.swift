@@ -11,6 +11,7 @@ struct RotateHookSecret: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let (name, space) = (try context.hookName, try context.managedSpace)
+        try await request.allowNoBody()
         let hook = try await hooks.rotateSecret(of: name, in: space)
         guard let secret = secrets.secrets(of: hook, in: space).first else { throw HTTPProblem(.internalError) }
         return try .encoding(NewSecret(hook: HookBody(hook), secret: secret.text.withValue { $0 }))

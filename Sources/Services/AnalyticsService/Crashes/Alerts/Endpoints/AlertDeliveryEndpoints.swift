@@ -36,6 +36,7 @@ struct RetryAlertDelivery: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .update, life.spaces)
         try request.allowParameters()
+        try await request.allowNoBody()
         guard let id = context.parameters.get("delivery").flatMap({ UUID(uuidString: $0) }),
             let json = try await life.alerts.deliveries.retry(id, of: try context.alert, in: space)
         else { throw HTTPProblem(.deliveryNotFound) }

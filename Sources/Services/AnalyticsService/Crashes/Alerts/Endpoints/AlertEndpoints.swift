@@ -80,6 +80,7 @@ struct RotateAlertSecret: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .update, life.spaces)
         try request.allowParameters()
+        try await request.allowNoBody()
         let secret = try await life.alerts.store.rotateSecret(of: try context.alert, in: space)
         return .json(#"{"secret":\#(secret.withValue(JSONValue.quote))}"#)
     }
@@ -93,6 +94,7 @@ struct TestAlert: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.crashes(may: .update, life.spaces)
         try request.allowParameters()
+        try await request.allowNoBody()
         let (alerts, id) = (life.alerts, try context.alert)
         guard try await alerts.store.read(id, in: space) != nil, let (address, secrets) = try await alerts.store.address(of: id) else {
             throw HTTPProblem(.alertNotFound)

@@ -1,7 +1,7 @@
 /// The name that somebody may have meant.
-enum NearMiss {
+public enum NearMiss {
     /// The nearest of `names` with the same letters in another case, or with few edits between; nil: none is near.
-    static func suggestion(for name: String, among names: some Collection<String>) -> String? {
+    public static func suggestion(for name: String, among names: some Collection<String>) -> String? {
         let lowered = Array(name.lowercased().unicodeScalars.prefix(64))
         let limit = max(1, min(3, lowered.count / 3))
         return names.map { (name: $0, distance: distance(lowered, Array($0.lowercased().unicodeScalars.prefix(64)), upTo: limit)) }
@@ -10,7 +10,7 @@ enum NearMiss {
     }
 
     /// ` Did you mean …?` behind a sentence, or nothing.
-    static func question(for name: String, among names: some Collection<String>) -> String {
+    public static func question(for name: String, among names: some Collection<String>) -> String {
         suggestion(for: name, among: names).map { " Did you mean \($0)?" } ?? ""
     }
 

@@ -1,0 +1,90 @@
+/// The names of the objects that a `JSONCursor` is in, to find one that its object already has.
+///
+/// Names are compared by their bytes once escapes are resolved, not as Swift compares texts: U+212A is not K.
+struct MemberNames {
+    private struct Name {
+        let range: Range<Int>
+        let isEscaped: Bool
+    }
+
+    /// Objects of so many members are compared pair by pair, larger ones are sorted.
+    private static let maximumPairs = 12
+
+    private let isIgnored: Bool
+    /// Of the outermost object first; each object's begin where the one around it has got to.
+    private var names: [Name] = []
+    private var start = 0
+
+    init(isIgnored: Bool) {
+        self.isIgnored = isIgnored
+    }
+
+    /// Begins an object; `end` takes what this returns.
+    mutating func begin() -> Int {
+        defer { start = names.count }
+        return start
+    }
+
+    mutating func append(_ range: Range<Int>, isEscaped: Bool) {
+        if !isIgnored { names.append(Name(range: range, isEscaped: isEscaped)) }
+    }
+
+    /// Ends an object; where its first repeated name stands, if there is one.
+    mutating func end(_ outer: Int, in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
+        defer {
+            names.removeSubrange(start...)
+            start = outer
+        }
+        let count = names.count - start
+        guard count > 1 else { return nil }
+        return count <= Self.maximumPairs ? compared(in: bytes) : sorted(in: bytes)
+    }
+
+    private func compared(in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
+        for index in start + 1..<names.count {
+            for earlier in start..<index where order(names[earlier], names[index], bytes) == 0 { return names[index].range.lowerBound }
+        }
+        return nil
+    }
+
+    private func sorted(in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
+        // Escapes are resolved once, not at each comparison.
+        if names[start...].contains(where: \.isEscaped) {
+            var seen = Set<[UInt8]>()
+            return names[start...].first { !seen.insert(Array(bytes.text($0.range).utf8)).inserted }?.range.lowerBound
+        }
+        let sorted = names[start...].sorted { order($0, $1, bytes) < 0 }
+        return zip(sorted, sorted.dropFirst()).filter { order($0, $1, bytes) == 0 }
+            .map { max($0.range.lowerBound, $1.range.lowerBound) }.min()
+    }
+
+    private func order(_ left: Name, _ right: Name, _ bytes: UnsafeBufferPointer<UInt8>) -> Int {
+        guard !left.isEscaped, !right.isEscaped else {
+            let (left, right) = (bytes.text(left.range), bytes.text(right.range))
+            return left.utf8.elementsEqual(right.utf8) ? 0 : 1
+        }
+        guard left.range.count == right.range.count else { return left.range.count < right.range.count ? -1 : 1 }
+        let (first, second) = (left.range.lowerBound, right.range.lowerBound)
+        for offset in 0..<left.range.count where bytes[first + offset] != bytes[second + offset] {
+            return bytes[first + offset] < bytes[second + offset] ? -1 : 1
+        }
+        return 0
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// Where the first character stands that is not UTF-8; nil: all of it is.
+    var firstIndexOfInvalidUTF8: Int? {
+        guard String(validating: self, as: UTF8.self) == nil else { return nil }
+        var decoder = UTF8()
+        var bytes = makeIterator()
+        var offset = 0
+        while true {
+            switch decoder.decode(&bytes) {
+            case .scalarValue(let scalar): offset += UTF8.width(scalar)
+            case .emptyInput: return nil
+            case .error: return offset
+            }
+        }
+    }
+}
