@@ -1,4 +1,5 @@
 import Crypto
+import CryptoExtras
 import Foundation
 import MartletAPI
 import MartletCore
@@ -11,8 +12,7 @@ import Testing
 
 @Suite struct SigningKeyTests {
     private func keys(_ postgres: PostgresClient, secret: String = "an-internal-secret-of-the-tests-0123456789") -> SigningKeys {
-        let sealing = ServerKeys(internalSecret: Secret(secret)).sealing
-        return SigningKeys(store: SigningKeyStore(postgres: postgres, sealing: sealing), logger: .silent)
+        SigningKeys(postgres: postgres, sealing: ServerKeys(internalSecret: Secret(secret)).sealing, logger: .silent)
     }
 
     private func token(_ keys: SigningKeys, at time: Date) throws -> String {
@@ -91,6 +91,86 @@ import Testing
             }
             let count: Int = try await auth.postgres.query("SELECT count(*) FROM auth.signing_keys")[0].decode(0)
             #expect(count == 1)
+            #expect(try await KeyRingStore(postgres: auth.postgres).idTokenKeys().count == 1)
+        }
+    }
+
+    private struct Claims: Codable, Equatable {
+        var sub: String
+    }
+
+    @Test func `Keys of RS256 are kept, sealed and changed as those of access tokens are, and gateways hear of none`() async throws {
+        let postgres = try await MigratedDatabase.make().client(for: "auth")
+        try await withClosing(postgres) {
+            let (start, store) = (Date(), KeyRingStore(postgres: postgres))
+            let (first, second) = (keys(postgres), keys(postgres))
+            var published: [(time: Date, keys: [RSATokenVerifier])] = []
+            var ids: Set<String> = []
+            for day in stride(from: 0.0, to: 70, by: 0.9) {
+                let now = start + day * 86_400
+                try await first.refresh(at: now)
+                try await second.refresh(at: now)
+                let known = try await store.idTokenKeys()
+                published.append((now, known))
+                let old = published.last { $0.time <= now - 86_000 }?.keys ?? known
+                for keys in [first, second] {
+                    let token = try #require(try keys.signed(Claims(sub: "ada"), by: .rs256))
+                    for keys in [known, old] {
+                        #expect(keys.compactMap { $0.claims(from: token, as: Claims.self) } == [Claims(sub: "ada")], "day \(day)")
+                    }
+                    ids.insert(String(token.prefix { $0 != "." }))
+                }
+            }
+            #expect((2...4).contains(ids.count), "70 days: \(ids.count) keys")
+            let rows = try await postgres.query("SELECT public_key, sealed_private_key FROM auth.id_token_keys")
+            for row in rows {
+                let (publicKey, sealed) = (try row.decode(0, as: Data.self), try row.decode(1, as: Data.self))
+                let key = try _RSA.Signing.PublicKey(derRepresentation: publicKey)
+                #expect(key.keySizeInBits >= 2_048)
+                #expect((try? _RSA.Signing.PrivateKey(derRepresentation: sealed)) == nil)
+                let modulus = try key.getKeyPrimitives().modulus
+                #expect(try JSONEncoder().encode(try await store.read()).range(of: Data(Base64URL.encode(modulus).utf8)) == nil)
+            }
+            #expect(try await store.read().signingKeys.allSatisfy { AccessTokenVerifier($0) != nil })
+        }
+    }
+
+    /// Neither may be taken for the other, whoever made the token, and with whatever is public.
+    @Test func `A token of one algorithm is none of another`() throws {
+        let stored = try StoredSigningKey.makeRS256(signsFrom: Date())
+        let id = stored.id
+        let signer = try RSATokenSigner(keyID: id, privateKey: try #require(stored.privateKey))
+        let verifier = try RSATokenVerifier(keyID: id, publicKey: stored.publicKey)
+        let good = try signer.sign(claims: Claims(sub: "ada"))
+        #expect(verifier.claims(from: good, as: Claims.self) == Claims(sub: "ada"))
+        let parts = good.split(separator: ".").map(String.init)
+        func header(_ text: String) -> String { Base64URL.encode(Array(text.utf8)) }
+        let elliptic = P256.Signing.PrivateKey()
+        func byES256(_ header: String) throws -> String {
+            let text = header + "." + parts[1]
+            return text + "." + Base64URL.encode(try elliptic.signature(for: Data(text.utf8)).rawRepresentation)
+        }
+        func byHS256(_ header: String, _ secret: Data) -> String {
+            let text = header + "." + parts[1]
+            return text + "." + Base64URL.encode(HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: SymmetricKey(data: secret)))
+        }
+        let access = header(#"{"alg":"ES256","kid":"\#(id)","typ":"at+jwt"}"#)
+        let forged = [
+            header(#"{"alg":"none"}"#) + "." + parts[1] + ".", header(#"{"alg":"none","kid":"\#(id)","typ":"JWT"}"#) + "." + parts[1] + "." + parts[2],
+            try byES256(parts[0]), try byES256(access), byHS256(parts[0], stored.publicKey),
+            byHS256(header(#"{"alg":"HS256","kid":"\#(id)","typ":"JWT"}"#), stored.publicKey),
+            header(#"{"alg":"RS512","kid":"\#(id)","typ":"JWT"}"#) + "." + parts[1] + "." + parts[2],
+            header(#"{"alg":"RS256","kid":"\#(id)","typ":"at+jwt"}"#) + "." + parts[1] + "." + parts[2],
+            parts[0] + "." + Base64URL.encode(Array(#"{"sub":"eve"}"#.utf8)) + "." + parts[2], good + "x", good + ".", String(good.dropLast(2)), "",
+        ]
+        for token in forged { #expect(verifier.claims(from: token, as: Claims.self) == nil, "\(token)") }
+        // What gateways verify with: neither the RSA key itself, nor a key of P-256 under its id, takes a token of RS256.
+        #expect(AccessTokenVerifier(.init(id: id, publicKey: Base64URL.encode(stored.publicKey), expires: nil)) == nil)
+        let gateway = try #require(AccessTokenVerifier(.init(id: id, publicKey: Base64URL.encode(elliptic.publicKey.x963Representation), expires: nil)))
+        for token in [good, access + "." + parts[1] + "." + parts[2], byHS256(access, elliptic.publicKey.x963Representation)] {
+            Array(token.utf8).withUnsafeBytes { bytes in
+                #expect(gateway.token(from: bytes) == nil && gateway.staffToken(from: bytes) == nil && gateway.claims(from: bytes, as: Claims.self) == nil)
+            }
         }
     }
 

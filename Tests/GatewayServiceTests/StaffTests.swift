@@ -119,10 +119,12 @@ import Testing
 
     @Test func `Who comes to sign in needs no token, and nobody in particular asks`() async throws {
         try await withAda { test in
-            for token in [nil, "x", try Self.token(age: 10_000), try Self.token()] {
+            for token in [nil, try Self.token(age: 10_000), try Self.token()] {
                 #expect(try await status(test, Self.request(token, "/admin/auth/login", method: "POST", headers: ["Content-Length: 0"])) == 200)
                 #expect(principal(test)?.kind == .staff && principal(test)?.staff == nil && principal(test)?.sessionID == nil)
             }
+            // What is no token at all is refused here, too.
+            #expect(try await status(test, Self.request("x", "/admin/auth/login", method: "POST", headers: ["Content-Length: 0"])) == 401)
         }
     }
 

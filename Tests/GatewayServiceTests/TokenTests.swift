@@ -86,9 +86,14 @@ import Testing
                 #expect(try await !isAccepted(test, request), "\(name)")
             }
             #expect(test.upstream.arrivals.count == before)
-            // Where a master key is asked for a token is nothing.
-            let managed = try await test.exchange(Self.request(good, line: CredentialTests.collections))
-            #expect(managed.text.hasPrefix("HTTP/1.1 403"))
+            // Where a master key is asked for, a token is no other one: a user's rights do not go that far.
+            for key in ["X-Martlet-Secret: ms_A", "X-Martlet-Master-Key: mm_A"] {
+                let managed = try await test.exchange(Self.request(good, [key], line: CredentialTests.collections))
+                #expect(managed.text.hasPrefix("HTTP/1.1 403"))
+                let malformed = try await test.exchange(Self.request("null", [key], line: CredentialTests.collections))
+                #expect(malformed.text.hasPrefix("HTTP/1.1 401") && malformed.text.contains("invalid-token"))
+            }
+            #expect(test.upstream.arrivals.count == before)
         }
     }
 

@@ -17,21 +17,59 @@ extension IntegrationTests {
             master = .master(server.connection)
         }
 
-        @Test(.enabled(if: ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"]?.isEmpty == false))
-        func `authlib and requests-oauthlib let users sign in`() async throws {
-            let python = try #require(ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"])
-            let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Support/oidc_client.py")
+        private static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap { $0.isEmpty ? nil : $0 }
+
+        /// Lets a user sign in by a program of others, in Python.
+        ///
+        /// - Returns: the user's id.
+        private func signIn(by script: String) async throws -> String {
+            let python = try #require(Self.python)
+            let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Support/\(script)")
+            let (output, errors) = (server.folder.appending(path: "oidc.out"), server.folder.appending(path: "oidc.err"))
             let program = try RunningProgram.start(
                 [python, script.path, server.connection.oidcIssuer, "\(client.url)/api/\(client.appKey)", server.connection.masterKey, server.connection.secret],
                 environment: ["PATH": "/usr/bin:/bin", "AUTHLIB_INSECURE_TRANSPORT": "1", "OAUTHLIB_INSECURE_TRANSPORT": "1"],
-                output: server.folder.appending(path: "oidc.out"), errors: server.folder.appending(path: "oidc.err"))
+                output: output, errors: errors)
             let status = try await program.exitStatus()
-            let errors = try String(contentsOf: server.folder.appending(path: "oidc.err"), encoding: .utf8)
-            try #require(status == 0, "\(errors)")
-            let output = try String(contentsOf: server.folder.appending(path: "oidc.out"), encoding: .utf8)
-            guard case .string(let user)? = try JSONValue(parsing: output.utf8)["user"] else { throw Trouble("no user in \(output)") }
-            let sessions = try await master.adding(HeaderName.user, user).get("auth/me/grants")
-            #expect(sessions.status == 200 && sessions["count"] == "4", "\(sessions)")
+            try #require(status == 0, "\(try String(contentsOf: errors, encoding: .utf8))")
+            let text = try String(contentsOf: output, encoding: .utf8)
+            guard case .string(let user)? = try JSONValue(parsing: text.utf8)["user"] else { throw Trouble("no user in \(text)") }
+            return user
+        }
+
+        @Test(.enabled(if: python != nil))
+        func `authlib and requests-oauthlib let users sign in`() async throws {
+            let user = try await signIn(by: "oidc_client.py")
+            let grants = try await master.adding(HeaderName.user, user).get("auth/me/grants")
+            #expect(grants.status == 200 && grants["count"] == "4", "\(grants)")
+        }
+
+        @Test(.enabled(if: python != nil))
+        func `idpyoidc, which insists on RS256, lets users sign in, and they are asked once`() async throws {
+            let user = try await signIn(by: "idpyoidc_client.py")
+            let grants = try await master.adding(HeaderName.user, user).get("auth/me/grants")
+            #expect(grants.status == 200 && grants["count"] == "1", "\(grants)")
+        }
+
+        @Test func `An ID token opens nothing of the app, by whatever algorithm, and no forged one does`() async throws {
+            let keys = try await Client.send("GET", server.connection.oidcIssuer + "/jwks")
+            guard case .array(let published)? = keys.json?["keys"] else { throw Trouble("no keys in \(keys)") }
+            #expect(published.map { $0["alg"] } == [.string("RS256"), .string("ES256")], "\(keys)")
+            // The keys for an app's own server are those of access tokens alone.
+            let own = try await Client(url: client.url, appKey: client.appKey, headers: [:]).get("auth/jwks")
+            #expect(own["keys.0.alg"] == #""ES256""# && own["keys.1.alg"] != #""RS256""#, "\(own)")
+            let claims = #"{"aud":"\#(server.connection.appId)","env":"live","sub":"x","sid":"x","iat":1,"exp":9999999999}"#
+            for key in published {
+                guard case .string(let id)? = key["kid"] else { throw Trouble("no kid") }
+                for algorithm in ["RS256", "ES256", "HS256", "none"] {
+                    for type in ["at+jwt", "JWT", "staff+jwt"] {
+                        let header = #"{"alg":"\#(algorithm)","kid":"\#(id)","typ":"\#(type)"}"#
+                        let text = Base64URL.encode(header.utf8) + "." + Base64URL.encode(claims.utf8) + "." + Base64URL.encode(key.text.utf8)
+                        let answer = try await client.adding("authorization", "Bearer \(text)").get("storage/Notes")
+                        #expect(answer.isProblem(.invalidToken), "\(header): \(answer)")
+                    }
+                }
+            }
         }
 
         @Test func `The provider is where connection.json says, and its door opens nothing else`() async throws {

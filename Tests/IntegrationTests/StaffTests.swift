@@ -41,6 +41,18 @@ extension IntegrationTests {
             #expect(export.status == 200 && export.text.contains(id) && !export.text.contains("horse"), "\(export)")
         }
 
+        @Test func `A member with a right in one app finds it`() async throws {
+            let token = try await console.asAdministrator()
+            let app = try await server.makeApp("Found").appId
+            let (_, tokens) = try await make("karla", rights: #"{"\#(app)":{"tickets":["read"]}}"#, by: token)
+            let karla = try #require(tokens.string("accessToken"))
+            let list = try await console.send("GET", "apps", as: karla)
+            #expect(list.status == 200 && list["count"] == "1" && list.string("data.0.id") == app, "\(list)")
+            #expect(list.string("data.0.name") == "Found" && list["data.0.settings"] == nil, "\(list)")
+            #expect(try await console.send("GET", "apps/\(app)/tickets", as: karla).status == 200)
+            #expect(try await console.send("GET", "apps/\(app)/keys", as: karla).isProblem(.forbidden))
+        }
+
         @Test func `Rights that are taken away and accounts that are disabled count within two seconds, with tokens of before`() async throws {
             let token = try await console.asAdministrator()
             let (id, tokens) = try await make("carla", rights: #"{"*":{"staff":["read"]}}"#, by: token)

@@ -42,6 +42,39 @@ extension IntegrationTests {
             #expect(try await client.post("storage/Diary", "{}").status == 403)
         }
 
+        /// One call of each kind of management, of every service.
+        static let management = [
+            ("GET", "collections", nil), ("PUT", "collections/Diary/rules", "{}"), ("DELETE", "collections/Diary", nil), ("GET", "roles", nil),
+            ("PUT", "roles/editors", #"{"add":["x"]}"#), ("GET", "hooks", nil), ("PUT", "hooks/h", #"{"event":"function","url":"https://example.com/"}"#),
+            ("GET", "jobs", nil), ("POST", "exports/Diary", "{}"), ("POST", "imports/Diary", "[]"), ("DELETE", "environment", nil), ("GET", "files/usage", nil),
+            ("GET", "config/flags", nil), ("PUT", "config/flags/default", #"{"flags":{}}"#), ("POST", "config/flags/default/publish", "{}"),
+            ("GET", "tickets", nil), ("POST", "tickets", #"{"title":"t"}"#), ("GET", "tickets/events", nil), ("GET", "crashes/issues", nil),
+            ("POST", "crashes/alerts", "{}"), ("GET", "analytics/names", nil), ("POST", "analytics/funnel", "{}"), ("GET", "notifications/templates", nil),
+            ("POST", "notifications/messages", "{}"), ("GET", "auth/users", nil), ("POST", "auth/users/import", "{}"), ("GET", "auth/clients", nil),
+            ("PUT", "auth/settings", "{}"), ("GET", "auth/settings", nil), ("GET", "auth/providers", nil),
+        ]
+
+        @Test func `A master key beside a user's token has that user's rights, in every service, and beside a malformed one none at all`() async throws {
+            let (tokens, _) = try await signUp("helga")
+            let token = try #require(tokens.string("accessToken"))
+            #expect(try await master.post("storage/Diary", #"{"_id":"kept"}"#).isSuccess)
+            let settings = try await master.get("auth/settings").text
+            for (method, path, body) in Self.management {
+                let asUser = try await master.adding("authorization", "Bearer \(token)").send(method, path, body)
+                #expect(asUser.isProblem(.forbidden), "\(method) \(path): \(asUser)")
+                let named = try await master.adding(HeaderName.user, try #require(tokens.string("user.id"))).send(method, path, body)
+                #expect(named.isProblem(.forbidden), "\(method) \(path): \(named)")
+                for malformed in ["Bearer null", "Bearer \(token)x.y", token] {
+                    let refused = try await master.adding("authorization", malformed).send(method, path, body)
+                    #expect(refused.isProblem(.invalidToken), "\(method) \(path): \(refused)")
+                }
+            }
+            #expect(try await master.get("storage/Diary/kept").status == 200)
+            #expect(try await master.get("roles")["count"] == "0")
+            #expect(try await master.get("hooks")["count"] == "0")
+            #expect(try await master.get("auth/settings").text == settings)
+        }
+
         @Test func `A session that ends is refused by the gateway within two seconds, everywhere`() async throws {
             let (tokens, asUser) = try await signUp("carla")
             #expect(try await asUser.get("auth/me").status == 200)
@@ -64,11 +97,16 @@ extension IntegrationTests {
 
         @Test func `Whoever comes for new tokens may send one that has expired`() async throws {
             let (tokens, asUser) = try await signUp("gerda")
-            let stale = client.adding("authorization", "Bearer x")
+            let stale = client.adding("authorization", "Bearer \(try #require(tokens.string("accessToken")).dropLast(4))AAAA")
             #expect(try await stale.get("auth/me").status == 401)
             let refreshed = try await stale.post("auth/refresh", #"{"refreshToken":"\#(try #require(tokens.string("refreshToken")))"}"#)
             #expect(refreshed.status == 200, "\(refreshed)")
             #expect(try await stale.post("auth/login", #"{"userName":"gerda","password":"correct horse"}"#).status == 200)
+            #expect(try await asUser.get("auth/sessions")["count"] == "2")
+            for text in ["Bearer null", "Bearer undefined", "Bearer", "x"] {
+                let refused = try await client.adding("authorization", text).post("auth/login", #"{"userName":"gerda","password":"correct horse"}"#)
+                #expect(refused.isProblem(.invalidToken), "\(text): \(refused)")
+            }
             #expect(try await asUser.get("auth/sessions")["count"] == "2")
         }
 

@@ -17,7 +17,7 @@ public struct ErrorCode: Sendable, Hashable {
     // The request itself
     public static let malformedRequest = ErrorCode("malformed-request", 400, "The request is not valid HTTP")
     public static let invalidPath = ErrorCode("invalid-path", 400, "The path is not acceptable")
-    public static let invalidParameter = ErrorCode("invalid-parameter", 400, "A query parameter is not valid")
+    public static let invalidParameter = ErrorCode("invalid-parameter", 400, "A parameter or header is not valid")
     public static let invalidJSON = ErrorCode("invalid-json", 400, "The body is not valid JSON")
     public static let invalidBody = ErrorCode("invalid-body", 400, "The body does not have the expected shape")
     public static let invalidName = ErrorCode("invalid-name", 400, "A name is not acceptable")
@@ -49,8 +49,8 @@ public struct ErrorCode: Sendable, Hashable {
 
     // Users
     public static let invalidToken = ErrorCode("invalid-token", 401, "The token is missing, wrong or has expired")
-    public static let signInFailed = ErrorCode("sign-in-failed", 401, "Name and password do not match an account")
-    public static let secondFactorRequired = ErrorCode("second-factor-required", 401, "The password is right, and a code is needed, too")
+    public static let signInFailed = ErrorCode("sign-in-failed", 401, "What was sent does not show who is signing in")
+    public static let secondFactorRequired = ErrorCode("second-factor-required", 401, "A code of the second factor is needed, too")
     public static let recentSignInRequired = ErrorCode("recent-sign-in-required", 403, "The user has to sign in again first")
     public static let userNotFound = ErrorCode("user-not-found", 404, "The user does not exist")
     public static let sessionNotFound = ErrorCode("session-not-found", 404, "The session does not exist")

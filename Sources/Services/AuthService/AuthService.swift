@@ -73,7 +73,7 @@ public struct AuthService: ServiceDefinition {
         publicURL = options.publicURL.absoluteString.trimmingSuffix("/")
         secondFactors = SecondFactorStore(postgres: postgres, keys: keys, logger: logger)
         signIns = SignIns(
-            signingKeys: SigningKeys(store: SigningKeyStore(postgres: postgres, sealing: keys.sealing), logger: logger),
+            signingKeys: SigningKeys(postgres: postgres, sealing: keys.sealing, logger: logger),
             refreshTokens: RefreshTokens(key: keys.refreshTokens))
         revocations = RevocationFeed(postgres: postgres, logger: logger)
         staffParts = StaffParts(
@@ -113,7 +113,7 @@ public struct AuthService: ServiceDefinition {
     public var userData: any UserDataHolder { userDataJobs.account }
 
     public func isReady() async -> Bool {
-        postgres.isReady && hasher.isRunning && feed.current != nil && revocations.isReady && signIns.signingKeys.signer != nil
+        postgres.isReady && hasher.isRunning && feed.current != nil && revocations.isReady && signIns.signingKeys.isReady
     }
 
     var byPassword: PasswordSignIn {

@@ -28,7 +28,7 @@ extension AuthService {
         // For clients
         router.on(.get, "oidc/:app/.well-known/openid-configuration", ReadProviderMetadata(issuers: provider.issuers))
         router.on(.get, "oidc/:app/.well-known/oauth-authorization-server", ReadProviderMetadata(issuers: provider.issuers))
-        router.on(.get, "oidc/:app/jwks", ReadProviderKeys(issuers: provider.issuers, keys: ReadSigningKeys(feed: feed)))
+        router.on(.get, "oidc/:app/jwks", ReadProviderKeys(issuers: provider.issuers))
         router.on(.post, "oidc/:app/token", issueTokens)
         router.on(.post, "oidc/:app/revoke", provider.revokeToken)
         router.on(.post, "oidc/:app/introspect", provider.introspectToken)

@@ -109,9 +109,9 @@ import Testing
             let (own, other) = (try await apps.make("Own"), try await apps.make("Other"))
             let reader = apps.member([own: [.applications: [.read]]])
             let keeper = apps.member([own: [.applications: [.read, .update]]])
-            let stranger = apps.member([own: [.storage: Set(StaffAction.allCases)], "*": [.users: Set(StaffAction.allCases)]])
+            let stranger = apps.member([own: [.storage: Set(StaffAction.allCases)], "*": [.staff: Set(StaffAction.allCases)]])
             #expect(try await reader.send("GET", "").all("id") == [own])
-            #expect(try await stranger.send("GET", "").all("id") == [])
+            #expect(try await stranger.send("GET", "").all("id") == [own])
             let everywhere = apps.member(["*": [.applications: [.read]]])
             #expect(try await everywhere.send("GET", "").all("id") == [own, other])
 
@@ -140,6 +140,37 @@ import Testing
             let client = Principal(kind: .master, appID: own, appNumber: 1, environment: .live, credentialID: "c")
             #expect(try await apps.auth.gateway.asking(as: client).get("/admin/apps/\(own)").isProblem(.forbidden))
             #expect(try await apps.auth.gateway.get("/admin/apps").isProblem(.forbidden))
+        }
+    }
+
+    @Test func `a member finds the apps in which they have any right, and reads of the others no more than what they are called`() async throws {
+        try await StaffApps.run { apps in
+            let (own, other) = (try await apps.make("Own", more: #","settings":{"team":"green"}"#), try await apps.make("Other"))
+            let archived = try await apps.make("Old")
+            #expect(try await apps.send("POST", "/\(archived)/archive").status == 200)
+            let cases: [(rights: [String: StaffRights.Areas], listed: [String], readable: [String])] = [
+                ([:], [], []), ([own: [:]], [], []), (["*": [.staff: [.read], .audit: [.read], .status: [.read]]], [], []),
+                (["absent": [.tickets: [.read]]], [], []), ([own: [.tickets: [.create]]], [own], []), ([own: [.crashes: [.read]]], [own], []),
+                ([own: [.applications: [.read]]], [own], [own]), ([own: [.applications: [.update]]], [own], []),
+                ([own: [.applications: [.read]], other: [.storage: [.read]]], [own, other], [own]), (["*": [.languages: [.read]]], [own, other], []),
+                (["*": [.languages: [.read]], other: [.applications: [.read]]], [own, other], [other]),
+                (["*": [.applications: [.read]]], [own, other], [own, other]),
+            ]
+            for (rights, listed, readable) in cases {
+                let member = apps.member(rights)
+                let list = try await member.send("GET", "")
+                #expect(list.status == 200 && list.all("id") == listed && list["count"] == "\(listed.count)", "\(rights): \(list)")
+                for (index, id) in listed.enumerated() {
+                    #expect(list.string("data.\(index).name") == (id == own ? "Own" : "Other") && list["data.\(index).archived"] == "null")
+                    #expect((list["data.\(index).settings"] != nil) == readable.contains(id), "\(rights): \(list)")
+                    // What is not told in the list is not told elsewhere either.
+                    #expect((try await member.send("GET", "/\(id)").status == 200) == readable.contains(id))
+                }
+            }
+            let member = apps.member([archived: [.tickets: [.read]], own: [.tickets: [.read]]])
+            #expect(try await member.send("GET", "?archived=true").all("id") == [archived])
+            let first = try await apps.member(["*": [.tickets: [.read]]]).send("GET", "?limit=1")
+            #expect(first.all("id") == [own] && first.string("next") != nil, "\(first)")
         }
     }
 

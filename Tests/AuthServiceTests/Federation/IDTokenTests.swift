@@ -238,11 +238,39 @@ import Testing
         #expect(documents.count == DocumentCache.maximumCount + 2)
     }
 
-    @Test func `When the provider is away that is no wrong token`() async throws {
+    @Test func `When the provider is away that is no wrong token, and what is no token is refused all the same`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             provider.change { $0.isAway = true }
             #expect(try await client.signIn(idToken: try provider.token()).isProblem(.unavailable))
+            let good = try provider.token().split(separator: ".").map(String.init)
+            func encoded(_ text: String) -> String { Base64URL.encode(Array(text.utf8)) }
+            let signed = good[1] + "." + good[2]
+            let malformed = [
+                "", "x", "a.b", "..", "a.b.c", "a.b.c.d", "null", good[0] + "." + good[1], good[0] + "." + good[1] + ".!", "é." + signed,
+                encoded("[]") + "." + signed, encoded("{}") + "." + signed, encoded("{") + "." + signed, encoded(#"{"alg":1}"#) + "." + signed,
+                encoded(#"{"alg":"none"}"#) + "." + good[1] + ".", encoded(#"{"alg":"HS256"}"#) + "." + signed, encoded(#"{"alg":"RS256","kid":7}"#) + "." + signed,
+                encoded(#"{"alg":"RS256","crit":["x"]}"#) + "." + signed, good[0] + "." + encoded("[1]") + "." + good[2], good[0] + ".x." + good[2],
+                encoded(String(repeating: "[", count: 5_000)) + "." + signed, good[0] + "." + String(repeating: "A", count: 17_000) + "." + good[2],
+            ]
+            for (number, text) in malformed.enumerated() {
+                var client = client
+                client.address = "0:\(number)"
+                let answer = try await client.signIn(idToken: text)
+                #expect(answer.isProblem(.invalidToken, field: "idToken"), "\(text.prefix(80)): \(answer)")
+            }
+            #expect(try await client.count("SELECT count(*) FROM auth.users") == 0)
+        }
+    }
+
+    @Test func `A key that the issuer does not publish is a wrong token, and an issuer without keys is away`() async throws {
+        try await FakeProvider.run { client, provider in
+            try await client.register(provider)
+            #expect(try await client.signIn(idToken: try provider.token(key: .p256("ec-9"))).isProblem(.invalidToken, field: "idToken"))
+            let facebook = #"{"kind":"facebook","clientIDs":["ios.app"],"issuer":"\#(provider.url)","nonceRequired":false,"endpoints":{"keys":"\#(provider.url)/user"}}"#
+            #expect(try await client.master("PUT", "providers/other", facebook).status == 200)
+            let answer = try await client.send("POST", "idtoken", #"{"provider":"other","idToken":"\#(try provider.token())"}"#)
+            #expect(answer.isProblem(.unavailable), "\(answer)")
         }
     }
 }

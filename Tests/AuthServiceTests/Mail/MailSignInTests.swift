@@ -104,6 +104,8 @@ extension UserClient {
             // Wrong codes are refused alike.
             let answers = try await [known, unknown].asyncMap { try await confirm(client, #""email":"\#($0)","mailCode":"00000000""#) }
             #expect(answers.allSatisfy { $0.isProblem(.signInFailed) } && answers[0].text == answers[1].text)
+            // Nobody sent a name or a password, so nothing is said of them.
+            #expect(answers[0].string("detail")?.contains("ask for another mail") == true && !answers[0].text.contains("assword"), "\(answers[0])")
             // And so are too many requests.
             for address in [known, unknown] {
                 var statuses: [Int] = []

@@ -272,7 +272,6 @@ import Testing
         }
     }
 
-    /// Any program may listen on a port of this machine or claim a scheme: what was allowed once is asked again (RFC 8252 §8.6).
     @Test func `Who has to verify their address first is told so on the page`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp(more: #","email":"anna@example.org""#)
@@ -284,6 +283,31 @@ import Testing
         }
     }
 
+    /// What another program catches in its place is worth nothing without the secret.
+    @Test(arguments: ["http://127.0.0.1:1/back", "http://localhost:3000/back", "com.example.desk:/back"])
+    func `A confidential client is remembered wherever it is sent back to, and nobody else in its place`(uri: String) async throws {
+        try await TestProvider.run { provider async throws in
+            _ = try await provider.users.signUp()
+            let desk = provider.with(try await TestProvider.makeClient(provider.users, name: "Desk", redirectURI: uri))
+            var browser = desk.browser()
+            #expect(try await browser.logIn(try await browser.authorize(desk.request())).text.contains("name=\"decision\""))
+            let consent = try await browser.authorize(desk.request())
+            #expect(try await browser.submit(consent, ["decision": "allow"]).parameters["code"] != nil)
+            for changes in [[:], ["prompt": "none"]] as [[String: String?]] {
+                let code = try #require(try await browser.authorize(desk.request(changes)).parameters["code"])
+                let thief = desk.with(TestOAuthClient(id: desk.client.id, secret: nil, redirectURI: uri))
+                #expect(try await thief.exchange(code).isOAuthError("invalid_client", status: 401))
+                #expect(try await desk.exchange(code).status == 200)
+            }
+            // More than was allowed is asked about, and so is what wants to be asked about.
+            let narrow = provider.with(try await TestProvider.makeClient(provider.users, name: "Narrow", redirectURI: uri))
+            #expect(try await browser.walk(narrow.request(["scope": "openid"])).parameters["code"] != nil)
+            #expect(try await browser.authorize(narrow.request()).text.contains("name=\"decision\""))
+            #expect(try await browser.authorize(desk.request(["prompt": "consent"])).text.contains("name=\"decision\""))
+        }
+    }
+
+    /// Any program may listen on a port of this machine or claim a scheme: what a public client was allowed once is asked again (RFC 8252 §8.6).
     @Test func `A native app is asked about each time, and may choose its port`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()

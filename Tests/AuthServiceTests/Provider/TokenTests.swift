@@ -1,4 +1,5 @@
 import Crypto
+import CryptoExtras
 import Foundation
 import MartletAPI
 import MartletCore
@@ -28,6 +29,27 @@ import Testing
             let second = try await verified(try #require(refreshed.id), provider)
             #expect(second.sub == token.sub && second.auth_time == token.auth_time && second.nonce == nil && second.sid == token.sid)
             #expect(second.at_hash == IDToken.hash(refreshed.access) && refreshed.refresh != tokens.refresh)
+        }
+    }
+
+    @Test func `Each client has its ID tokens signed as it wants, and another one's change nothing for it`() async throws {
+        try await TestProvider.run { provider async throws in
+            let anna = try await provider.users.signUp()
+            // Of the time before there was a choice.
+            let old = provider.with(try await TestProvider.makeClient(provider.users, name: "Old"))
+            try await provider.users.auth.postgres.execute(
+                "UPDATE auth.clients SET id_token_algorithm = DEFAULT WHERE id = \(try #require(UUID(uuidString: old.client.id)))")
+            let description = #""name":"Old","redirectUris":["https://calendar.example/back"]"#
+            for (provider, algorithm) in [(provider, "RS256"), (old, "ES256")] {
+                #expect(try await provider.users.master("GET", "clients/\(provider.client.id)")["idTokenSignedResponseAlg"] == "\"\(algorithm)\"")
+                #expect(try await verified(try #require(try await provider.tokens().id), provider, by: algorithm).sub == anna.userID)
+            }
+            // A description that says nothing of it leaves it as it is.
+            let kept = try await old.users.master("PUT", "clients/\(old.client.id)", "{\(description)}")
+            #expect(kept.status == 200 && kept["idTokenSignedResponseAlg"] == #""ES256""#, "\(kept)")
+            let changed = try await old.users.master("PUT", "clients/\(old.client.id)", #"{\#(description),"idTokenSignedResponseAlg":"RS256"}"#)
+            #expect(changed.status == 200 && changed["idTokenSignedResponseAlg"] == #""RS256""#, "\(changed)")
+            #expect(try await verified(try #require(try await old.tokens().id), old).sub == anna.userID)
         }
     }
 
@@ -326,7 +348,11 @@ import Testing
                 let answers = [try await provider.visitor.get(path), try await provider.visitor.post(path)]
                 #expect(answers.contains { $0.status != 404 }, "\(name)")
             }
-            #expect(try await provider.visitor.get(provider.path + "/jwks")["keys.0.alg"] == #""ES256""#)
+            let keys = try await provider.visitor.get(provider.path + "/jwks")
+            #expect(keys["keys.0.alg"] == #""RS256""# && keys["keys.0.kty"] == #""RSA""# && keys["keys.1.alg"] == #""ES256""#, "\(keys)")
+            #expect(keys["keys.0.use"] == #""sig""# && keys["keys.0.e"] == #""AQAB""# && Base64URL.decode(keys.string("keys.0.n") ?? "")?.count == 256)
+            // OpenID Connect Discovery 1.0 §3.
+            #expect(metadata["id_token_signing_alg_values_supported"] == #"["RS256","ES256"]"#)
             let test = try await provider.visitor.get(provider.path + "-test/.well-known/openid-configuration")
             #expect(test.string("issuer") == provider.issuer + "-test")
         }
@@ -338,18 +364,27 @@ import Testing
         var exp, iat, auth_time: Int64
     }
 
-    /// What an ID token says, when its signature is one of the provider's keys'.
-    private func verified(_ token: String, _ provider: TestProvider) async throws -> Claims {
+    /// What an ID token says, when its signature is one of the provider's keys' of the algorithm.
+    private func verified(_ token: String, _ provider: TestProvider, by algorithm: String = "RS256") async throws -> Claims {
         let parts = token.split(separator: ".").map(String.init)
         try #require(parts.count == 3)
         let header = try JSONValue(parsing: try #require(Base64URL.decode(parts[0])))
-        #expect(header["alg"] == .string("ES256") && header["typ"] == .string("JWT"))
+        #expect(header["alg"] == .string(algorithm) && header["typ"] == .string("JWT"))
         guard case .array(let keys)? = try await provider.visitor.get(provider.path + "/jwks").json?["keys"],
-            let key = keys.first(where: { $0["kid"] == header["kid"] }), case .string(let x)? = key["x"], case .string(let y)? = key["y"]
+            let key = keys.first(where: { $0["kid"] == header["kid"] }), key["alg"] == header["alg"]
         else { throw Trouble() }
-        let point = try #require(Base64URL.decode(x)) + (try #require(Base64URL.decode(y)))
-        let signature = try P256.Signing.ECDSASignature(rawRepresentation: try #require(Base64URL.decode(parts[2])))
-        #expect(try P256.Signing.PublicKey(rawRepresentation: point).isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8)))
+        func number(_ name: String) throws -> Data {
+            guard case .string(let text)? = key[name] else { throw Trouble() }
+            return try #require(Base64URL.decode(text))
+        }
+        let (signed, signature) = (Data("\(parts[0]).\(parts[1])".utf8), try #require(Base64URL.decode(parts[2])))
+        if algorithm == "RS256" {
+            let key = try _RSA.Signing.PublicKey(n: try number("n"), e: try number("e"))
+            #expect(key.isValidSignature(_RSA.Signing.RSASignature(rawRepresentation: signature), for: signed, padding: .insecurePKCS1v1_5))
+        } else {
+            let key = try P256.Signing.PublicKey(rawRepresentation: try number("x") + (try number("y")))
+            #expect(key.isValidSignature(try P256.Signing.ECDSASignature(rawRepresentation: signature), for: signed))
+        }
         return try JSONDecoder().decode(Claims.self, from: try #require(Base64URL.decode(parts[1])))
     }
 

@@ -1,11 +1,9 @@
 # Another application that lets users of the app sign in, by PyPI's authlib as it is. Arguments: the issuer, the app's address, its master key, its
 # secret. What a person does in a browser is done with plain HTTP.
-import html
 import json
-import re
 import sys
 import time
-from urllib.parse import parse_qs, urljoin, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import requests
 from authlib.integrations.base_client import OAuthError
@@ -13,6 +11,7 @@ from authlib.integrations.requests_client import OAuth2Session
 from authlib.oidc.core import CodeIDToken
 from joserfc import jwt
 from joserfc.jwk import KeySet
+from oidc_pages import check, walk
 from requests_oauthlib import OAuth2Session as RequestsOAuth2Session
 
 issuer, app, master_key, secret = sys.argv[1:5]
@@ -21,35 +20,10 @@ GOODBYE = "https://calendar.example/bye"
 SCOPE = "openid profile email offline_access"
 
 
-def check(condition, what):
-    if not condition:
-        raise AssertionError(what)
-
-
 def management(method, path, body):
     answer = requests.request(method, app + path, json=body, headers={"X-Martlet-Master-Key": master_key}, timeout=30)
     check(answer.status_code in (200, 201), answer.text)
     return answer.json()
-
-
-def form(page, fields):
-    action = html.unescape(re.search(r'action="([^"]+)"', page.text).group(1))
-    token = re.search(r'name="form_token" value="([^"]+)"', page.text).group(1)
-    return urljoin(page.url, action), {"form_token": token, **fields}
-
-
-def walk(browser, address, name="ada"):
-    """Follows the provider's pages until they lead back to the client."""
-    answer = browser.get(address, allow_redirects=False, timeout=30)
-    if 'name="password"' in answer.text:
-        check("frame-ancestors 'none'" in answer.headers["content-security-policy"], "frames")
-        url, fields = form(answer, {"name": name, "password": "correct horse"})
-        answer = browser.post(url, data=fields, allow_redirects=False, timeout=30)
-    if 'name="decision"' in answer.text:
-        url, fields = form(answer, {"decision": "allow"})
-        answer = browser.post(url, data=fields, allow_redirects=False, timeout=30)
-    check(answer.status_code == 303, "%d %s" % (answer.status_code, answer.text))
-    return answer.headers["location"]
 
 
 def retrying(body):
@@ -72,9 +46,10 @@ user = requests.post(
     app + "/auth/signup", headers={"X-Martlet-Secret": secret}, timeout=30,
     json={"userName": "ada", "email": "ada@example.org", "password": "correct horse", "profile": {"name": "Ada Lovelace"}}).json()["user"]
 
-for method in ("client_secret_basic", "client_secret_post", "none"):
+for method, algorithm in (("client_secret_basic", "RS256"), ("client_secret_post", "ES256"), ("none", "RS256")):
     kind = "public" if method == "none" else "confidential"
-    registered = management("POST", "/auth/clients", {"name": "Calendar", "type": kind, "redirectUris": [REDIRECT], "postLogoutRedirectUris": [GOODBYE]})
+    registered = management("POST", "/auth/clients", {
+        "name": "Calendar", "type": kind, "redirectUris": [REDIRECT], "postLogoutRedirectUris": [GOODBYE], "idTokenSignedResponseAlg": algorithm})
     client = OAuth2Session(
         registered["id"], registered.get("secret"), scope=SCOPE, redirect_uri=REDIRECT, token_endpoint_auth_method=method,
         revocation_endpoint_auth_method=method, code_challenge_method="S256")
@@ -87,7 +62,7 @@ for method in ("client_secret_basic", "client_secret_post", "none"):
     check(token["token_type"] == "Bearer" and token["scope"] == SCOPE, token)
 
     keys = KeySet.import_key_set(requests.get(metadata["jwks_uri"], timeout=30).json())
-    decoded = jwt.decode(token["id_token"], keys, algorithms=["ES256"])
+    decoded = jwt.decode(token["id_token"], keys, algorithms=[algorithm])
     claims = CodeIDToken(
         decoded.claims, decoded.header,
         options={"iss": {"essential": True, "value": issuer}, "aud": {"essential": True, "value": registered["id"]}},

@@ -38,13 +38,13 @@ struct FederatedSignIn: Sendable {
                     return true
                 }
             case .unproven(let user):
-                guard try await take() else { throw HTTPProblem(.signInFailed) }
+                guard try await take() else { throw HTTPProblem.spentProof }
                 if try await identities.claim(user, for: identity, in: space) {
                     response = try await completion.signIn(user, code: nil, session: session, in: space) { true }
                 }
             case .nobody:
                 try await attempts.begin(context.nameLimits(of: request))
-                guard try await take() else { throw HTTPProblem(.signInFailed) }
+                guard try await take() else { throw HTTPProblem.spentProof }
                 response = try await signUp(identity, session, in: space)
             }
             guard let response else { continue }

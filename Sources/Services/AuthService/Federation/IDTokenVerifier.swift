@@ -57,8 +57,7 @@ struct IDTokenVerifier: Sendable {
     /// - Parameter nonce: what the token must have been made for; nil: the token was not asked for with one, or it is not known.
     /// - Throws: `IDTokenRefusal`; `ProviderFailure` when the issuer's keys are not to be had.
     func verify(_ text: String, of addresses: ProviderAddresses, for clientIDs: [String], nonce: ExpectedNonce?) async throws -> ProvenIDToken {
-        guard text.utf8.count <= Self.maximumLengthInBytes else { throw IDTokenRefusal("The id token is longer than 16 KiB.") }
-        let claims = try await claims(of: text, addresses)
+        let claims = try await claims(of: text, try Header(of: text), addresses)
         guard Self.isIssuer(claims.issuer, addresses.issuer) else { throw IDTokenRefusal("The id token is of another issuer.") }
         guard let clientID = claims.audience.clientIDs.first(where: clientIDs.contains) else {
             throw IDTokenRefusal("The id token is for none of the provider's client ids.")
@@ -88,18 +87,40 @@ struct IDTokenVerifier: Sendable {
         claimed == issuer || (issuer == "https://accounts.google.com" && claimed == "accounts.google.com")
     }
 
+    // MARK: Form
+
+    /// Refuses what no issuer's key can make an id token of, so that nobody need be asked about it.
+    ///
+    /// - Throws: `IDTokenRefusal`.
+    static func checkForm(of text: String) throws { _ = try Header(of: text) }
+
+    /// What a token says of its signature (RFC 7515 §4.1).
+    private struct Header {
+        let algorithm: String
+        let keyType: (type: String, curve: String?)
+        let keyID: String?
+
+        /// - Throws: `IDTokenRefusal` for what is too long, not of three parts, not JSON, or not signed by one of the algorithms.
+        init(of text: String) throws {
+            guard text.utf8.count <= maximumLengthInBytes else { throw IDTokenRefusal("The id token is longer than 16 KiB.") }
+            let parts = text.split(separator: ".", omittingEmptySubsequences: false).map { Base64URL.decode($0) }
+            guard parts.count == 3, let bytes = parts[0], let claims = parts[1], parts[2] != nil, let header = try? JSONValue(parsing: bytes),
+                case .object = try? JSONValue(parsing: claims)
+            else { throw IDTokenRefusal("This is not an id token: expected three parts of base64url, the first two of them JSON objects.") }
+            guard let algorithm = header.string("alg"), let keyType = keyTypes[algorithm], header["crit"] == nil else {
+                throw IDTokenRefusal("The id token is not signed with RS256, ES256 or EdDSA.")
+            }
+            keyID = header.string("kid")
+            guard header["kid"] == nil || keyID != nil else { throw IDTokenRefusal("The id token's kid is not a string.") }
+            (self.algorithm, self.keyType) = (algorithm, keyType)
+        }
+    }
+
     // MARK: Signature
 
-    private func claims(of text: String, _ addresses: ProviderAddresses) async throws -> Claims {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let bytes = Base64URL.decode(parts[0]), let header = try? JSONValue(parsing: bytes) else {
-            throw IDTokenRefusal("This is not an id token.")
-        }
-        guard let algorithm = header.string("alg"), let (type, curve) = Self.keyTypes[algorithm], header["crit"] == nil else {
-            throw IDTokenRefusal("The id token is not signed with RS256, ES256 or EdDSA.")
-        }
+    private func claims(of text: String, _ header: Header, _ addresses: ProviderAddresses) async throws -> Claims {
+        let (algorithm, keyID, (type, curve)) = (header.algorithm, header.keyID, header.keyType)
         guard let address = addresses.keys else { throw ProviderFailure.missing("key set") }
-        let keyID = header.string("kid")
         @Sendable func fitting(_ set: JSONValue) -> JSONValue? {
             let keys = set.list("keys").filter { key in
                 key.string("kty") == type && (curve == nil || key.string("crv") == curve) && key.string("use") ?? "sig" == "sig"
@@ -108,7 +129,10 @@ struct IDTokenVerifier: Sendable {
             // Without an id, there must be no choice.
             return keyID == nil && keys.count > 1 ? nil : keys.first
         }
-        guard let key = fitting(try await documents.document(at: address) { fitting($0) != nil }) else {
+        let set = try await documents.document(at: address) { fitting($0) != nil }
+        // Without keys nobody can tell a good token from a bad one.
+        guard case .array = set["keys"] else { throw ProviderFailure.notUnderstood }
+        guard let key = fitting(set) else {
             throw IDTokenRefusal("The id token is signed with a key that the issuer does not publish.")
         }
         do {

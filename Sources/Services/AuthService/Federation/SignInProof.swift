@@ -57,6 +57,7 @@ extension Federation {
             throw HTTPProblem(.invalidBody, "This goes with Apple's id tokens only.", field: "authorizationCode")
         }
         do {
+            try IDTokenVerifier.checkForm(of: text)
             let addresses = try await codeFlow.directory.addresses(of: provider.settings)
             let token = try await verifier.verify(text, of: addresses, for: provider.settings.clientIDs, nonce: nonce.map { .hashed($0) })
             let identity = ProvenIdentity(

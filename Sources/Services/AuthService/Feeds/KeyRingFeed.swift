@@ -15,7 +15,7 @@ public final class KeyRingFeed: Service {
     private let store: KeyRingStore
     private let postgres: PostgresClient
     private let logger: Logger
-    private let newest = Mutex<KeyRing?>(nil)
+    private let newest = Mutex<(ring: KeyRing, idTokenKeys: [RSATokenVerifier])?>(nil)
     private let waiters = Waiters()
 
     init(store: KeyRingStore, postgres: PostgresClient, logger: Logger) {
@@ -24,7 +24,10 @@ public final class KeyRingFeed: Service {
         self.logger = logger
     }
 
-    var current: KeyRing? { newest.withLock { $0 } }
+    var current: KeyRing? { newest.withLock { $0?.ring } }
+
+    /// Of RS256. No part of the ring: gateways have nothing to do with them.
+    var idTokenKeys: [RSATokenVerifier] { newest.withLock { $0?.idTokenKeys } ?? [] }
 
     public func run() async throws {
         // One look at a time: of two at once the older one could come last, and a key that was revoked would be back until the next.
@@ -55,7 +58,9 @@ public final class KeyRingFeed: Service {
             let version = try await store.version()
             guard current?.version != version || hasExpired else { return }
             let ring = try await store.read()
-            newest.withLock { $0 = ring }
+            // Read after the ring, so they are of its version or newer.
+            let idTokenKeys = try await store.idTokenKeys()
+            newest.withLock { $0 = (ring, idTokenKeys) }
             waiters.wake()
         } catch {
             logger.debug("key ring not read", metadata: ["error.cause": "\(error)"])

@@ -41,7 +41,9 @@ struct AuthorizationFlow: Sendable {
 
     /// Goes on with a user who is signed in: asks them, unless they have allowed it before, and sends the browser back.
     func goOn(_ asked: AuthorizationRequest, _ request: Request, as browser: ClientSessionStore.Browser, _ issuer: Issuer) async throws -> Response {
-        let mayGoByMemory = RedirectURI.isExclusive(asked.redirectURI) && !asked.prompts.contains(.consent)
+        // What another program catches in a confidential client's place is of no use to it without the secret.
+        let isAssured = asked.client.isConfidential || RedirectURI.isExclusive(asked.redirectURI)
+        let mayGoByMemory = isAssured && !asked.prompts.contains(.consent)
         if mayGoByMemory, try await grants.covers(asked.scopes, of: browser.userID, to: asked.client.id) {
             return try await sendCode(asked, browser, issuer)
         }

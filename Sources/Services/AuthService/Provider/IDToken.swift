@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 import MartletCore
 
-/// Who signed in, when, and for which client (OpenID Connect Core 1.0 §2), signed by ES256.
+/// Who signed in, when, and for which client (OpenID Connect Core 1.0 §2), signed by RS256 or ES256.
 struct IDToken: Encodable, Sendable {
     /// Seconds; a key is published for longer than what it has signed.
     static let lifetime = AccessToken.lifetime.components.seconds
@@ -30,7 +30,7 @@ struct IDToken: Encodable, Sendable {
         self.session = session.id.uuidString.lowercased()
     }
 
-    /// `at_hash` for ES256 (§3.1.3.6): the left half of the SHA-256, base64url.
+    /// `at_hash` for RS256 and ES256 (§3.1.3.6): the left half of the SHA-256, base64url.
     static func hash(_ accessToken: String) -> String { Base64URL.encode(Array(SHA256.hash(data: Data(accessToken.utf8))).prefix(16)) }
 
     private enum CodingKeys: String, CodingKey {

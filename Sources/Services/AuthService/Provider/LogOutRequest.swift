@@ -60,6 +60,7 @@ extension Issuers {
     /// What the ID token says, when one of today's keys has signed it.
     fileprivate func idToken(_ text: String) -> IDTokenHint? {
         let keys = (feed.current?.signingKeys ?? []).compactMap(AccessTokenVerifier.init)
-        return Array(text.utf8).withUnsafeBytes { bytes in keys.lazy.compactMap { $0.claims(from: bytes, as: IDTokenHint.self) }.first }
+        let found = Array(text.utf8).withUnsafeBytes { bytes in keys.lazy.compactMap { $0.claims(from: bytes, as: IDTokenHint.self) }.first }
+        return found ?? feed.idTokenKeys.lazy.compactMap { $0.claims(from: text, as: IDTokenHint.self) }.first
     }
 }

@@ -20,14 +20,31 @@ extension AppStore {
         var json: String
     }
 
+    /// Some of the apps, or all of them.
+    enum Selection: Sendable {
+        case all
+        case only([String])
+
+        /// Whether the app of the row `a` is one of them.
+        fileprivate var condition: PostgresQuery {
+            switch self {
+            case .all: "TRUE"
+            case .only(let ids): "a.id = ANY(\(ids))"
+            }
+        }
+    }
+
     /// Apps in the order in which they were made, from behind `after`.
     ///
-    /// - Parameter ids: those that may be seen; nil: all.
-    func list(_ ids: [String]?, areArchived: Bool, after: Int, limit: Int) async throws -> [Listed] {
-        var condition: PostgresQuery = "(a.archived IS NOT NULL) = \(areArchived) AND a.number > \(after)"
-        if let ids { condition = "\(condition) AND a.id = ANY(\(ids))" }
-        return try await postgres.query(
-            "SELECT a.number, \(Self.json) FROM auth.apps AS a WHERE \(condition) ORDER BY a.number LIMIT \(limit)"
+    /// - Parameters:
+    ///   - apps: those that are listed.
+    ///   - readable: those of which everything is told; of the others, what they are called.
+    func list(_ apps: Selection, readable: Selection, areArchived: Bool, after: Int, limit: Int) async throws -> [Listed] {
+        try await postgres.query(
+            """
+            SELECT a.number, CASE WHEN \(readable.condition) THEN \(Self.json) ELSE \(Self.shortJSON) END FROM auth.apps AS a
+            WHERE (a.archived IS NOT NULL) = \(areArchived) AND a.number > \(after) AND \(apps.condition) ORDER BY a.number LIMIT \(limit)
+            """
         ).map { Listed(number: try $0.decode(0), json: try $0.decode(1)) }
     }
 
@@ -103,6 +120,11 @@ extension AppStore {
             throw HTTPProblem(.invalidBody, "The numbers in it are too large.", field: "settings")
         }
     }
+
+    /// Of the row `a`, what tells it from the others.
+    private static let shortJSON: PostgresQuery = """
+        jsonb_build_object('id', a.id, 'number', a.number, 'name', a.name, 'archived', \(PostgresQuery.rfc3339("a.archived")))::text
+        """
 
     /// Of the row `a`.
     private static let json: PostgresQuery = """

@@ -12,6 +12,8 @@ struct OAuthClient: Sendable {
     var postLogoutRedirectURIs: [String]
     /// What it may ask for.
     var scopes: [ProviderScope]
+    /// How its ID tokens are signed.
+    var idTokenAlgorithm: IDTokenAlgorithm
     /// SHA-256 in hexadecimal digits; nil: a public client.
     var secretDigest: String?
 
@@ -24,6 +26,8 @@ struct ClientDescription: Sendable {
     var redirectURIs: [RedirectURI]
     var postLogoutRedirectURIs: [RedirectURI]
     var scopes: [ProviderScope]
+    /// Nil: of a new one RS256 (OpenID Connect Dynamic Client Registration 1.0 §2), of another one as it was.
+    var idTokenAlgorithm: IDTokenAlgorithm?
 }
 
 /// The clients of an app's OIDC provider. To the app's server they are handed out as JSON objects.
@@ -38,9 +42,11 @@ struct ClientStore: Sendable {
         let id = UUID(uuidString: UUIDv7.make()) ?? UUID()
         return try await postgres.query(
             """
-            INSERT INTO auth.clients AS c (id, app_id, environment, name, redirect_uris, post_logout_redirect_uris, scopes, secret_sha256)
+            INSERT INTO auth.clients AS c (
+                id, app_id, environment, name, redirect_uris, post_logout_redirect_uris, scopes, id_token_algorithm, secret_sha256)
             SELECT \(id), \(space.appID), \(space.environment.rawValue), \(client.name), \(client.redirectURIs.map(\.text)),
-                \(client.postLogoutRedirectURIs.map(\.text)), \(client.scopes.names), \(secretDigest)
+                \(client.postLogoutRedirectURIs.map(\.text)), \(client.scopes.names),
+                \((client.idTokenAlgorithm ?? .rs256).rawValue), \(secretDigest)
             WHERE (SELECT count(*) FROM auth.clients AS c WHERE \(Self.isIn(space))) < \(Int64(Self.maximumPerSpace))
             RETURNING \(Self.json)
             """
@@ -64,7 +70,8 @@ struct ClientStore: Sendable {
             """
             UPDATE auth.clients AS c
             SET name = \(client.name), redirect_uris = \(client.redirectURIs.map(\.text)),
-                post_logout_redirect_uris = \(client.postLogoutRedirectURIs.map(\.text)), scopes = \(client.scopes.names), updated = now()
+                post_logout_redirect_uris = \(client.postLogoutRedirectURIs.map(\.text)), scopes = \(client.scopes.names),
+                id_token_algorithm = coalesce(\(client.idTokenAlgorithm?.rawValue), id_token_algorithm), updated = now()
             WHERE id = \(id) AND \(Self.isIn(space)) RETURNING \(Self.json)
             """
         ).first?.decode(0)
@@ -108,13 +115,14 @@ struct ClientStore: Sendable {
     func find(_ id: UUID, in space: UserSpace) async throws -> OAuthClient? {
         try await postgres.query(
             """
-            SELECT id, name, redirect_uris, scopes, secret_sha256, post_logout_redirect_uris FROM auth.clients AS c
+            SELECT id, name, redirect_uris, scopes, secret_sha256, post_logout_redirect_uris, id_token_algorithm FROM auth.clients AS c
             WHERE id = \(id) AND \(Self.isIn(space))
             """
         ).first.map { row in
             OAuthClient(
                 id: try row.decode(0), name: try row.decode(1), redirectURIs: try row.decode(2, as: [String].self).map(RedirectURI.init(of:)),
-                postLogoutRedirectURIs: try row.decode(5), scopes: [ProviderScope](names: try row.decode(3)), secretDigest: try row.decode(4))
+                postLogoutRedirectURIs: try row.decode(5), scopes: [ProviderScope](names: try row.decode(3)),
+                idTokenAlgorithm: IDTokenAlgorithm(rawValue: try row.decode(6)) ?? .rs256, secretDigest: try row.decode(4))
         }
     }
 
@@ -126,7 +134,8 @@ struct ClientStore: Sendable {
     private static let json: PostgresQuery = """
         jsonb_build_object(
             'id', c.id, 'name', c.name, 'type', CASE WHEN c.secret_sha256 IS NULL THEN 'public' ELSE 'confidential' END,
-            'redirectUris', c.redirect_uris, 'postLogoutRedirectUris', c.post_logout_redirect_uris, 'scopes', c.scopes, 'created', \(PostgresQuery.rfc3339("c.created")),
+            'redirectUris', c.redirect_uris, 'postLogoutRedirectUris', c.post_logout_redirect_uris, 'scopes', c.scopes,
+            'idTokenSignedResponseAlg', c.id_token_algorithm, 'created', \(PostgresQuery.rfc3339("c.created")),
             'updated', \(PostgresQuery.rfc3339("c.updated")))::text
         """
 }

@@ -29,7 +29,7 @@ struct IdentityStore: Sendable {
         let row = try await postgres.query(
             "SELECT id, email_verified, disabled FROM auth.users AS u WHERE \(UserStore.isIn(space)) AND email = \(email.text)").first
         guard let row else { return .nobody }
-        guard try !row.decode(2, as: Bool.self) else { throw HTTPProblem(.signInFailed) }
+        guard try !row.decode(2, as: Bool.self) else { throw HTTPProblem.spentProof }
         return try row.decode(1) ? .address(row.decode(0)) : .unproven(row.decode(0))
     }
 

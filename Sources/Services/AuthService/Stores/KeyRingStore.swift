@@ -11,6 +11,13 @@ struct KeyRingStore: Sendable {
         try await postgres.query("SELECT version FROM auth.key_ring")[0].decode(0)
     }
 
+    /// What ID tokens may be signed with by RS256, for the provider alone.
+    func idTokenKeys() async throws -> [RSATokenVerifier] {
+        try await postgres.query(
+            "SELECT id, public_key FROM auth.id_token_keys WHERE expires IS NULL OR expires > now() ORDER BY signs_from, id"
+        ).map { try RSATokenVerifier(keyID: $0.decode(0), publicKey: $0.decode(1)) }
+    }
+
     /// Every app and live credential, the keys of access tokens, and the staff, from one snapshot.
     func read() async throws -> KeyRing {
         try await postgres.withTransaction(isolation: .repeatableRead, readOnly: true) { transaction in

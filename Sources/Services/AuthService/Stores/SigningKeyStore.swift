@@ -1,4 +1,5 @@
 import Crypto
+import CryptoExtras
 import Foundation
 import MartletCore
 import MartletPostgres
@@ -12,34 +13,53 @@ struct StoredSigningKey: Equatable {
     let signsFrom: Date
     var expires: Date?
 
-    static func make(signsFrom: Date) -> StoredSigningKey {
+    /// A new one of ES256.
+    static func makeES256(signsFrom: Date) -> StoredSigningKey {
         let key = P256.Signing.PrivateKey()
-        let id = Base64URL.encode(SymmetricKey(size: .bits128).withUnsafeBytes(Array.init))
-        return StoredSigningKey(
-            id: id, publicKey: key.publicKey.x963Representation, privateKey: key.rawRepresentation, signsFrom: signsFrom, expires: nil)
+        return make(publicKey: key.publicKey.x963Representation, privateKey: key.rawRepresentation, signsFrom)
     }
 
-    var signer: AccessTokenSigner? {
-        privateKey.flatMap { try? AccessTokenSigner(keyID: id, privateKey: $0) }
+    /// A new one of RS256. Takes some 100 ms.
+    static func makeRS256(signsFrom: Date) throws -> StoredSigningKey {
+        let key = try _RSA.Signing.PrivateKey(keySize: .init(bitCount: RSATokenSigner.keySizeInBits))
+        return make(publicKey: key.publicKey.derRepresentation, privateKey: key.derRepresentation, signsFrom)
+    }
+
+    private static func make(publicKey: Data, privateKey: Data, _ signsFrom: Date) -> StoredSigningKey {
+        let id = Base64URL.encode(SymmetricKey(size: .bits128).withUnsafeBytes(Array.init))
+        return StoredSigningKey(id: id, publicKey: publicKey, privateKey: privateKey, signsFrom: signsFrom, expires: nil)
     }
 }
 
 struct SigningKeyStore: Sendable {
+    /// Which keys they are: no row of one table counts for the other.
+    struct Kind: Sendable {
+        let table: PostgresQuery
+        /// A new key that signs from then on.
+        let make: @Sendable (Date) throws -> StoredSigningKey
+
+        /// ES256, for access tokens, and for the ID tokens of clients that ask for it.
+        static let accessTokens = Kind(table: "auth.signing_keys", make: StoredSigningKey.makeES256)
+        /// RS256, for ID tokens only.
+        static let idTokens = Kind(table: "auth.id_token_keys", make: StoredSigningKey.makeRS256)
+    }
+
     let postgres: PostgresClient
     let sealing: SealingKey
+    var kind = Kind.accessTokens
 
     /// Lends all keys, in the order in which they sign, and keeps what `body` made of them. One copy of the service at a time.
     func withKeys<Result: Sendable>(_ body: @Sendable (inout [StoredSigningKey]) throws -> Result) async throws -> Result {
         try await postgres.withTransaction { transaction in
-            try await transaction.execute("LOCK TABLE auth.signing_keys IN SHARE ROW EXCLUSIVE MODE")
+            try await transaction.execute("LOCK TABLE \(kind.table) IN SHARE ROW EXCLUSIVE MODE")
             let before = try await transaction.query(
-                "SELECT id, public_key, sealed_private_key, signs_from, expires FROM auth.signing_keys ORDER BY signs_from, id"
+                "SELECT id, public_key, sealed_private_key, signs_from, expires FROM \(kind.table) ORDER BY signs_from, id"
             ).map(key)
             var keys = before
             let result = try body(&keys)
             for key in keys where !before.contains(key) { try await save(key, transaction) }
             for key in before where !keys.contains(where: { $0.id == key.id }) {
-                try await transaction.execute("DELETE FROM auth.signing_keys WHERE id = \(key.id)")
+                try await transaction.execute("DELETE FROM \(kind.table) WHERE id = \(key.id)")
             }
             return result
         }
@@ -57,12 +77,12 @@ struct SigningKeyStore: Sendable {
     private func save(_ key: StoredSigningKey, _ transaction: PostgresTransaction) async throws {
         guard let sealed = try key.privateKey.map({ try sealing.seal($0, for: key.id) }) else {
             // Sealed by others: only its end can have changed.
-            try await transaction.execute("UPDATE auth.signing_keys SET expires = \(key.expires) WHERE id = \(key.id)")
+            try await transaction.execute("UPDATE \(kind.table) SET expires = \(key.expires) WHERE id = \(key.id)")
             return
         }
         try await transaction.execute(
             """
-            INSERT INTO auth.signing_keys (id, public_key, sealed_private_key, signs_from, expires)
+            INSERT INTO \(kind.table) AS k (id, public_key, sealed_private_key, signs_from, expires)
             VALUES (\(key.id), \(key.publicKey), \(sealed), \(key.signsFrom), \(key.expires))
             ON CONFLICT (id) DO UPDATE SET expires = excluded.expires
             """)

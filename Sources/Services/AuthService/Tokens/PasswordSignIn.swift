@@ -35,7 +35,7 @@ struct PasswordSignIn: Sendable {
             let found = try await users.account(attempt.identity, in: space)
             return (found, try await hasher.verify(attempt.password, against: found?.passwordHash))
         }
-        guard matches, let found, !found.isDisabled else { throw HTTPProblem(.signInFailed) }
+        guard matches, let found, !found.isDisabled else { throw HTTPProblem.passwordRefused }
         do {
             try await settings.current(in: space).settings.checkSignIn(isEmailVerified: found.isEmailVerified)
             try await completion.secondFactor.pass(attempt.code, of: found.id, in: space)
@@ -43,9 +43,11 @@ struct PasswordSignIn: Sendable {
             // The password was right, and no code was looked at.
             try await attempts.takeBack(limits)
             throw problem
+        } catch let problem as HTTPProblem where problem.code == .signInFailed {
+            throw HTTPProblem.passwordRefused
         }
         guard let user = try await open(session, of: found, attempt.password, in: space) else {
-            throw HTTPProblem(.signInFailed)
+            throw HTTPProblem.passwordRefused
         }
         try await attempts.succeed(account: account, address: address)
         await renewHash(of: found, attempt.password)
@@ -77,4 +79,15 @@ struct PasswordSignIn: Sendable {
         guard let former = account.passwordHash, PasswordHash.isOutdated(former), let hash = try? await hasher.hash(password) else { return }
         try? await users.renewPassword(hash, insteadOf: former, of: account.id)
     }
+}
+
+extension HTTPProblem {
+    /// The same whatever does not match, and whether there is such an account.
+    static let passwordRefused = HTTPProblem(.signInFailed, "Name, password or code do not match an account.")
+
+    /// The password that is asked for again of who has signed in.
+    static let wrongPassword = HTTPProblem(.signInFailed, "The password is wrong.")
+
+    /// Of a proof that counts once, when it was taken meanwhile; or of an account that cannot be signed in to.
+    static let spentProof = HTTPProblem(.signInFailed, "What was sent is used up, or opens no account here: sign in anew.")
 }

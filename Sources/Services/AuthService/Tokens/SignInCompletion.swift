@@ -24,7 +24,7 @@ struct SignInCompletion: Sendable {
         consume: () async throws -> Bool
     ) async throws -> Response {
         if !hasTwoFactors { try await secondFactor.pass(code, of: user, in: space) }
-        guard try await consume(), let json = try await sessions.create(session, of: user, in: space) else { throw HTTPProblem(.signInFailed) }
+        guard try await consume(), let json = try await sessions.create(session, of: user, in: space) else { throw HTTPProblem.spentProof }
         await notice.tell(user, session, in: space)
         return try signIns.answer(session.id, userID: user, user: json, in: space, status: status)
     }

@@ -6,7 +6,7 @@ import MartletPostgres
 import ServiceLifecycle
 import Synchronization
 
-/// The key that access tokens are signed with: made when there is none, and changed in time.
+/// The keys that access tokens and ID tokens are signed with: made when there is none, and changed in time.
 ///
 /// A new key is published for a day before it signs, the old one for an hour longer than its last token lasts, so that at no moment
 /// anybody with a copy of the keys meets a token that they do not know.
@@ -19,19 +19,32 @@ final class SigningKeys: Service {
 
     private static let interval: Duration = .seconds(60)
 
-    private let store: SigningKeyStore
+    private let accessTokens: SigningKeyStore
+    private let idTokens: SigningKeyStore
     private let schedule: Schedule
     private let logger: Logger
-    private let newest = Mutex<AccessTokenSigner?>(nil)
+    private let newest = Mutex<(es256: AccessTokenSigner?, rs256: RSATokenSigner?)>((nil, nil))
 
-    init(store: SigningKeyStore, schedule: Schedule = Schedule(), logger: Logger) {
-        self.store = store
+    init(postgres: PostgresClient, sealing: SealingKey, schedule: Schedule = Schedule(), logger: Logger) {
+        accessTokens = SigningKeyStore(postgres: postgres, sealing: sealing, kind: .accessTokens)
+        idTokens = SigningKeyStore(postgres: postgres, sealing: sealing, kind: .idTokens)
         self.schedule = schedule
         self.logger = logger
     }
 
     /// Nil until the first look at the database.
-    var signer: AccessTokenSigner? { newest.withLock { $0 } }
+    var signer: AccessTokenSigner? { newest.withLock { $0.es256 } }
+
+    /// Whether there is a key for every kind of token.
+    var isReady: Bool { newest.withLock { $0.es256 != nil && $0.rs256 != nil } }
+
+    /// Signs an ID token; nil as for `signer`.
+    func signed(_ token: some Encodable, by algorithm: IDTokenAlgorithm) throws -> String? {
+        switch algorithm {
+        case .es256: try signer?.sign(claims: token)
+        case .rs256: try newest.withLock { $0.rs256 }?.sign(claims: token)
+        }
+    }
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -48,24 +61,31 @@ final class SigningKeys: Service {
         }
     }
 
-    /// Makes what is missing at `now`, forgets what has expired, and takes the key that signs now.
+    /// Makes what is missing at `now`, forgets what has expired, and takes the keys that sign now.
     func refresh(at now: Date) async throws {
+        let es256 = try await key(in: accessTokens, at: now).flatMap { key in try key.privateKey.map { try AccessTokenSigner(keyID: key.id, privateKey: $0) } }
+        newest.withLock { $0.es256 = es256 }
+        let rs256 = try await key(in: idTokens, at: now).flatMap { key in try key.privateKey.map { try RSATokenSigner(keyID: key.id, privateKey: $0) } }
+        newest.withLock { $0.rs256 = rs256 }
+    }
+
+    /// The key of `store` that signs at `now`.
+    private func key(in store: SigningKeyStore, at now: Date) async throws -> StoredSigningKey? {
         let lastUse = TimeInterval(AccessToken.lifetime.components.seconds) + schedule.publishedAfter
-        let signer = try await store.withKeys { [schedule] keys in
+        return try await store.withKeys { [schedule] keys in
             let usable = keys.filter { $0.privateKey != nil }
             if usable.allSatisfy({ $0.signsFrom > now }) {
-                keys.insert(.make(signsFrom: now), at: 0)
+                keys.insert(try store.kind.make(now), at: 0)
                 for index in keys.indices where keys[index].privateKey == nil && keys[index].expires == nil {
                     keys[index].expires = now + lastUse
                 }
             } else if let last = usable.last, last.signsFrom <= now - schedule.signsFor {
-                let next = StoredSigningKey.make(signsFrom: now + schedule.publishedAhead)
+                let next = try store.kind.make(now + schedule.publishedAhead)
                 for index in keys.indices where keys[index].expires == nil { keys[index].expires = next.signsFrom + lastUse }
                 keys.append(next)
             }
             keys.removeAll { $0.expires.map { $0 <= now } ?? false }
-            return keys.last { $0.privateKey != nil && $0.signsFrom <= now }?.signer
+            return keys.last { $0.privateKey != nil && $0.signsFrom <= now }
         }
-        newest.withLock { $0 = signer }
     }
 }

@@ -45,6 +45,6 @@ struct StaffSignInCompletion: Sendable {
     /// - Parameter staff: whose name it was; nil: nobody's.
     func refusal(of staff: StaffGrant?, _ attempt: Attempt) async throws -> HTTPProblem {
         try await audit.recordFailedSignIn(of: staff, by: attempt.provider, from: attempt.address)
-        return HTTPProblem(.signInFailed)
+        return attempt.provider == nil ? .passwordRefused : .spentProof
     }
 }

@@ -1,4 +1,6 @@
 import Foundation
+import MartletAPI
+import MartletCore
 
 /// Where other protocols put their keys.
 enum ForeignCredentials {
@@ -15,12 +17,40 @@ enum ForeignCredentials {
         return afterScheme("bearer ", header)
     }
 
-    /// An end user's access token (RFC 6750 §2.1); other schemes are not looked at.
+    /// A bearer token (RFC 6750 §2.1).
     static func bearerToken(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         guard let header = head.value(head.authorization, in: bytes) else { return nil }
         // Nothing behind the scheme: a token, and a wrong one.
         if header.spells("bearer") { return UnsafeRawBufferPointer(rebasing: header[header.count...]) }
         return afterScheme("bearer ", header)
+    }
+
+    /// The access token of a user or staff member, as a bearer token. `Basic`, which a proxy in front of the gateway may ask for, is not looked at.
+    ///
+    /// - Throws: `invalid-token` for everything else that cannot be one, such as `Bearer null` or a token without its scheme: whoever sends it believes
+    ///   that the request has a user's rights.
+    static func accessToken(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) throws(Refusal) -> UnsafeRawBufferPointer? {
+        guard let header = head.value(head.authorization, in: bytes), !header.spells("basic"), afterScheme("basic ", header) == nil else { return nil }
+        guard let token = bearerToken(head, bytes), hasFormOfToken(token) else {
+            throw Refusal(.invalidToken, "Authorization must be Bearer and an access token, or be left out.")
+        }
+        return token
+    }
+
+    /// Three parts of base64url with dots between (RFC 7515 §7.1).
+    private static func hasFormOfToken(_ text: UnsafeRawBufferPointer) -> Bool {
+        guard text.count <= AccessToken.maximumSizeInBytes else { return false }
+        var (parts, length) = (1, 0)
+        for byte in text {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "_"), UInt8(ascii: "-"):
+                length += 1
+            case UInt8(ascii: ".") where length > 0: (parts, length) = (parts + 1, 0)
+            default: return false
+            }
+        }
+        return parts == 3 && length > 0
     }
 
     private static func sentryKey(_ header: UnsafeRawBufferPointer) -> [UInt8]? {

@@ -100,27 +100,23 @@ final class Gatekeeper {
 
     private func decide(_ presented: Presented, from address: IPAddress?, at seconds: Double) throws(Refusal) -> Grant {
         let now = seconds
+        // A user's name takes rights away, so nobody may believe that it did where it counts for nothing.
+        guard presented.user == nil || [.client, .master, .masterBearer].contains(presented.kind) else { throw Refusal(.unauthorized) }
         switch presented.kind {
         case .client, .master:
             let key = entry(presented.appKey, .client, from: address, at: now)
             let secret = entry(presented.secret, .secret, from: address, at: now)
             let master = entry(presented.masterKey, .master, from: address, at: now)
             guard let key else { throw Refusal(.unauthorized) }
-            if let master, master.app.id == key.app.id {
-                if let user = presented.user {
-                    guard presented.kind == .client else { throw Refusal(.forbidden, "This is not for users: leave X-Martlet-User out.") }
-                    guard presented.token == nil else { throw Refusal(.invalidToken, "Send a token or X-Martlet-User, not both.") }
-                    return try grant(.client, master, key, presented.environment, user: try Self.userID(user), at: now)
-                }
-                if let token = presented.token { return try grant(.client, master, key, presented.environment, token: token, at: now) }
-                return try grant(.master, master, key, presented.environment, at: now)
+            guard presented.masterKey == nil else {
+                guard let master, master.app.id == key.app.id else { throw Refusal(.unauthorized) }
+                return try grant(presented, master, key, opens: .master, at: now)
             }
-            guard presented.user == nil else { throw Refusal(.unauthorized) }
-            guard presented.masterKey == nil, let secret, secret.app.id == key.app.id else { throw Refusal(.unauthorized) }
-            guard presented.kind == .client else { throw Refusal(.forbidden, "This needs a master key.") }
-            return try grant(.client, key, secret, presented.environment, token: presented.token, at: now)
+            guard presented.user == nil, let secret, secret.app.id == key.app.id else { throw Refusal(.unauthorized) }
+            return try grant(presented, key, secret, opens: .client, at: now)
         case .masterBearer:
             guard let master = entry(presented.masterKey, .master, from: address, at: now) else { throw Refusal(.unauthorized) }
+            guard presented.user == nil else { throw Refusal(.forbidden, Self.notForUsers) }
             return try grant(.master, master, nil, presented.environment, at: now)
         case .ingest:
             guard let key = entry(presented.secret, .ingest, from: address, at: now),
@@ -143,6 +139,25 @@ final class Gatekeeper {
             throw Refusal(.internalError)
         }
     }
+
+    /// The grant of a pair of credentials. Whoever names a user, by a token or by id, has that user's rights and no others, on every route: the services
+    /// are told of a client, even when a master key opened the door.
+    ///
+    /// - Parameter kind: what the pair opens for nobody in particular.
+    private func grant(
+        _ presented: Presented, _ first: KeyRingIndex.Entry, _ second: KeyRingIndex.Entry, opens kind: Principal.Kind, at seconds: Double
+    ) throws(Refusal) -> Grant {
+        guard presented.user == nil || presented.token == nil else { throw Refusal(.invalidToken, "Send a token or X-Martlet-User, not both.") }
+        let isForUser = presented.user != nil || presented.token != nil
+        let user = try presented.user.map { text throws(Refusal) in try Self.userID(text) }
+        let granted = try grant(isForUser ? .client : kind, first, second, presented.environment, user: user, token: presented.token, at: seconds)
+        guard presented.kind == .client || granted.principal.kind == .master else {
+            throw Refusal(.forbidden, kind == .master ? Self.notForUsers : "This needs a master key.")
+        }
+        return granted
+    }
+
+    private static let notForUsers: StaticString = "This needs a master key alone: leave X-Martlet-User and the user's token out."
 
     private func isNumber(_ project: UnsafeRawBufferPointer?, _ number: Int) -> Bool {
         guard let project else { return true }

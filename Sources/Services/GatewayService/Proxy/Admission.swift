@@ -40,22 +40,21 @@ struct Admission {
         guard route.credential != .none else { return try worker.gatekeeper.visitor(at: worker.seconds) }
         var presented = Gatekeeper.Presented(kind: route.credential)
         presented.environment = head.value(head.environment, in: bytes)
+        presented.user = head.value(head.user, in: bytes)
         presented.project = route.projectIndex.map { bytes[match.captures[$0]] }
         switch route.credential {
         case .client, .master:
             presented.appKey = route.appKeyIndex.map { bytes[match.captures[$0]] }
             presented.secret = head.value(head.secret, in: bytes)
             presented.masterKey = head.value(head.masterKey, in: bytes)
-            presented.user = head.value(head.user, in: bytes)
-            if route.credential == .client, !route.ignoresToken { presented.token = ForeignCredentials.bearerToken(head, bytes) }
+            presented.token = try token(route, head, bytes)
         case .link:
             presented.appKey = route.appKeyIndex.map { bytes[match.captures[$0]] }
+            _ = try token(route, head, bytes)
         case .staff:
             presented.appID = route.appIDIndex.map { bytes[match.captures[$0]] }
-            if !route.ignoresToken {
-                guard let token = ForeignCredentials.bearerToken(head, bytes) else { throw Refusal(.invalidToken) }
-                presented.token = token
-            }
+            presented.token = try token(route, head, bytes)
+            guard route.ignoresToken || presented.token != nil else { throw Refusal(.invalidToken) }
         case .evaluation:
             presented.secret = ForeignCredentials.evaluationKey(head, bytes)
         case .masterBearer:
@@ -74,6 +73,14 @@ struct Admission {
         case .none: break
         }
         return try worker.gatekeeper.grant(presented, from: address, memo: client.memo, at: worker.seconds)
+    }
+
+    /// The access token to judge the request by. One that is malformed is refused on every route; whether it counts is not asked where the route ignores it.
+    private static func token(
+        _ route: Route, _ head: RequestHead, _ bytes: UnsafeRawBufferPointer
+    ) throws(Refusal) -> UnsafeRawBufferPointer? {
+        let token = try ForeignCredentials.accessToken(head, bytes)
+        return route.ignoresToken ? nil : token
     }
 }
 

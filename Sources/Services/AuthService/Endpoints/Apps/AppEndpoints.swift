@@ -4,7 +4,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /admin/apps?archived=&after=&limit=`: the apps that the staff member may read, in the order in which they were made.
+/// `GET /admin/apps?archived=&after=&limit=`: the apps in which the staff member has any right, in the order in which they were made. Of an app whose
+/// `applications` they may not read: id, number, name and whether it is archived.
 ///
 /// `next`, where there are more, is the `after` of the next page.
 struct ListApps: Endpoint {
@@ -15,16 +16,19 @@ struct ListApps: Endpoint {
         try request.allowParameters(["archived", "after", "limit"])
         let limit = try request.number("limit", default: 100, in: 1...1000)
         let after = try request.number("after", default: 0, in: 0...Int(Int32.max))
-        let list = try await apps.list(staff.readableApps, areArchived: try request.flag("archived"), after: after, limit: limit + 1)
+        let list = try await apps.list(
+            staff.apps { !$0.isEmpty }, readable: staff.apps { $0[.applications]?.contains(.read) == true }, areArchived: try request.flag("archived"), after: after, limit: limit + 1)
         let page = list.prefix(limit)
         return .page(page.map(\.json), next: list.count > limit ? page.last.map { String($0.number) } : nil)
     }
 }
 
 extension StaffGrant {
-    /// Nil: all.
-    fileprivate var readableApps: [String]? {
-        may(.read, .applications, in: nil) ? nil : rights.apps.keys.filter { may(.read, .applications, in: $0) }
+    /// The apps in which the member has rights like these. Rights about the server are none in its apps.
+    fileprivate func apps(_ isMeant: (StaffRights.Areas) -> Bool) -> AppStore.Selection {
+        let everywhere = rights.apps[StaffRights.everyApp]?.filter { !$0.key.isOfServer } ?? [:]
+        if isAdministrator || isMeant(everywhere) { return .all }
+        return .only(rights.apps.filter { $0.key != StaffRights.everyApp && isMeant($0.value) }.map(\.key))
     }
 }
 

@@ -28,7 +28,7 @@ struct LinkIdentity: Endpoint {
         _ = try await check.confirm(try fields.secret("password"), of: id, in: space, session: try context.session)
         let proof = try await fields.string("code") == nil
             ? federation.proof(ofIDToken: fields, context, in: space) : federation.proof(ofCode: fields, in: space)
-        guard try await proof.take() else { throw HTTPProblem(.signInFailed) }
+        guard try await proof.take() else { throw HTTPProblem.spentProof }
         try await federation.identities.link(proof.identity, to: id, in: space)
         try await federation.identities.adoptEmail(of: proof.identity, for: id, in: space)
         try await proof.finish()

@@ -47,7 +47,7 @@ struct LogInByPasskey: Endpoint {
         let (passkey, proof) = try await check(credential, for: party, in: space, context)
         let response: Response
         do {
-            guard let account = try await users.account(passkey.userID, in: space), !account.isDisabled else { throw HTTPProblem(.signInFailed) }
+            guard let account = try await users.account(passkey.userID, in: space), !account.isDisabled else { throw Self.refusal() }
             try await settings.current(in: space).settings.checkSignIn(isEmailVerified: account.isEmailVerified)
             response = try await completion.signIn(passkey.userID, code: code, hasTwoFactors: proof.isUserVerified, session: session, in: space) {
                 try await passkeys.use(proof, by: passkey, in: space)
@@ -59,6 +59,11 @@ struct LogInByPasskey: Endpoint {
         }
         try await attempts.succeed(account: nil, address: address)
         return response
+    }
+
+    /// The same whatever is wrong.
+    private static func refusal(_ cause: String? = nil) -> HTTPProblem {
+        HTTPProblem(.signInFailed, "This passkey opens no account here: ask for a new challenge, or sign in another way.", cause: cause)
     }
 
     private func check(
@@ -79,7 +84,7 @@ struct LogInByPasskey: Endpoint {
             }
             return (passkey, proof)
         } catch let refusal as PasskeyRefusal {
-            throw HTTPProblem(.signInFailed, cause: refusal.reason)
+            throw Self.refusal(refusal.reason)
         }
     }
 }

@@ -15,14 +15,14 @@ struct ListClients: Endpoint {
     }
 }
 
-/// `POST /auth/clients` with `name`, `redirectUris`, and if wanted `postLogoutRedirectUris`, `scopes` (all) and `type` (`confidential` or `public`);
-/// 201. A confidential client's `secret` is in this answer only.
+/// `POST /auth/clients` with `name`, `redirectUris`, and if wanted `postLogoutRedirectUris`, `scopes` (all), `type` (`confidential` or `public`) and
+/// `idTokenSignedResponseAlg` (`RS256` or `ES256`); 201. A confidential client's `secret` is in this answer only.
 struct CreateClient: Endpoint {
     let clients: ClientStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.managedUserSpace
-        let fields = try await BodyFields(request, ["name", "redirectUris", "postLogoutRedirectUris", "scopes", "type"])
+        let fields = try await BodyFields(request, OAuthClient.fields.union(["type"]))
         let description = try fields.clientDescription()
         let secret: Secret?
         switch try fields.string("type") ?? "confidential" {
@@ -47,13 +47,14 @@ struct ReadClient: Endpoint {
     }
 }
 
-/// `PUT /auth/clients/{id}` with `name`, `redirectUris`, `postLogoutRedirectUris` and `scopes`, which take the place of what was there.
+/// `PUT /auth/clients/{id}` with `name`, `redirectUris`, `postLogoutRedirectUris` and `scopes`, which take the place of what was there, and
+/// `idTokenSignedResponseAlg`, which stays where it is left out.
 struct ChangeClient: Endpoint {
     let clients: ClientStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.managedUserSpace
-        let description = try await BodyFields(request, ["name", "redirectUris", "postLogoutRedirectUris", "scopes"]).clientDescription()
+        let description = try await BodyFields(request, OAuthClient.fields).clientDescription()
         guard let client = try await clients.change(try context.clientID, description, in: space) else { throw HTTPProblem(.clientNotFound) }
         return .json(client)
     }
@@ -85,6 +86,8 @@ struct DeleteClient: Endpoint {
 }
 
 extension OAuthClient {
+    fileprivate static let fields: Set<String> = ["name", "redirectUris", "postLogoutRedirectUris", "scopes", "idTokenSignedResponseAlg"]
+
     fileprivate static func makeSecret() -> Secret { Secret.random().withValue { Secret("mcs_" + $0) } }
 }
 
@@ -112,10 +115,17 @@ extension BodyFields {
         guard !scopes.isEmpty, Set(names) == Set(scopes.names) else {
             throw HTTPProblem(.invalidBody, "Scopes are some of \([ProviderScope](ProviderScope.allCases).list).", field: "scopes")
         }
+        let algorithm = try string("idTokenSignedResponseAlg").map { text in
+            guard let algorithm = IDTokenAlgorithm(rawValue: text) else {
+                throw HTTPProblem(.invalidBody, "It must be RS256 or ES256.", field: "idTokenSignedResponseAlg")
+            }
+            return algorithm
+        }
         let afterLogOut = try strings("postLogoutRedirectUris", upTo: 20) ?? []
         return ClientDescription(
             name: name, redirectURIs: try addresses.map { try RedirectURI(registering: $0) },
-            postLogoutRedirectURIs: try afterLogOut.map { try RedirectURI(registering: $0, field: "postLogoutRedirectUris") }, scopes: scopes)
+            postLogoutRedirectURIs: try afterLogOut.map { try RedirectURI(registering: $0, field: "postLogoutRedirectUris") }, scopes: scopes,
+            idTokenAlgorithm: algorithm)
     }
 }
 

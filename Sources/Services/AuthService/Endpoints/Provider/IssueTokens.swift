@@ -77,9 +77,9 @@ struct IssueTokens: ProviderEndpoint {
         let accessToken = tokens.token(.access, .init(session: session.id, value: Int64(now.timeIntervalSince1970 * 1_000) + lifetime * 1_000))
         var answer = Answer(accessToken: accessToken, expiresIn: lifetime, scope: session.scopes.list)
         if session.scopes.contains(.openID) {
-            guard let signer = signingKeys.signer else { throw HTTPProblem(.unavailable) }
             let token = IDToken(issuer: issuer, client: client.id, session, nonce: nonce, accessToken: accessToken, at: now)
-            answer.idToken = try signer.sign(claims: token)
+            guard let signed = try signingKeys.signed(token, by: client.idTokenAlgorithm) else { throw HTTPProblem(.unavailable) }
+            answer.idToken = signed
         }
         if session.scopes.contains(.offlineAccess) {
             answer.refreshToken = tokens.token(.refresh, .init(session: session.id, value: Int64(number)))

@@ -1,13 +1,43 @@
 import Hummingbird
+import MartletAPI
 import MartletHTTP
 
 /// `GET /oidc/{app}/jwks`: what ID tokens may be signed with now, as a JWK set (RFC 7517).
 struct ReadProviderKeys: Endpoint {
     let issuers: Issuers
-    let keys: ReadSigningKeys
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         _ = try issuers.issuer(context)
-        return try await keys.respond(to: request, context)
+        guard let ring = issuers.feed.current else { throw HTTPProblem(.unavailable) }
+        let keys = issuers.feed.idTokenKeys.map { Key.rsa(RSAKey($0)) } + ring.signingKeys.compactMap(ReadSigningKeys.Key.init).map(Key.ec)
+        var response = try Response.encoding(["keys": keys])
+        response.headers[.cacheControl] = "public, max-age=300"
+        return response
+    }
+
+    private enum Key: Encodable {
+        case rsa(RSAKey)
+        case ec(ReadSigningKeys.Key)
+
+        func encode(to encoder: any Encoder) throws {
+            switch self {
+            case .rsa(let key): try key.encode(to: encoder)
+            case .ec(let key): try key.encode(to: encoder)
+            }
+        }
+    }
+
+    /// RFC 7518 §6.3.1.
+    private struct RSAKey: Encodable {
+        var kty = "RSA"
+        var alg = "RS256"
+        var use = "sig"
+        var kid: String
+        var n: String
+        var e: String
+
+        init(_ key: RSATokenVerifier) {
+            (kid, n, e) = (key.keyID, key.modulus, key.exponent)
+        }
     }
 }

@@ -27,7 +27,7 @@ struct ReadProviderMetadata: Endpoint {
         var grantTypes = IssueTokens.grantTypes
         var prompts = ["none", "login", "consent", "select_account"]
         var subjectTypes = ["public"]
-        var idTokenAlgorithms = ["ES256"]
+        var idTokenAlgorithms = IDTokenAlgorithm.allCases.map(\.rawValue)
         var claims = [
             "iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "sid", "name", "preferred_username", "updated_at", "email",
             "email_verified",

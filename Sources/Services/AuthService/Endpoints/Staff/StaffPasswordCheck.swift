@@ -17,7 +17,7 @@ struct StaffPasswordCheck: Sendable {
         let isRight = try await attempts.guess(.staffAccount(id.uuidString)) {
             try await hasher.verify(password, against: account.passwordHash) ? true : nil
         }
-        guard isRight != nil else { throw HTTPProblem(.signInFailed) }
+        guard isRight != nil else { throw HTTPProblem.wrongPassword }
         return account
     }
 }

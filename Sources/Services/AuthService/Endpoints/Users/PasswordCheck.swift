@@ -28,7 +28,7 @@ struct PasswordCheck: Sendable {
         guard let password else { throw HTTPProblem(.invalidBody, "This field is required.", field: "password") }
         let limit = AttemptStore.Limit.account("id " + user.uuidString, in: space)
         guard try await attempts.guess(limit, { try await hasher.verify(password, against: hash) ? true : nil }) != nil else {
-            throw HTTPProblem(.signInFailed)
+            throw HTTPProblem.wrongPassword
         }
         return account
     }

@@ -20,7 +20,7 @@ struct ReadSigningKeys: Endpoint {
     }
 
     /// RFC 7518 §6.2.1.
-    private struct Key: Encodable {
+    struct Key: Encodable {
         var kty = "EC"
         var crv = "P-256"
         var alg = "ES256"
