@@ -214,6 +214,7 @@ let package = Package(
             dependencies: [
                 "AnalyticsService", "AuthService", "ConfigService", "NotificationsService", "StorageService", "MartletAPI",
                 "MartletCore", "MartletPostgres", argumentParser, asyncHTTPClient, crypto, logging, nioCore, nioHTTP1,
+                .product(name: "NIOPosix", package: "swift-nio"),
                 serviceLifecycle, unixSignals,
             ],
             path: "Sources/Services/OperatorCommands", swiftSettings: settings),

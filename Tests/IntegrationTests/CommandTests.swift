@@ -67,6 +67,9 @@ extension IntegrationTests {
             Wrong(
                 what: "an internal port out of range", environment: ["MARTLET_INTERNAL_PORT": "-1"],
                 names: "MARTLET_INTERNAL_PORT"),
+            Wrong(
+                what: "a misspelt setting", environment: ["MARTLET_INTERNAL_PROT": "0"],
+                names: "MARTLET_INTERNAL_PROT is not a setting of Martlet. Did you mean MARTLET_INTERNAL_PORT?"),
             Wrong(what: "a log level that is none", environment: ["MARTLET_LOG_LEVEL": "loud"], names: "MARTLET_LOG_LEVEL"),
             Wrong(
                 programs: ["auth", "storage", "config", "analytics", "notifications"], what: "no database",

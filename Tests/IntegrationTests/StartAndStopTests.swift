@@ -82,6 +82,26 @@ extension IntegrationTests {
             #expect(result.errors == "martlet up: MARTLET_PORT must be 1 to 65535\n")
         }
 
+        @Test func `a setting that is misspelt is refused in one sentence, and nothing is started`() async throws {
+            let folder = try TemporaryFolder.make()
+            defer { TemporaryFolder.remove(folder) }
+            let state = folder.appending(path: "state")
+            let result = try await Programs.run(
+                "martlet", ["up", "--state", state.path, "--routes", Repository.routes.path],
+                environment: ["MARTLET_PORT": String(try FreePort.find()), "MARTLET_MIAL_HOST": "x"])
+            #expect(result.status == 1)
+            #expect(
+                result.errors == "martlet up: MARTLET_MIAL_HOST is not a setting of Martlet. Did you mean MARTLET_MAIL_HOST?\n")
+            #expect(!FileManager.default.fileExists(atPath: state.appending(path: "postgres").path))
+        }
+
+        @Test func `a health check that fails says why in one line`() async throws {
+            let url = "http://127.0.0.1:\(try FreePort.find())/health/ready"
+            let result = try await Programs.run("martlet", ["health", url], environment: [:])
+            #expect(result.status == 1 && result.output == "")
+            #expect(result.errors.hasPrefix("martlet health: \(url) gave no answer: "), "\(result)")
+        }
+
         @Test func `after SIGKILL of the supervisor the next one clears up and serves the data`() async throws {
             try await LocalServer.with { server in
                 let made = try await Client(server.connection).post("storage/Notes", #"{"_id":"kept"}"#)

@@ -69,6 +69,33 @@ import Testing
         #expect(error?.key == "config.file")
     }
 
+    @Test(
+        arguments: [
+            (["gateway", "--http-prot=80"], [:], "--http-prot is not a flag of gateway. Did you mean --http-port?"),
+            (["storage", "--log-requests=false"], [:], "--log-requests is not a flag of storage."),
+            (["gateway"], ["MARTLET_LIMIT_KEY_RAET": "1"], "MARTLET_LIMIT_KEY_RAET is not a setting of Martlet. Did you mean MARTLET_LIMIT_KEY_RATE?"),
+            (["config"], ["MARTLET_WHATEVER_ELSE": "secret"], "MARTLET_WHATEVER_ELSE is not a setting of Martlet."),
+        ] as [([String], [String: String], String)])
+    func `a flag or variable that nobody knows stops the process, and the nearest one is named`(
+        _ arguments: [String], _ environment: [String: String], _ sentence: String
+    ) {
+        let error = #expect(throws: UnknownSetting.self) {
+            try Settings.refuseUnknown(of: arguments[0], arguments: arguments, environment: environment)
+        }
+        #expect(error.map { $0.description == sentence } == true, "\(error?.description ?? "")")
+    }
+
+    @Test func `so does a member of the file; settings of other processes and variables of tools are let be`() throws {
+        let file = try temporaryFile(#"{"http":{"port":80},"limit":{"key":{"rates":1}}}"#)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let error = #expect(throws: UnknownSetting.self) {
+            try Settings.refuseUnknown(of: "gateway", arguments: ["gateway"], environment: ["MARTLET_CONFIG_FILE": file.path])
+        }
+        #expect(error?.description == "limit.key.rates in \(file.path) is not a setting of Martlet. Did you mean limit.key.rate?")
+        let environment = ["MARTLET_PUSH_LEASE": "10", "MARTLET_TEST_PYTHON": "x", "MARTLET_STATE": ".martlet", "PATH": "/bin"]
+        try Settings.refuseUnknown(of: "gateway", arguments: ["gateway", "--http-port", "80"], environment: environment)
+    }
+
     private func settings(_ environment: [String: String]) async throws -> Settings {
         try await Settings(arguments: ["program"], environment: environment)
     }

@@ -1,6 +1,8 @@
 import CoreMetrics
 import Foundation
 public import Logging
+import MartletCore
+import NIOCore
 public import ServiceLifecycle
 import UnixSignals
 
@@ -15,6 +17,7 @@ public enum ProcessStart {
         MetricsSystem.bootstrap(metrics)
         do {
             let settings = try await Settings()
+            try Settings.refuseUnknown(of: name)
             let level = try logLevel(settings)
             LoggingSystem.bootstrap { _ in JSONLogHandler(service: name, level: level) }
             let logger = Logger(label: name)
@@ -29,9 +32,16 @@ public enum ProcessStart {
             LogSink.standardError.flush()
         } catch {
             LogSink.standardError.flush()
-            FileHandle.standardError.write(Data("\(name): \(error)\n".utf8))
+            FileHandle.standardError.write(Data("\(name): \(sentence(error))\n".utf8))
             exit(1)
         }
+    }
+
+    /// NIO's error of a port that is taken does not say which setting is about it.
+    private static func sentence(_ error: any Error) -> String {
+        guard let error = error as? IOError, error.errnoCode == EADDRINUSE else { return "\(error)" }
+        let settings = "\(SettingNames.variable("http.port")), \(SettingNames.variable("internal.port"))"
+        return "cannot listen, because another process has the port (\(settings))"
     }
 
     private static func logLevel(_ settings: Settings) throws -> Logger.Level {

@@ -29,6 +29,40 @@ public struct Settings: Sendable {
         self.reader = ConfigReader(providers: providers)
     }
 
+    /// Refuses what looks like a setting and is none, as a misspelt one that is ignored is found out late: flags of others
+    /// than `process`, variables that no process knows, and members of the file that no process knows.
+    ///
+    /// - Throws: ``UnknownSetting``, which names the nearest one.
+    static func refuseUnknown(
+        of process: String, arguments: [String] = CommandLine.arguments,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws {
+        let keys = SettingNames.byProcess[process] ?? []
+        for argument in arguments.dropFirst() where argument.hasPrefix("--") {
+            let name = String(argument.prefix { $0 != "=" })
+            let flags = keys.map { "--" + $0.split(separator: ".").joined(separator: "-") }
+            guard flags.contains(name) else {
+                throw UnknownSetting(description: "\(name) is not a flag of \(process)." + NearMiss.question(for: name, among: flags))
+            }
+        }
+        for name in environment.keys.sorted() where name.hasPrefix("MARTLET_") && !SettingNames.isKnown(variable: name) {
+            throw UnknownSetting(description: SettingNames.refusal(variable: name))
+        }
+        guard let path = environment["MARTLET_CONFIG_FILE"], let data = FileManager.default.contents(atPath: path),
+            let object = try? JSONSerialization.jsonObject(with: data)
+        else { return }
+        let known = Set(SettingNames.byProcess.values.joined())
+        for key in Self.keys(of: object, below: "") where !known.contains(key) {
+            throw UnknownSetting(description: "\(key) in \(path) is not a setting of Martlet." + NearMiss.question(for: key, among: known))
+        }
+    }
+
+    /// The dotted keys of everything in the file that is no object itself.
+    private static func keys(of value: Any, below prefix: String) -> [String] {
+        guard let members = value as? [String: Any] else { return [prefix] }
+        return members.keys.sorted().flatMap { keys(of: members[$0] as Any, below: prefix.isEmpty ? $0 : "\(prefix).\($0)") }
+    }
+
     public func string(_ key: String, default: String) -> String {
         text(key) ?? `default`
     }
@@ -100,6 +134,11 @@ public struct Settings: Sendable {
     }
 }
 
+/// A flag, variable or member of the configuration file that no process knows. Never carries a value.
+struct UnknownSetting: Error, CustomStringConvertible {
+    let description: String
+}
+
 /// A configuration value that is missing or wrong. Never carries the value.
 public struct SettingsError: Error, CustomStringConvertible {
     public let key: String
@@ -111,7 +150,6 @@ public struct SettingsError: Error, CustomStringConvertible {
     }
 
     public var description: String {
-        let variable = "MARTLET_" + key.uppercased().split(separator: ".").joined(separator: "_")
-        return "configuration \(key) (\(variable)) \(problem)"
+        "configuration \(key) (\(SettingNames.variable(key))) \(problem)"
     }
 }

@@ -13,14 +13,23 @@ struct HealthCommand: AsyncParsableCommand {
     var url: String
 
     func run() async throws {
-        guard await Health.isOK(url) else { throw ExitCode(1) }
+        guard let problem = await Health.problem(url) else { return }
+        FileHandle.standardError.write(Data("martlet health: \(url) \(problem)\n".utf8))
+        throw ExitCode(1)
     }
 }
 
 /// Asks a health address once.
 enum Health {
-    static func isOK(_ url: String) async -> Bool {
-        let response = try? await HTTPClient.shared.execute(HTTPClientRequest(url: url), timeout: .seconds(2))
-        return response?.status == .ok
+    static func isOK(_ url: String) async -> Bool { await problem(url) == nil }
+
+    /// What is wrong with it, as the end of a sentence; nil: it answers 200.
+    static func problem(_ url: String) async -> String? {
+        do {
+            let response = try await HTTPClient.shared.execute(HTTPClientRequest(url: url), timeout: .seconds(2))
+            return response.status == .ok ? nil : "answered \(response.status.code)"
+        } catch {
+            return "gave no answer: \(error)"
+        }
     }
 }

@@ -29,7 +29,7 @@ struct UpCommand: AsyncParsableCommand {
     func run() async throws {
         do {
             try await start()
-        } catch let error as UpError {
+        } catch {
             FileHandle.standardError.write(Data("martlet up: \(error)\n".utf8))
             throw ExitCode(1)
         }
@@ -42,9 +42,14 @@ struct UpCommand: AsyncParsableCommand {
         try makeFolders(folder)
         let lock = try lockState(folder)
         defer { close(lock) }
+        try await LeftoverProcesses(state: folder, logger: logger).stop()
+        let environment = ProcessInfo.processInfo.environment
+        let routes = URL(fileURLWithPath: routes).standardizedFileURL
+        try StartChecks.checkFiles(routes: routes, programs: programFolder)
+        try await StartChecks.checkAddress(
+            host: environment["MARTLET_HOST"] ?? "127.0.0.1", port: try LocalServer.port(environment))
         let server = try LocalServer(
-            state: folder, programs: programFolder, routes: URL(fileURLWithPath: routes).standardizedFileURL,
-            environment: ProcessInfo.processInfo.environment, logger: logger)
+            state: folder, programs: programFolder, routes: routes, environment: environment, logger: logger)
         let group = ServiceGroup(
             configuration: .init(
                 services: server.services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
@@ -59,11 +64,9 @@ struct UpCommand: AsyncParsableCommand {
 
     private func makeFolders(_ folder: URL) throws {
         // First and open: with the mode of `log` the user `postgres` could not pass through to its data.
-        try FileManager.default.createDirectory(
-            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
+        try StartChecks.makeFolder(folder, mode: 0o755)
         for (name, mode) in [("log", 0o700), ("run", 0o755), ("gateway", 0o700)] {
-            try FileManager.default.createDirectory(
-                at: folder.appending(path: name), withIntermediateDirectories: true, attributes: [.posixPermissions: mode])
+            try StartChecks.makeFolder(folder.appending(path: name), mode: mode)
         }
     }
 

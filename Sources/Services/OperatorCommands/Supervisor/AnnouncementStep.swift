@@ -16,7 +16,7 @@ struct AnnouncementStep: Service {
         await cancelWhenGracefulShutdown { await gate.pass() }
         if Task.isShuttingDownGracefully || Task.isCancelled { return }
         for entry in plan.entries {
-            try await Readiness.wait(for: entry.name, limit: .seconds(60)) {
+            try await Readiness.wait(for: entry.name, log: state.appending(path: "log/\(entry.name).log"), limit: .seconds(60)) {
                 await Health.isOK(entry.internalAddress + "/health/ready")
             }
         }

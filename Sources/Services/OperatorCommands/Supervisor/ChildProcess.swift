@@ -6,6 +6,9 @@ import Synchronization
 /// A process that is kept running: started again when it ends, after 0.2 s at first and 5 s at most, until shutdown.
 final class ChildProcess: Service {
     private static let stopGrace: Duration = .seconds(30)
+    /// A process that lived for so long had started.
+    private static let longStart: Duration = .seconds(10)
+    private static let maximumFailedStarts = 5
     /// One start at a time: Foundation learns of a process's end when its side of a socket closes, and a sibling started at
     /// the same moment could inherit that side and keep it open.
     private static let start = Mutex<Void>(())
@@ -18,29 +21,36 @@ final class ChildProcess: Service {
     private let logger: Logger
     private let stopSignal: Int32
 
-    /// - Parameter stopSignal: SIGINT is PostgreSQL's fast shutdown; SIGTERM would wait for clients.
-    init(
-        name: String, command: [String], environment: [String: String], state: URL, logger: Logger,
-        stopSignal: Int32 = SIGTERM
-    ) {
+    /// SIGINT is PostgreSQL's fast shutdown; SIGTERM would wait for clients.
+    static func stopSignal(of name: String) -> Int32 { name == "postgres" ? SIGINT : SIGTERM }
+
+    init(name: String, command: [String], environment: [String: String], state: URL, logger: Logger) {
         self.name = name
         self.command = command
         self.environment = environment
         self.log = state.appending(path: "log/\(name).log")
         self.pidFile = state.appending(path: "run/\(name).pid")
         self.logger = logger
-        self.stopSignal = stopSignal
+        self.stopSignal = Self.stopSignal(of: name)
     }
 
     func run() async throws {
-        try stopLeftover()
         var pause: Duration = .milliseconds(200)
+        var failedStarts = 0
         while !Task.isShuttingDownGracefully && !Task.isCancelled {
             let start = ContinuousClock.now
             let status = try await runOnce()
             if Task.isShuttingDownGracefully || Task.isCancelled { break }
             logger.warning("process ended", metadata: ["process.name": "\(name)", "process.status": "\(status)"])
-            if ContinuousClock.now - start > .seconds(10) { pause = .milliseconds(200) }
+            if ContinuousClock.now - start > Self.longStart {
+                (pause, failedStarts) = (.milliseconds(200), .min)
+            } else {
+                failedStarts += 1
+            }
+            // One that has run well is restarted for as long as it takes; one that never did has a cause that stays.
+            if failedStarts == Self.maximumFailedStarts {
+                throw UpError("\(name) does not start: \(LastLine.of(log) ?? "it ended with the status \(status)")")
+            }
             await cancelWhenGracefulShutdown { [pause] in try? await Task.sleep(for: pause) }
             pause = min(pause * 2, .seconds(5))
         }
@@ -93,18 +103,6 @@ final class ChildProcess: Service {
             try? await Task.sleep(for: Self.stopGrace)
             if process.isRunning { kill(pid, SIGKILL) }
         }
-    }
-
-    /// A process of an earlier supervisor that was killed, and left this one behind.
-    private func stopLeftover() throws {
-        guard let text = try? String(contentsOf: pidFile, encoding: .utf8), let pid = Int32(text.dropLast()), pid > 1,
-            let line = try? String(contentsOfFile: "/proc/\(pid)/cmdline", encoding: .utf8),
-            let program = command.last(where: { $0.hasPrefix("/") && line.contains($0) })
-        else { return }
-        logger.warning("stopping a leftover", metadata: ["process.name": "\(name)", "process.program": "\(program)"])
-        kill(pid, stopSignal)
-        for _ in 0..<100 where kill(pid, 0) == 0 { usleep(100_000) }
-        if kill(pid, 0) == 0 { kill(pid, SIGKILL) }
     }
 
     private func logHandle() throws -> FileHandle {

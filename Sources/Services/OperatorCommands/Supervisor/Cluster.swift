@@ -43,7 +43,12 @@ struct Cluster: Sendable {
     /// Makes the cluster when it is not there.
     func initialize() throws {
         try makeFolder(socketFolder, mode: 0o711)
-        guard !FileManager.default.fileExists(atPath: dataFolder.appending(path: "PG_VERSION").path) else { return }
+        if FileManager.default.fileExists(atPath: dataFolder.appending(path: "PG_VERSION").path) {
+            guard let owner = getuid() == 0 ? getpwnam("postgres")?.pointee.pw_uid : getuid() else {
+                throw UpError("there is no user postgres (apt-get install postgresql)")
+            }
+            return try StartChecks.checkDataFolder(dataFolder, owner: owner)
+        }
         try makeFolder(dataFolder, mode: 0o700)
         let passwordFile = socketFolder.appending(path: "password")
         try PrivateFile.write(Data(password.withValue(\.utf8)), to: passwordFile)

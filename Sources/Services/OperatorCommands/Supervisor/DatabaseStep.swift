@@ -12,6 +12,8 @@ struct DatabaseStep: Service {
     /// Service and the address it gets.
     let serviceURLs: [(name: String, url: Secret)]
     let gate: StartGate
+    /// PostgreSQL's, where it is ours.
+    let log: URL?
 
     func run() async throws {
         try await setUp()
@@ -39,7 +41,7 @@ struct DatabaseStep: Service {
 
     private func makeDatabase() async throws {
         let maintenance = superuserURL.withValue { Secret(String($0.dropLast(Cluster.database.count)) + "postgres") }
-        try await Readiness.wait(for: "PostgreSQL", limit: .seconds(60)) {
+        try await Readiness.wait(for: "PostgreSQL", log: log, limit: .seconds(60)) {
             (try? await Database.withClient(url: maintenance) { try await $0.execute("SELECT 1", timeout: .seconds(2)) }) != nil
         }
         try await Database.withClient(url: maintenance) { client in

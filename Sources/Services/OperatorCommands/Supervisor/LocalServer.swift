@@ -35,14 +35,13 @@ struct LocalServer {
             try cluster.initialize()
             services.append(
                 ChildProcess(
-                    name: "postgres", command: cluster.command, environment: environment, state: state, logger: logger,
-                    stopSignal: SIGINT))
+                    name: "postgres", command: cluster.command, environment: environment, state: state, logger: logger))
         }
         let setup = DatabaseStep(
             superuserURL: Secret(superuserURL), makesDatabase: cluster != nil, secrets: secrets,
             serviceURLs: plan.entries.compactMap { entry in
                 entry.environment["MARTLET_DATABASE_URL"].map { (entry.name, Secret($0)) }
-            }, gate: gate)
+            }, gate: gate, log: cluster == nil ? nil : state.appending(path: "log/postgres.log"))
         services.append(setup)
         for entry in plan.entries {
             let child = ChildProcess(
@@ -56,7 +55,7 @@ struct LocalServer {
         self.services = services
     }
 
-    private static func port(_ environment: [String: String]) throws -> Int {
+    static func port(_ environment: [String: String]) throws -> Int {
         guard let text = environment["MARTLET_PORT"], !text.isEmpty else { return 8080 }
         guard let port = Int(text), (1...65_535).contains(port) else { throw UpError("MARTLET_PORT must be 1 to 65535") }
         return port
@@ -64,7 +63,8 @@ struct LocalServer {
 
     /// The address to call on this machine.
     static func publicURL(_ environment: [String: String], port: Int) -> String {
-        let scheme = environment["MARTLET_GATEWAY_TLS_CERTIFICATE"] == nil ? "http" : "https"
+        let hasTLS = (environment["MARTLET_GATEWAY_TLS_CERTIFICATE"] ?? environment["MARTLET_TLS_CERTIFICATE"]) != nil
+        let scheme = hasTLS ? "https" : "http"
         let host = environment["MARTLET_HOST"] ?? "127.0.0.1"
         let isAny = host == "0.0.0.0" || host == "::"
         return "\(scheme)://\(isAny ? "127.0.0.1" : host.contains(":") ? "[\(host)]" : host):\(port)"

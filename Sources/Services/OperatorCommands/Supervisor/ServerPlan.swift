@@ -32,8 +32,8 @@ struct ServerPlan: Sendable {
         publicHost: String, publicPort: Int, ports: [Int], state: URL, routes: URL, secrets: StoredSecrets,
         inherited: [String: String], databaseURL: (String) throws -> String
     ) throws {
-        // What is Martlet's in the environment is for the supervisor; each process gets its own.
-        var base = inherited.filter { !$0.key.hasPrefix("MARTLET_") || Self.passedOn.contains($0.key) }
+        let given = try GivenSettings(inherited)
+        var base = inherited.filter { !$0.key.hasPrefix("MARTLET_") }
         base["MARTLET_INTERNAL_SECRET"] = secrets.internalSecret
         var entries: [Entry] = []
         for (index, name) in Self.serviceNames.enumerated() {
@@ -45,33 +45,20 @@ struct ServerPlan: Sendable {
             }
             if name == "storage" {
                 environment["MARTLET_FILES_DIRECTORY"] = state.appending(path: "files").path
-                // `MARTLET_FILES_…` and `MARTLET_HOOKS_…` are for storage, as they came.
-                for (key, value) in inherited where key.hasPrefix("MARTLET_FILES_") || key.hasPrefix("MARTLET_HOOKS_") {
-                    environment[key] = value
-                }
             }
             if name == "analytics" {
                 environment["MARTLET_FILES_DIRECTORY"] = state.appending(path: "analytics").path
                 environment["MARTLET_CRASHES_SPOOL_DIRECTORY"] = state.appending(path: "crash-spool").path
-                for (key, value) in inherited where key.hasPrefix("MARTLET_ANALYTICS_") {
-                    environment["MARTLET_" + key.dropFirst("MARTLET_ANALYTICS_".count)] = value
-                }
             }
             if name == "notifications" {
                 environment["MARTLET_PUSH_JOURNAL_DIRECTORY"] = state.appending(path: "push-journal").path
-                for (key, value) in inherited where ["MARTLET_PUSH_", "MARTLET_MAIL_", "MARTLET_HOOKS_"].contains(where: key.hasPrefix) {
-                    environment[key] = value
-                }
-            }
-            if name == "auth" {
-                let own = ["MARTLET_EXPORT_", "MARTLET_IDENTITY_", "MARTLET_MAIL_", "MARTLET_PASSWORD_", "MARTLET_STORE_"]
-                for (key, value) in inherited where own.contains(where: key.hasPrefix) { environment[key] = value }
             }
             if ["auth", "analytics", "notifications"].contains(name) {
-                environment["MARTLET_PUBLIC_URL"] = inherited["MARTLET_PUBLIC_URL"] ?? LocalServer.publicURL(inherited, port: publicPort)
+                environment["MARTLET_PUBLIC_URL"] = LocalServer.publicURL(inherited, port: publicPort)
             }
             let socket = state.appending(path: "run/\(name).sock").path
             if (try? SocketAddress(unixDomainSocketPath: socket)) != nil { environment["MARTLET_HTTP_SOCKET"] = socket }
+            environment.merge(given.settings(of: name)) { $1 }
             entries.append(
                 Entry(name: name, port: ports[2 * index], internalPort: ports[2 * index + 1], environment: environment))
         }
@@ -83,9 +70,7 @@ struct ServerPlan: Sendable {
         gateway["MARTLET_ROUTES_FILE"] = routes.path
         gateway["MARTLET_STATE_DIRECTORY"] = state.appending(path: "gateway").path
         gateway["MARTLET_HTTP_HOST"] = publicHost
-        for (key, value) in inherited where key.hasPrefix("MARTLET_GATEWAY_") {
-            gateway["MARTLET_" + key.dropFirst("MARTLET_GATEWAY_".count)] = value
-        }
+        gateway.merge(given.settings(of: "gateway")) { $1 }
         entries.append(
             Entry(name: "gateway", port: publicPort, internalPort: ports[Self.portCount - 1], environment: gateway))
         self.entries = entries.map { entry in
@@ -108,6 +93,4 @@ struct ServerPlan: Sendable {
         address.path = (address.path.hasSuffix("/") ? String(address.path.dropLast()) : address.path) + "/crash/\(appNumber)"
         return address.string
     }
-
-    private static let passedOn: Set<String> = ["MARTLET_LOG_LEVEL"]
 }

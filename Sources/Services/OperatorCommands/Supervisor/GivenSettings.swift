@@ -1,0 +1,55 @@
+import MartletCore
+
+/// The settings that the operator gives to `martlet up` for the processes.
+///
+/// `MARTLET_X` is for every process that has the setting X; `MARTLET_<PROCESS>_X` is for one, and goes before the other.
+struct GivenSettings {
+    /// What each process has of its own here, so that one value for all would be wrong; with the process's name it may be given.
+    private static let ofOneProcess: Set<String> = [
+        "http.host", "http.port", "http.socket", "internal.host", "internal.port", "internal.secret", "database.url",
+        "keyring.url", "routes.file", "state.directory",
+    ]
+
+    private let environment: [String: String]
+
+    /// - Throws: `UpError` when a variable is for nobody, naming the one that may have been meant.
+    init(_ environment: [String: String]) throws {
+        self.environment = environment
+        let forOne = SettingNames.byProcess.keys.flatMap(Self.variables(forOne:)).map(\.variable)
+        for name in environment.keys.sorted() where name.hasPrefix("MARTLET_") && !forOne.contains(name) {
+            // Of `martlet up` itself.
+            if name == "MARTLET_DATABASE_URL" { continue }
+            if let key = Self.ofOneProcess.first(where: { SettingNames.variable($0) == name }) {
+                let own = Self.variable(key, forOne: "storage")
+                throw UpError("\(name) would be the same for all processes; give it to one, as in \(own)")
+            }
+            guard SettingNames.isKnown(variable: name) else {
+                throw UpError(SettingNames.refusal(variable: name))
+            }
+        }
+    }
+
+    /// Variables and values as the process reads them.
+    func settings(of process: String) -> [String: String] {
+        var settings: [String: String] = [:]
+        for (key, variable) in Self.variables(forOne: process) {
+            let forAll = SettingNames.variable(key)
+            let isForAll = !Self.ofOneProcess.contains(key) && !isOfStorageOnly(key, process)
+            settings[forAll] = environment[variable] ?? (isForAll ? environment[forAll] : nil)
+        }
+        return settings
+    }
+
+    /// Storage removes from its bucket or folder what it does not know, so nobody shares it.
+    private func isOfStorageOnly(_ key: String, _ process: String) -> Bool {
+        key.hasPrefix("files.") && process != "storage"
+    }
+
+    private static func variables(forOne process: String) -> [(key: String, variable: String)] {
+        (SettingNames.byProcess[process] ?? []).map { ($0, variable($0, forOne: process)) }
+    }
+
+    private static func variable(_ key: String, forOne process: String) -> String {
+        SettingNames.variable(process + "." + key)
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import MartletCore
+import NIOCore
+import NIOPosix
+
+/// What keeps a server from starting and is found before anything is started: each in one sentence that says what to do.
+enum StartChecks {
+    /// - Throws: `UpError` when the folder is a file, or cannot be made.
+    static func makeFolder(_ folder: URL, mode: Int) throws {
+        var isFolder: ObjCBool = false
+        if FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder), !isFolder.boolValue {
+            throw UpError("\(folder.path) is a file; a folder is wanted there (--state)")
+        }
+        do {
+            try FileManager.default.createDirectory(
+                at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: mode])
+        } catch {
+            throw UpError("the folder \(folder.path) cannot be made: \((error as NSError).localizedDescription)")
+        }
+    }
+
+    /// - Throws: `UpError` when the routes are missing or no JSON, or a program is missing.
+    static func checkFiles(routes: URL, programs: URL) throws {
+        guard let data = FileManager.default.contents(atPath: routes.path) else {
+            throw UpError("the gateway's routes are not at \(routes.path) (--routes names the file)")
+        }
+        guard (try? JSONSerialization.jsonObject(with: data)) != nil else { throw UpError("\(routes.path) is not JSON") }
+        for name in ServerPlan.serviceNames + ["gateway"] {
+            let path = programs.appending(path: name).path
+            guard FileManager.default.isExecutableFile(atPath: path) else {
+                throw UpError("the program \(path) is missing or not executable (--programs names the folder)")
+            }
+        }
+    }
+
+    /// - Throws: `UpError` when nobody could listen at the public address.
+    static func checkAddress(host: String, port: Int) async throws {
+        do {
+            let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .bind(host: host, port: port).get()
+            try await channel.close()
+        } catch let error as IOError where error.errnoCode == EADDRINUSE {
+            throw UpError("port \(port) of \(host) is in use by another program (MARTLET_PORT sets another one)")
+        } catch let error as IOError where error.errnoCode == EACCES {
+            throw UpError("port \(port) needs more rights than this user has (MARTLET_PORT sets another one)")
+        } catch {
+            throw UpError("\(host) is not an address of this machine (MARTLET_HOST sets another one)")
+        }
+    }
+
+    /// PostgreSQL starts over a folder of its own user only, which others may not write.
+    ///
+    /// - Throws: `UpError` when the folder is another user's or its mode is wrong.
+    static func checkDataFolder(_ folder: URL, owner: uid_t) throws {
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: folder.path) else { return }
+        if let id = (attributes[.ownerAccountID] as? NSNumber)?.uint32Value, id != owner {
+            throw UpError("the data folder \(folder.path) belongs to the user \(id), not to \(owner), which PostgreSQL runs as (chown)")
+        }
+        if let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue, mode & 0o7777 & ~0o750 != 0 {
+            throw UpError("the data folder \(folder.path) has the mode \(String(mode, radix: 8)); PostgreSQL wants 700 (chmod)")
+        }
+    }
+}

@@ -1,0 +1,91 @@
+/// The settings that each process knows, by which a misspelt one is found and `martlet up` knows whose one is.
+///
+/// `docs/OPERATIONS.md` says what each means. A test compares these lists with what the code reads.
+public enum SettingNames {
+    private static let everywhere = [
+        "http.host", "http.port", "internal.host", "internal.port", "internal.secret", "log.level",
+    ]
+    private static let ofServices = ["http.socket", "database.url", "database.connections"]
+    private static let files = [
+        "files.directory", "files.s3.endpoint", "files.s3.bucket", "files.s3.region", "files.s3.key", "files.s3.secret",
+    ]
+    private static let mail = [
+        "mail.host", "mail.port", "mail.tls", "mail.user", "mail.password", "mail.certificates", "mail.from",
+        "mail.from.domains", "mail.bounces", "mail.private.allowed",
+    ]
+
+    /// Names of processes and the keys of their settings.
+    public static let byProcess: [String: Set<String>] = [
+        "gateway": Set(
+            everywhere + [
+                "routes.file", "keyring.url", "state.directory", "tls.certificate", "tls.key", "event.loops",
+                "log.requests", "cors.origins", "trusted.proxies", "master.networks",
+                "upstream.auth", "upstream.storage", "upstream.config", "upstream.analytics", "upstream.notifications",
+                "limit.key.rate", "limit.key.burst", "limit.address.rate", "limit.address.burst", "limit.header.bytes",
+                "limit.header.count", "limit.uri.bytes", "limit.body.bytes", "limit.address.inflight",
+                "limit.key.inflight", "limit.address.streams", "limit.key.streams", "limit.connections",
+                "timeout.header", "timeout.idle", "timeout.connect", "timeout.response", "timeout.drain",
+            ]),
+        "auth": Set(
+            everywhere + ofServices + mail + [
+                "public.url", "password.concurrency", "store.lookup.url", "store.icon.domains", "export.limit.bytes",
+                "identity.private.allowed", "services.storage", "services.config", "services.analytics",
+                "services.notifications",
+            ]),
+        "storage": Set(
+            everywhere + ofServices + files + [
+                "files.maximumbytes", "files.quota.files", "files.quota.bytes", "files.thumbnails.sizes",
+                "files.thumbnails.processes", "files.thumbnails.maximumpixels", "files.thumbnails.directory",
+                "files.upload.hours", "files.orphan.hours", "files.history.days", "jobs.concurrency",
+                "jobs.retention.hours", "import.limit.bytes", "changes.retention.days", "live.subscribers",
+                "live.subscribers.app", "hooks.private.allowed", "services.config",
+            ]),
+        "config": Set(
+            everywhere + ofServices + [
+                "memory.bytes", "live.streams", "live.streams.app", "services.auth", "services.storage",
+                "services.analytics",
+            ]),
+        "analytics": Set(
+            everywhere + ofServices + files + [
+                "public.url", "hooks.private.allowed", "services.auth", "services.notifications", "events.queue",
+                "events.queue.bytes", "events.writers", "events.age.days", "crashes.spool.directory",
+                "crashes.spool.megabytes", "crashes.attachments.megabytes", "crashes.quota.errors",
+                "crashes.quota.sessions", "crashes.quota.attachments", "crashes.quota.feedback",
+                "crashes.retention.days", "symbols.symbolizer", "symbols.demangler", "symbols.processes",
+                "symbols.memory.bytes", "symbols.file.maximumbytes", "symbols.app.maximumbytes", "symbols.upload.hours",
+                "symbols.cache.directory", "symbols.cache.bytes",
+            ]),
+        "notifications": Set(
+            everywhere + ofServices + mail + [
+                "public.url", "hooks.private.allowed", "services.auth", "services.storage", "mail.limit.app",
+                "mail.limit.address", "mail.limit.day", "mail.retention.days", "push.concurrency", "push.lease",
+                "push.journal.directory", "push.messages.days", "push.installations.days", "push.apns.production",
+                "push.apns.sandbox", "push.apns.certificates", "push.fcm.url", "push.private.allowed",
+            ]),
+    ]
+
+    /// Variables of `martlet up`, of the scripts in `deploy` and of tests, which no process reads as a setting.
+    private static let othersPrefixes = [
+        "MARTLET_CONFIG_FILE", "MARTLET_PORT", "MARTLET_HOST", "MARTLET_STATE", "MARTLET_BUILD", "MARTLET_DIST",
+        "MARTLET_IMAGE", "MARTLET_PROJECT", "MARTLET_PROGRAMS", "MARTLET_VECTORS", "MARTLET_KILLS", "MARTLET_RATIO",
+        "MARTLET_READY_TIMEOUT", "MARTLET_CONTAINER_ENGINE", "MARTLET_COMPOSE_FILE", "MARTLET_ONLY_", "MARTLET_TEST_",
+        "MARTLET_POSTGRES_", "MARTLET_SERVICE_",
+    ]
+
+    /// `MARTLET_HTTP_PORT` of `http.port`.
+    public static func variable(_ key: String) -> String {
+        "MARTLET_" + key.uppercased().split(separator: ".").joined(separator: "_")
+    }
+
+    /// Whether a variable that begins with `MARTLET_` is a setting of some process, or one of our scripts.
+    public static func isKnown(variable name: String) -> Bool {
+        variables.contains(name) || othersPrefixes.contains { name.hasPrefix($0) } || name.hasSuffix("_REPLICAS")
+    }
+
+    /// Why a variable is refused: that it is unknown, and the one that may have been meant.
+    public static func refusal(variable name: String) -> String {
+        "\(name) is not a setting of Martlet." + NearMiss.question(for: name, among: variables)
+    }
+
+    private static let variables = Set(byProcess.values.joined().map(variable))
+}

@@ -1,0 +1,94 @@
+import Foundation
+import Logging
+import MartletTesting
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable import OperatorCommands
+
+@Suite struct StartChecksTests {
+    @Test func `a state folder that is a file is named`() throws {
+        try withFolder { folder in
+            let file = folder.appending(path: "state")
+            try Data("x".utf8).write(to: file)
+            let error = #expect(throws: UpError.self) { try StartChecks.makeFolder(file, mode: 0o755) }
+            #expect(error?.description == "\(file.path) is a file; a folder is wanted there (--state)")
+            let below = #expect(throws: UpError.self) { try StartChecks.makeFolder(file.appending(path: "log"), mode: 0o700) }
+            #expect(below?.description.hasPrefix("the folder \(file.path)/log cannot be made: ") == true)
+            #expect(try String(contentsOf: file, encoding: .utf8) == "x")
+        }
+    }
+
+    @Test func `routes that are missing or no JSON, and programs that are missing, are named`() throws {
+        try withFolder { folder in
+            let routes = folder.appending(path: "routes.json")
+            func refusal() -> String? {
+                #expect(throws: UpError.self) { try StartChecks.checkFiles(routes: routes, programs: folder) }?.description
+            }
+            #expect(refusal()?.contains(routes.path) == true)
+            try Data("{".utf8).write(to: routes)
+            #expect(refusal() == "\(routes.path) is not JSON")
+            try Data("{}".utf8).write(to: routes)
+            #expect(refusal()?.contains("\(folder.path)/auth is missing or not executable") == true)
+        }
+    }
+
+    @Test func `a port that another program has is named, and one that is free is not`() async throws {
+        let taken = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup).bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(taken.localAddress?.port)
+        let error = await #expect(throws: UpError.self) { try await StartChecks.checkAddress(host: "127.0.0.1", port: port) }
+        #expect(error?.description == "port \(port) of 127.0.0.1 is in use by another program (MARTLET_PORT sets another one)")
+        try await taken.close()
+        try await StartChecks.checkAddress(host: "127.0.0.1", port: port)
+        let foreign = await #expect(throws: UpError.self) { try await StartChecks.checkAddress(host: "192.0.2.1", port: port) }
+        #expect(foreign?.description == "192.0.2.1 is not an address of this machine (MARTLET_HOST sets another one)")
+    }
+
+    @Test func `a data folder of another user, or with a mode that PostgreSQL refuses, is named`() throws {
+        try withFolder { folder in
+            try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
+            try StartChecks.checkDataFolder(folder, owner: getuid())
+            let stranger = #expect(throws: UpError.self) { try StartChecks.checkDataFolder(folder, owner: getuid() + 1) }
+            #expect(stranger?.description.contains("belongs to the user \(getuid()), not to \(getuid() + 1)") == true)
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path)
+            let open = #expect(throws: UpError.self) { try StartChecks.checkDataFolder(folder, owner: getuid()) }
+            #expect(open?.description.contains("has the mode 755; PostgreSQL wants 700") == true)
+        }
+    }
+
+    @Test func `what an earlier supervisor left is stopped from the gateway to PostgreSQL`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "martlet-leftovers-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.createDirectory(at: folder.appending(path: "run"), withIntermediateDirectories: true)
+        let log = folder.appending(path: "log").path
+        var processes: [Process] = []
+        for name in ["postgres", "storage", "gateway"] {
+            let process = Process()
+            process.executableURL = URL(filePath: "/bin/bash")
+            // The shell ends a while after the signal, as a process that drains does.
+            let script = "trap 'sleep 0.3; echo $0 >> \(log); exit' TERM INT; echo ready >> \(log).$0; while :; do sleep 0.05; done"
+            process.arguments = ["-c", script, name]
+            try process.run()
+            processes.append(process)
+            try Data("\(process.processIdentifier)\n".utf8).write(to: folder.appending(path: "run/\(name).pid"))
+            try await eventually("\(name) runs") { FileManager.default.fileExists(atPath: "\(log).\(name)") }
+        }
+        // Another program that has the number of one that ended long ago.
+        let innocent = Process()
+        (innocent.executableURL, innocent.arguments) = (URL(filePath: "/bin/sleep"), ["60"])
+        try innocent.run()
+        try Data("\(innocent.processIdentifier)\n".utf8).write(to: folder.appending(path: "run/auth.pid"))
+        try await LeftoverProcesses(state: folder, logger: Logger(label: "test")).stop()
+        #expect(try String(contentsOfFile: log, encoding: .utf8) == "gateway\nstorage\npostgres\n")
+        #expect(innocent.isRunning)
+        innocent.terminate()
+    }
+
+    private func withFolder(_ body: (URL) throws -> Void) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "martlet-checks-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try body(folder)
+    }
+}
