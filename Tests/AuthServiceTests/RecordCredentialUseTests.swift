@@ -34,7 +34,7 @@ import Testing
 
     @Test(arguments: [
         (#"{"used":{"x":"2026-03-01T00:00:00Z"}}"#, ErrorCode.invalidBody), ("{}", .invalidBody), (#"{"used":5}"#, .invalidBody),
-        (#"{"used":{"$ID":5}}"#, .invalidBody), (#"{"used":{"$ID":"yesterday"}}"#, .invalidJSON), ("", .invalidJSON),
+        (#"{"used":{"$ID":5}}"#, .invalidBody), (#"{"used":{"$ID":"yesterday"}}"#, .invalidBody), ("", .invalidJSON),
         (#"{"used":{"$ID":"2026-03-01T00:00:00Z","' OR 1=1 --":"2026-03-01T00:00:00Z"}}"#, .invalidBody),
     ]) func `a report that does not fit changes nothing`(_ template: String, _ code: ErrorCode) async throws {
         try await AuthApp.run { auth in

@@ -29,9 +29,4 @@ import Testing
     func patches(_ old: String, _ new: String, _ expected: String) throws {
         #expect(JSONPatch(from: try json(old), to: try json(new)).json.text == expected)
     }
-
-    @Test func namesThatAreThereTwiceAreFound() throws {
-        #expect(try json(#"{"a":[{"x":1},{"y/z":{"b":1,"b":2}}]}"#).duplicateMember == "/a/1/y~1z/b")
-        #expect(try json(#"{"a":1,"b":{"a":1}}"#).duplicateMember == nil)
-    }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import MartletCore
@@ -8,7 +9,7 @@ import Testing
         ("1E+2", "1E+2"), ("1.5e-10", "1.5e-10"), ("12345678901234567890.123", "12345678901234567890.123"), (#""""#, #""""#),
         (#""a\"b\\c\/d""#, #""a\"b\\c/d""#), (#""\b\f\n\r\t""#, #""\u0008\u000c\u000a\u000d\u0009""#), (#""\u00e9\u20AC""#, #""é€""#),
         (#""\ud83e\udd89!""#, #""🦉!""#), (#""🦉""#, #""🦉""#), ("[]", "[]"), ("[ 1 ,\t[2\n,\r{}] ]", "[1,[2,{}]]"), ("{}", "{}"),
-        (#"{ "b" : 1 , "a" : {"c":[null]} }"#, #"{"b":1,"a":{"c":[null]}}"#), (#"{"a":1,"a":2}"#, #"{"a":1,"a":2}"#), (#"{"":0}"#, #"{"":0}"#),
+        (#"{ "b" : 1 , "a" : {"c":[null]} }"#, #"{"b":1,"a":{"c":[null]}}"#), (#"{"":0}"#, #"{"":0}"#),
         (#"{"\u0061":1}"#, #"{"a":1}"#), ("\"\u{7f}\"", #""\u007f""#), ("\"\u{2028}\u{ffff}\"", "\"\u{2028}\u{ffff}\""),
     ]) func `JSON is read as it was written`(_ text: String, _ canonical: String) throws {
         let value = try JSONValue(parsing: text.utf8)
@@ -21,7 +22,7 @@ import Testing
         "[", "]", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1}", "{", "}", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,", "{\"a\":1,}", "{,}", "{a:1}",
         "{'a':1}", "{1:1}", "{\"a\" 1}", "{\"a\":1 \"b\":2}", "{\"a\":1]", "\"", "\"a", "'a'", "\"\\", "\"\\x\"", "\"\\u12\"", "\"\\u12g4\"",
         "\"\\uD800\"", "\"\\uD800x\"", "\"\\uD800\\n\"", "\"\\uD800\\u0041\"", "\"\\uDC00\"", "\"\\uD800\\uD800\"", "\"\n\"", "\"\t\"", "\"\u{1f}\"",
-        "\u{feff}1", "1//", "/*x*/1", "[1]x", "{}{}", "\u{a0}1", "\"\\u００41\"", "tru\u{0}",
+        "\u{feff}1", "\u{feff}{}", "1//", "/*x*/1", "[1]x", "{}{}", "\u{a0}1", "\"\\u００41\"", "tru\u{0}",
     ]) func `what is not JSON is refused`(_ text: String) {
         #expect(error(text.utf8)?.reason == .syntax)
     }
@@ -30,7 +31,49 @@ import Testing
         [0x22, 0xff, 0x22], [0x22, 0xc0, 0x80, 0x22], [0x22, 0xc3, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22], [0x22, 0xf4, 0x90, 0x80, 0x80, 0x22],
         [0x22, 0xe2, 0x82, 0x22], [0x22, 0x80, 0x22], [0x22, 0x00, 0x22], [0xfe, 0xff, 0x00, 0x31],
     ] as [[UInt8]]) func `text that is not UTF-8 is refused`(_ bytes: [UInt8]) {
-        #expect(error(bytes)?.reason == .syntax)
+        #expect([.syntax, .encoding].contains(error(bytes)?.reason))
+    }
+
+    @Test(arguments: [
+        ([0x5b, 0x22, 0x61, 0xff, 0x22, 0x5d], 3), ([0x22, 0xc3, 0xa9, 0xe2, 0x82, 0x22], 3), ([0x22, 0xed, 0xa0, 0x80, 0x22], 1),
+    ] as [([UInt8], Int)]) func `the first byte that is not UTF-8 is named`(_ bytes: [UInt8], _ offset: Int) {
+        #expect(error(bytes) == JSONError(reason: .encoding, offset: offset))
+    }
+
+    @Test(arguments: [
+        "{\"a\":1}".data(using: .utf16LittleEndian)!, "{\"a\":1}".data(using: .utf16BigEndian)!, "{\"a\":1}".data(using: .utf16)!,
+        "[]".data(using: .utf32)!,
+    ]) func `UTF-16 and UTF-32 are refused`(_ text: Data) {
+        #expect(error(text)?.reason == .syntax)
+    }
+
+    @Test(arguments: [
+        (#"{"a":1,"a":2}"#, 8), (#"{"a":1,"b":2,"\u0061":3}"#, 14), (#"[{"x":{"a":1}},{"a":{"b":1,"c":{},"b":1}}]"#, 35),
+        (#"{"é":1,"\u00e9":2}"#, 9), (#"{"":1,"":2}"#, 7), (many(200, "k7"), 7 + 190 * 8 + 10 * 7 + 1), (many(200, #"\u006b7"#), nil),
+        ("{\"a\\n\":1,\"a\\u000a\":1}", 10),
+    ] as [(String, Int?)]) func `a name that its object already has is refused where it stands`(_ text: String, _ offset: Int?) {
+        let found = error(text.utf8)
+        #expect(found?.reason == .duplicateName)
+        if let offset { #expect(found?.offset == offset) }
+        let bytes = Array(text.utf8)
+        #expect(throws: JSONError.self) { try bytes.withUnsafeBufferPointer { try JSONText.validate($0) } }
+        #expect((try? JSONValue(parsing: bytes, allowingDuplicates: true)) != nil)
+    }
+
+    /// Names that Swift takes for the same text are two names: a name is its bytes.
+    @Test(arguments: [
+        "{\"\u{e9}\":1,\"e\u{301}\":2}", "{\"K\":1,\"\u{212a}\":2}", #"{"a":{"a":{"a":1}},"b":[{"a":1},{"a":2}]}"#, many(200, nil), #"{"a":1,"A":2}"#,
+    ]) func `names that differ in a byte are two names`(_ text: String) {
+        #expect(error(text.utf8) == nil)
+    }
+
+    @Test(arguments: [
+        ("[]", "Expected a JSON object, found an array at byte 0."), (" \n7", "Expected a JSON object, found a number at byte 2."),
+        ("null", "Expected a JSON object, found null at byte 0."), ("{\"a\":tru}", "Not valid JSON at byte 5."),
+        ("{\"a\":1,\"a\":1}", "A member name appears twice in one object, the second time at byte 8."),
+    ]) func `an error is a sentence that names the byte`(_ text: String, _ sentence: String) {
+        let error = #expect(throws: JSONError.self) { try members(text) }
+        #expect(error?.description == sentence)
     }
 
     @Test(arguments: [
@@ -64,8 +107,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("[]", JSONError.Reason.shape), ("1", .shape), ("null", .shape), (#""x""#, .shape), ("", .syntax), ("x", .syntax), ("nul", .syntax),
-        ("{}x", .syntax), (#"{"a":1}]"#, .syntax), (nested(33), .shape), (#"{"a":\#(nested(32))}"#, .tooDeep),
+        ("[]", objectNotArray), ("1", .shape(expected: .object, found: .number)), ("null", .shape(expected: .object, found: .null)),
+        (#""x""#, .shape(expected: .object, found: .string)), ("true", .shape(expected: .object, found: .boolean)), ("", .syntax), ("x", .syntax), ("nul", .syntax),
+        ("{}x", .syntax), (#"{"a":1}]"#, .syntax), (nested(33), objectNotArray), (#"{"a":\#(nested(32))}"#, .tooDeep),
     ]) func `what is not an object is told apart from what is not JSON`(_ text: String, _ reason: JSONError.Reason) {
         let error = #expect(throws: JSONError.self) { try members(text) }
         #expect(error?.reason == reason)
@@ -77,7 +121,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{}", JSONError.Reason.shape), ("[1]", .shape), ("[{},[]]", .shape), ("[{},null]", .shape), ("", .syntax), ("[{}", .syntax), ("[{},]", .syntax),
+        ("{}", JSONError.Reason.shape(expected: .array, found: .object)), ("[1]", .shape(expected: .object, found: .number)), ("[{},[]]", objectNotArray),
+        ("[{},null]", .shape(expected: .object, found: .null)), ("", .syntax), ("[{}", .syntax), ("[{},]", .syntax),
         ("[{}]]", .syntax),
     ]) func `what is not a list of objects is refused`(_ text: String, _ reason: JSONError.Reason) {
         let error = #expect(throws: JSONError.self) { try elements(text) }
@@ -109,6 +154,14 @@ import Testing
 
     private func elements(_ text: String) throws -> [[JSONText.Member]] {
         try Array(text.utf8).withUnsafeBufferPointer { try JSONText.elements(of: $0) }
+    }
+
+    private static let objectNotArray = JSONError.Reason.shape(expected: .object, found: .array)
+
+    /// An object of so many members and one more.
+    private static func many(_ count: Int, _ name: String?) -> String {
+        let names = (0..<count).map { "k\($0)" } + (name.map { [$0] } ?? [])
+        return "{" + names.map { "\"\($0)\":1" }.joined(separator: ",") + "}"
     }
 
     private static func nested(_ depth: Int) -> String {

@@ -3,18 +3,12 @@ public import MartletLogic
 /// JSON in its one canonical form (RFC 8785, JCS): what is signed.
 public enum CanonicalJSON {
     public enum Failure: Error, Equatable {
-        /// The pointer to a member whose name its object has twice (RFC 7493 §2.3).
-        case duplicateMember(String)
         /// A number that is none in IEEE 754.
         case numberTooLarge(String)
     }
 
+    /// - Parameter value: as it was parsed, so that no object has a name twice.
     public static func text(of value: JSONValue) throws(Failure) -> String {
-        if let pointer = value.duplicateMember { throw .duplicateMember(pointer) }
-        return try write(value)
-    }
-
-    private static func write(_ value: JSONValue) throws(Failure) -> String {
         switch value {
         case .null, .bool: return value.text
         case .number(let literal):
@@ -23,12 +17,12 @@ public enum CanonicalJSON {
         case .string(let text): return CanonicalText.quote(text)
         case .array(let elements):
             var texts: [String] = []
-            for element in elements { texts.append(try write(element)) }
+            for element in elements { texts.append(try text(of: element)) }
             return "[" + texts.joined(separator: ",") + "]"
         case .object(let members):
             var texts: [String] = []
             for member in members.sorted(by: { CanonicalText.isOrdered($0.name, before: $1.name) }) {
-                texts.append(CanonicalText.quote(member.name) + ":" + (try write(member.value)))
+                texts.append(CanonicalText.quote(member.name) + ":" + (try text(of: member.value)))
             }
             return "{" + texts.joined(separator: ",") + "}"
         }

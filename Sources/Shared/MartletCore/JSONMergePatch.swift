@@ -20,24 +20,4 @@ extension JSONValue {
         }
         return .object(members.filter { !gone.contains($0.name) })
     }
-
-    /// The pointer (RFC 6901) to the first member whose name its object has twice; nil: there is none.
-    public var duplicateMember: String? {
-        switch self {
-        case .object(let members):
-            var names = Set<String>()
-            for member in members {
-                let token = "/" + JSONPointer.escape(member.name)
-                guard names.insert(member.name).inserted else { return token }
-                if let below = member.value.duplicateMember { return token + below }
-            }
-            return nil
-        case .array(let elements):
-            for (index, element) in elements.enumerated() {
-                if let below = element.duplicateMember { return "/\(index)" + below }
-            }
-            return nil
-        default: return nil
-        }
-    }
 }

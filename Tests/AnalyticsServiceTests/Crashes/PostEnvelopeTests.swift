@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{\"exception\":", "Unreadable report: not valid JSON at byte 13"), ("[1]", "Unreadable report: the event is no object"), ("", "Unreadable report: not valid JSON at byte 0"),
+        ("{\"exception\":", "Unreadable report: Not valid JSON at byte 13."), ("[1]", "Unreadable report: the event is no object"), ("", "Unreadable report: Not valid JSON at byte 0."),
     ])
     func `A report that cannot be read is kept as an issue of its own`(_ event: String, _ title: String) async throws {
         try await AnalyticsApp.run { app in

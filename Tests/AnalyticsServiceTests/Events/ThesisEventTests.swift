@@ -54,7 +54,9 @@ import Testing
     }
 
     static let wrong: [(String, String?)] = [("[]", nil), (#"{"timeStamp":"x"}"#, "timeStamp"), (#"{"type":[]}"#, "type"), (#"{"type":{}}"#, "type"),
-        (#"{"_id":"\#(String(repeating: "x", count: 513))"}"#, "_id"),
+        (#"{"_id":"\#(String(repeating: "x", count: 513))"}"#, "_id"), (#"{"fileName":{}}"#, "fileName"), (#"{"method":["a"]}"#, "method"),
+        (#"{"method":true}"#, "method"), (#"{"configVersion":{}}"#, "configVersion"), (#"{"className":[]}"#, "className"), (#"{"tags":"x"}"#, "tags"),
+        (#"{"tags":[1]}"#, "tags"), (#"{"tags":7}"#, "tags"), (#"{"timeStamp":"2026-02-30T00:00:00Z"}"#, "timeStamp"), (#"{"type":"a","type":"b"}"#, nil),
     ]
 
     @Test(arguments: wrong)

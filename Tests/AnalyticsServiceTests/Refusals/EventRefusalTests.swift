@@ -22,7 +22,7 @@ import Testing
         .init("PUT /events/opt-out?anonymousId=" + long(513), nil, .invalidParameter, "anonymousId"),
         .init("PUT /events/opt-out", nil, .invalidParameter, "anonymousId", headers: ["X-Device-Id": long(129)]),
         .init("PUT /events/opt-out?device=d1", nil, .invalidParameter, "device"),
-        .init("POST /feedback?message=m", #"{"message":"m"}"#, .invalidParameter, "message"), .init("POST /feedback", "", .invalidBody, "message"),
+        .init("POST /feedback?message=m", #"{"message":"m"}"#, .invalidParameter, "message"), .init("POST /feedback", "", .invalidJSON),
     ]
 
     static let ofManagers: [Refusal] = [
@@ -34,7 +34,7 @@ import Testing
         .init("PUT /analytics/settings", #"{"retentionDays":"30"}"#, .invalidBody, "retentionDays"),
         .init("PUT /analytics/settings", #"{"retentionDays":1.5}"#, .invalidBody, "retentionDays"),
         .init("PUT /analytics/settings", #"{"retentionDays":30,"privacy":1}"#, .invalidBody, "privacy"),
-        .init("PUT /analytics/settings", #"{"retentionDays":30,"timeZone":"UTC\u0000"}"#, .invalidJSON),
+        .init("PUT /analytics/settings", #"{"retentionDays":30,"timeZone":"UTC\u0000"}"#, .invalidBody),
         .init("PUT /analytics/settings", #"{"retentionDays":30,"timeZone":""}"#, .invalidBody, "timeZone"),
         .init("PUT /analytics/settings", #"{"timeZone":"\#(long(64 << 10))"}"#, .payloadTooLarge),
     ]
@@ -48,7 +48,14 @@ import Testing
         .init("GET /analytics/counts?variants=" + long(1_001), nil, .invalidParameter, "variants"),
         .init("GET /analytics/counts?where==x", nil, .invalidParameter, "where"), .init("GET /analytics/counts?where=a.b.c.d.e.f.g.h.i=x", nil, .invalidParameter, "where"),
         .init("GET /analytics/counts?group=property&property=a.b.c.d.e.f.g.h.i", nil, .invalidParameter, "property"),
-        .init("GET /analytics/counts?to=2026-02-30&from=2026-02-01", nil, .invalidParameter, "from"), .init("GET /analytics/counts?from=", nil, .invalidParameter, "from"),
+        .init("GET /analytics/counts?to=2026-02-30&from=2026-02-01", nil, .invalidParameter, "to"),
+        .init("GET /analytics/counts?timeZone=posixrules", nil, .invalidParameter, "timeZone"), .init("GET /analytics/counts?timeZone=EST5", nil, .invalidParameter, "timeZone"),
+        .init("GET /analytics/events?from=2026-02-30T00:00:00Z", nil, .invalidParameter, "from"),
+        .init("GET /analytics/events?to=2026-11-22T25:00:00Z", nil, .invalidParameter, "to"),
+        .init("PUT /analytics/settings", "", .invalidJSON), .init("PUT /analytics/settings", #"{"timeZone":"posixrules"}"#, .invalidBody, "timeZone"),
+        .init("PUT /analytics/settings", #"{"timezone":"UTC"}"#, .invalidBody, "timezone"), .init("PUT /analytics/settings", #"{"retentionDays":090}"#, .invalidJSON),
+        .init("PUT /analytics/settings", #"{"retentionDays":90,"retentionDays":91}"#, .invalidBody),
+        .init("PUT /analytics/settings", #"{"retentionDays":90,}"#, .invalidJSON), .init("GET /analytics/counts?from=", nil, .invalidParameter, "from"),
         .init("GET /analytics/counts?timeZone=", nil, .invalidParameter, "timeZone"), .init("GET /analytics/counts?timeZone=\(long(65))", nil, .invalidParameter, "timeZone"),
         .init("GET /analytics/people?interval=year", nil, .invalidParameter, "interval"), .init("GET /analytics/people?format=pdf", nil, .invalidParameter, "format"),
         .init("GET /analytics/people?event=a", nil, .invalidParameter, "event"), .init("GET /analytics/sessions?interval=", nil, .invalidParameter, "interval"),
@@ -59,7 +66,7 @@ import Testing
         .init("GET /analytics/events?from=2020-01-01T00:00:00Z", nil, .invalidParameter, "from"), .init("GET /analytics/events?event=%00", nil, .invalidParameter, "event"),
         .init("GET /analytics/events?after=7fffffffffffffff0000000000000001", nil, .invalidParameter, "after"),
         .init("GET /analytics/events?person=g123456789abcdef", nil, .invalidParameter, "person"),
-        .init("POST /analytics/funnel", "", .invalidBody, "steps"), .init("POST /analytics/funnel", "{", .invalidJSON), .init("POST /analytics/funnel", "[]", .invalidBody),
+        .init("POST /analytics/funnel", "", .invalidJSON), .init("POST /analytics/funnel", "{", .invalidJSON), .init("POST /analytics/funnel", "[]", .invalidBody),
         .init("POST /analytics/funnel", #"{"steps":[\#((1...11).map { "\"\($0)\"" }.joined(separator: ","))]}"#, .invalidBody, "steps"),
         .init("POST /analytics/funnel", #"{"steps":["a","\#(long(1_001))"]}"#, .invalidBody, "steps"), .init("POST /analytics/funnel", #"{"steps":["a",1]}"#, .invalidBody, "steps"),
         .init("POST /analytics/funnel", #"{"steps":["a","b"],"windowSeconds":"60"}"#, .invalidBody, "windowSeconds"),
@@ -96,6 +103,8 @@ import Testing
             Refusal("POST /internal/analytics/experiments", "{}", .invalidBody), Refusal("POST /internal/analytics/experiments", "", .invalidJSON),
             Refusal("POST /internal/analytics/experiments", long((64 << 10) + 1), .payloadTooLarge),
             Refusal("POST /internal/requests", "{}", .invalidBody), Refusal("POST /internal/requests", "[", .invalidJSON),
+            Refusal("POST /internal/requests", #"{"minute":"2026-02-30T00:00:00Z","counts":[]}"#, .invalidBody, "minute"),
+            Refusal("POST /internal/requests", #"{"minute":"2026-11-22T00:00:00Z","counts":[],"count":1}"#, .invalidBody, "count"),
         ]
     }
 

@@ -53,7 +53,7 @@ import Testing
 
     static let refusals: [(body: String, code: ErrorCode, field: String?)] = [
         ("{", .invalidJSON, nil), ("{}", .invalidBody, "message"), (#"{"message":""}"#, .invalidBody, "message"), (#"{"message":" \n"}"#, .invalidBody, "message"),
-        (#"{"message":"a\u0000"}"#, .invalidJSON, nil), (#"{"message":"m","mood":1}"#, .invalidBody, "mood"), (#"{"message":"m","user":"x"}"#, .invalidBody, "user"),
+        (#"{"message":"a\u0000"}"#, .invalidBody, nil), (#"{"message":"m","mood":1}"#, .invalidBody, "mood"), (#"{"message":"m","user":"x"}"#, .invalidBody, "user"),
         (#"{"message":"m","name":"a\nb"}"#, .invalidBody, "name"), (#"{"message":"m","eventId":"12"}"#, .invalidBody, "eventId"),
         (#"{"message":"m","screenshot":"?"}"#, .invalidBody, "screenshot"), (#"{"message":"m","screenshot":"PGh0bWw+"}"#, .invalidBody, "screenshot"),
         (#"{"message":"m","appVersion":""}"#, .invalidBody, "appVersion"), (#"{"message":"m","id":""}"#, .invalidBody, "id"),

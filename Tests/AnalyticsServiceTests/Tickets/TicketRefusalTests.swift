@@ -12,7 +12,9 @@ import Testing
     static let refusals: [Refusal] = [
         .init("POST /tickets", "{", .invalidJSON), .init("POST /tickets", "[]", .invalidBody), .init("POST /tickets", "{}", .invalidBody, "title"),
         .init("POST /tickets", #"{"title":"  "}"#, .invalidBody, "title"), .init("POST /tickets", #"{"title":"\#(long)"}"#, .invalidBody, "title"),
-        .init("POST /tickets", #"{"title":"a\u0000b"}"#, .invalidJSON), .init("POST /tickets", #"{"title":"a\nb"}"#, .invalidBody, "title"),
+        .init("POST /tickets", #"{"title":"a\u0000b"}"#, .invalidBody),
+        .init("POST /tickets/1/restore", #"{"x":1}"#, .invalidBody, "x"), .init("POST /tickets/sprints/1/start", #"{"x":1}"#, .invalidBody, "x"),
+        .init("POST /tickets", #"{"titel":"a"}"#, .invalidBody, "titel"), .init("POST /tickets", #"{"title":"a\nb"}"#, .invalidBody, "title"),
         .init("POST /tickets", #"{"title":7}"#, .invalidBody, "title"), .init("POST /tickets", #"{"title":"t","name":"x"}"#, .invalidBody, "name"),
         .init("POST /tickets", #"{"title":"t","status":"done"}"#, .invalidBody, "status"),
         .init("POST /tickets", #"{"title":"t","status":null}"#, .invalidBody, "status"),

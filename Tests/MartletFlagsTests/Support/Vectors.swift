@@ -27,5 +27,5 @@ extension JSONValue {
     var double: Double? { if case .number(let literal) = self { Double(literal) } else { nil } }
     var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
-    static func parse(_ text: String) throws -> JSONValue { try JSONValue(parsing: text.utf8) }
+    static func parse(_ text: String) throws -> JSONValue { try JSONValue(parsing: text.utf8, allowingDuplicates: true) }
 }

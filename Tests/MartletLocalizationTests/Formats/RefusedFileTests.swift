@@ -10,7 +10,7 @@ struct RefusedFileTests {
             (CatalogueFormat.strings, "\"a\" = \"b\"", "line 1: A ; is missing."), (.strings, "\"a\" = \"b\";\n\"a\" = \"c\";", "line 2: The key \"a\" stands there twice."),
             (.strings, "\n/* open", "line 2: A comment is not closed."), (.strings, "\"a\" = \"\\Ud83d\";", "line 1: There is half a surrogate pair."),
             (.strings, "\"a\n", "line 2: A string is not closed."), (.json, "{\"a\": {\"b\": \"c\"}}", "/a: This must be a string; forms are keys of their own."),
-            (.json, "[]", "The file must be an object of keys and texts."), (.json, "{\"a\": ", "The file is not JSON: not valid JSON at byte 6."),
+            (.json, "[]", "The file must be an object of keys and texts."), (.json, "{\"a\": ", "The file cannot be read: Not valid JSON at byte 6."),
             (.json, "{\"a|==|plural.several\": \"c\"}", "/a|==|plural.several: What stands behind |==| is not known."),
             (.json, "{\"a\": \"x\", \"a|==|plural.one\": \"c\"}", "/a: The text has no forms by plural."), (.csv, "", "The file is empty."),
             (.csv, "the id,en\r\n1,2\r\n", "line 1: \"the id\" is not a language tag such as de or pt-BR."), (.csv, "key,en\r\na,b,c\r\n", "line 2: There are more cells than columns."),

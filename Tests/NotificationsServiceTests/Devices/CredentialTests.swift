@@ -69,7 +69,7 @@ import Testing
             #"{"key":\#(key),"keyId":"\#(keyID)","teamId":"\#(team)","bundleIds":\#(bundles)\#(more)}"#
         }
         return [
-            ("apns", "", .invalidBody, "key"), ("apns", "{", .invalidJSON, nil), ("apns", apns(key: "\"-----BEGIN\""), .invalidBody, "key"),
+            ("apns", "", .invalidJSON, nil), ("apns", "{", .invalidJSON, nil), ("apns", apns(key: "\"-----BEGIN\""), .invalidBody, "key"),
             ("apns", apns(key: JSONValue.quote(key.privateKey.publicKey.pemRepresentation)), .invalidBody, "key"),
             ("apns", apns(keyID: "abcde12345"), .invalidBody, "keyId"), ("apns", apns(team: "ABC"), .invalidBody, "teamId"),
             ("apns", apns(bundles: "[]"), .invalidBody, "bundleIds"), ("apns", apns(bundles: #"["a b"]"#), .invalidBody, "bundleIds"),

@@ -160,7 +160,7 @@ import Testing
             push(#"{"service":"webpush","subscription":{"endpoint":"\#(endpoint)","keys":{"p256dh":"\#(p256dh)","auth":"\#(auth)"}}}"#, on: "web")
         }
         return [
-            ("", .invalidBody, "platform"), ("{", .invalidJSON, nil), ("[]", .invalidBody, nil), ("{}", .invalidBody, "platform"),
+            ("", .invalidJSON, nil), ("{", .invalidJSON, nil), ("[]", .invalidBody, nil), ("{}", .invalidBody, "platform"),
             (#"{"platform":"symbian"}"#, .invalidBody, "platform"), (#"{"platform":"ios","user":"u"}"#, .invalidBody, "user"),
             (#"{"platform":"ios","push":"x"}"#, .invalidBody, "push"), (push("{}"), .invalidBody, "push.service"),
             (push(#"{"service":"mpns","token":"00"}"#), .invalidBody, "push.service"), (push(#"{"service":"apns","sandbox":true}"#), .invalidBody, "push.token"),
@@ -178,7 +178,9 @@ import Testing
             (#"{"platform":"ios","channels":["a b"]}"#, .invalidBody, "channels"), (#"{"platform":"ios","channels":"a"}"#, .invalidBody, "channels"),
             (#"{"platform":"ios","channels":[\#((1...101).map { "\"c\($0)\"" }.joined(separator: ","))]}"#, .invalidBody, "channels"),
             (#"{"platform":"ios","attributes":[]}"#, .invalidBody, "attributes"), (#"{"platform":"ios","attributes":{"a":"\#(big)"}}"#, .invalidBody, "attributes"),
-            (#"{"platform":"ios","attributes":{"a":1,"a":2}}"#, .invalidBody, "attributes"), (#"{"platform":"ios","badge":-1}"#, .invalidBody, "badge"),
+            (#"{"platform":"ios","attributes":{"a":1,"a":2}}"#, .invalidBody, nil),
+            (#"{"platform":"ios","timeZone":"posixrules"}"#, .invalidBody, "timeZone"), (#"{"platform":"ios","timeZone":"GMT+5"}"#, .invalidBody, "timeZone"),
+            (#"{"platform":"ios","timezone":"UTC"}"#, .invalidBody, "timezone"), (#"{"platform":"ios",}"#, .invalidJSON, nil), (#"{"platform":"ios","badge":-1}"#, .invalidBody, "badge"),
             (#"{"platform":"ios","attributes":{"a":"\#(String(repeating: "x", count: 40_000))"}}"#, .payloadTooLarge, nil),
         ]
     }()

@@ -56,7 +56,7 @@ import Testing
         (#"{"when":{"alert":"crash"},"webhook":{"url":"http://127.0.0.1/"}}"#, .invalidBody, "webhook.url"),
         (#"{"when":{"alert":"crash"},"to":[{"user":"a"}],"content":{"title":"x"},"limit":{"count":0,"seconds":1}}"#, .invalidBody, "limit"),
         (#"{"when":{"alert":"crash"},"to":[{"user":"a"}],"content":{"title":"x"},"else":1}"#, .invalidBody, "else"),
-        (#"{"when":{"alert":"crash"},"to":[{"user":"a"}],"content":{"title":"x"},"description":"\u0000"}"#, .invalidJSON, nil),
+        (#"{"when":{"alert":"crash"},"to":[{"user":"a"}],"content":{"title":"x"},"description":"\u0000"}"#, .invalidBody, nil),
     ])
     func `what is no rule is refused and not kept`(body: String, code: ErrorCode, field: String?) async throws {
         try await NotificationsApp.run { app in

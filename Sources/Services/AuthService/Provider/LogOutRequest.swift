@@ -49,7 +49,8 @@ struct IDTokenHint: Decodable, Sendable {
     /// What anybody may have written.
     init?(unverified text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let payload = Base64URL.decode(parts[1]), let hint = try? JSONDecoder().decode(Self.self, from: payload) else {
+        guard parts.count == 3, let payload = Base64URL.decode(parts[1]),
+            (try? JSONValue(parsing: payload)) != nil, let hint = try? JSONDecoder().decode(Self.self, from: payload) else {
             return nil
         }
         self = hint

@@ -108,7 +108,7 @@ enum XCStringsFile {
         do {
             return try JSONValue(parsing: try TextEncoding.text(of: bytes).utf8)
         } catch let error as JSONError {
-            throw LocalizationFault("", "The file is not JSON: \(error).")
+            throw LocalizationFault("", "The file cannot be read: \(error)")
         }
     }
 }
