@@ -360,7 +360,11 @@ let package = Package(
             dependencies: [
                 "MartletAPI", "MartletCore", "MartletMail", "MartletPostgres", "MartletPushSimulator", "MartletTesting", asyncHTTPClient, logging, nioCore, nioHTTP1,
             ],
-            exclude: ["Support/tus_upload.py", "Support/hook_server.py", "Support/oidc_client.py", "Support/ofrep_client.py", "Support/segment_clients.py", "Support/sentry_client.py"],
+            exclude: [
+                "Support/tus_upload.py", "Support/hook_server.py", "Support/oidc_client.py", "Support/oidc_pages.py",
+                "Support/idpyoidc_client.py",
+                "Support/ofrep_client.py", "Support/segment_clients.py", "Support/sentry_client.py",
+            ],
             swiftSettings: settings),
     ]
 )

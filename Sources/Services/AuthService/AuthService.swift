@@ -113,7 +113,8 @@ public struct AuthService: ServiceDefinition {
     public var userData: any UserDataHolder { userDataJobs.account }
 
     public func isReady() async -> Bool {
-        postgres.isReady && hasher.isRunning && feed.current != nil && revocations.isReady && signIns.signingKeys.isReady
+        // What it signs with it has published.
+        postgres.isReady && hasher.isRunning && !feed.idTokenKeys.isEmpty && revocations.isReady && signIns.signingKeys.isReady
     }
 
     var byPassword: PasswordSignIn {
