@@ -23,7 +23,7 @@ struct SendThesisNotification: Endpoint {
         do { json = try JSONValue(parsing: body.readableBytesView) } catch { throw HTTPProblem(.invalidJSON, "\(error)") }
         let notification = try ThesisNotification(json)
         let space = try await messages.spaces.space(of: principal)
-        let message = principal.kind == .master ? try await order(notification, by: principal, in: space) : try await send(notification, by: principal, in: space)
+        let message = principal.kind == .master && principal.userID == nil ? try await order(notification, by: principal, in: space) : try await send(notification, by: principal, in: space)
         return try Self.stored(notification, message)
     }
 
@@ -33,6 +33,7 @@ struct SendThesisNotification: Endpoint {
         let audience = notification.users.isEmpty ? Audience.installations(try await installations(notification.devices, in: space)) : .users(notification.users)
         let order = MessageOrder(
             content: notification.content, audience: audience, origin: origin, author: Author(text: "key:" + principal.credentialID))
+        try await messages.reach.unreached(order.audience, content: order.content, isExact: false, in: space).check()
         return try await messages.store.postgres.withTransaction { try await messages.store.create(order, in: space, $0) }
     }
 
@@ -42,8 +43,9 @@ struct SendThesisNotification: Endpoint {
         return try await messages.clients.send(
             ClientSend(
                 template: ThesisNotification.template, variables: notification.variables, users: notification.users, sender: sender,
-                idempotencyKey: notification.id.map { "thesis:" + $0 }),
-            in: space)
+                idempotencyKey: notification.id.map { "thesis:" + $0 }, allowsOtherVariables: true),
+            in: space
+        ).message
     }
 
     /// By ids, or by tokens as push services gave them.
