@@ -112,5 +112,39 @@ extension IntegrationTests {
                 #expect(Self.requests(apns, to: people[1]).first?["eventId"] == .string("e1"))
             }
         }
+
+        @Test func `SportLook: one user invites another by a template, as the app's client-rules allow it`() async throws {
+            try await Self.withSimulator { server, apns in
+                let people = [try await Self.person("ann", on: server), try await Self.person("ben", on: server), try await Self.person("cem", on: server)]
+                let master = Client.master(server.connection)
+                let body = """
+                    {"template":"invitation","variables":{"sport":"Tennis"},"audience":{"users":["\(people[1].id)"]}}
+                    """
+                func invite(_ client: Client, key: String) async throws -> Reply {
+                    try await client.adding("Idempotency-Key", key).post("notifications/messages", body)
+                }
+                #expect(try await invite(people[0].client, key: "i0").isProblem(.forbidden), "there are no rules yet")
+                let template = #"{"content":{"title":"Invitation","body":"{{sport}}?","data":{"from":"{{sender}}"}}}"#
+                #expect(try await master.send("PUT", "notifications/templates/invitation", template).isSuccess)
+                let rules = """
+                    {"templates":{"invitation":{"maximumRecipients":10,"limit":{"count":20,"seconds":3600},"when":{"!":{"in":[{"var":"sender"},{"var":"recipients"}]}}}}}
+                    """
+                #expect(try await master.send("PUT", "notifications/client-rules", rules).isSuccess)
+                let sent = try await invite(people[0].client, key: "i1")
+                #expect(sent.status == 201 && sent.string("template") == "invitation", "\(sent)")
+                #expect(try await invite(people[0].client, key: "i1").status == 200)
+                try await eventually("the invitation has come", within: .seconds(30)) { !Self.requests(apns, to: people[1]).isEmpty }
+                let push = try #require(Self.requests(apns, to: people[1]).first)
+                #expect(push["aps"]?["alert"]?["body"] == .string("Tennis?") && push["from"] == .string(people[0].id), "\(push.text)")
+                #expect(Self.requests(apns, to: people[0]).isEmpty && Self.requests(apns, to: people[2]).isEmpty)
+
+                #expect(try await invite(people[1].client, key: "i2").isProblem(.forbidden), "to oneself")
+                #expect(try await invite(Client(server.connection), key: "i3").isProblem(.forbidden), "not signed in")
+                #expect(try await people[0].client.get("notifications/messages").isProblem(.forbidden))
+                let free = try await people[0].client.post("notifications/messages", #"{"content":{"body":"free"},"audience":{"everyone":true}}"#)
+                #expect(free.isProblem(.invalidBody), "\(free)")
+                #expect(try await master.get("notifications/messages")["count"] == "1")
+            }
+        }
     }
 }

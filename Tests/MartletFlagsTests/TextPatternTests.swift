@@ -1,4 +1,5 @@
 import MartletFlags
+import Glibc
 import Testing
 
 @Suite("Regular expressions")
@@ -36,5 +37,28 @@ struct TextPatternTests {
         #expect(try !TextPattern("(a|aa)*(a|aa)*(a|aa)*b").isFound(in: long))
         #expect(try !TextPattern("(.*)*(.*)*x{250}").isFound(in: long))
         #expect(try !TextPattern("a").isFound(in: String(repeating: "a", count: 2_000)), "longer texts match nothing")
+    }
+}
+
+extension TextPatternTests {
+    @Test(arguments: ["(a?){150}", "(.*)*(.*)*x{200}", "(a|aa|b)*c{100}", "a*a*a*a*a*a*a*a*a*a*b", "[a-z]{300}$", "(a*)*b"])
+    func `The work for a text is bounded, however the pattern is made`(_ pattern: String) throws {
+        let compiled = try TextPattern(pattern)
+        // Beyond the bound nothing is looked at; at it the time grows as the text does.
+        func time(_ count: Int) -> Double {
+            let text = String(repeating: "a", count: count)
+            return (0..<3).map { _ in
+                var (start, end) = (timespec(), timespec())
+                clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start)
+                _ = compiled.isFound(in: text)
+                clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end)
+                return Double(end.tv_sec - start.tv_sec) * 1_000 + Double(end.tv_nsec - start.tv_nsec) / 1_000_000
+            }.min() ?? 0
+        }
+        for count in [64, 128, 256, 512, 1_024] {
+            #expect(time(count) < 10 * max(time(count / 4), 1), "\(count)")
+            // Without optimization all is some twenty times slower.
+            #expect(time(count) < 100)
+        }
     }
 }

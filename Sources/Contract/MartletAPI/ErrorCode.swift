@@ -105,6 +105,7 @@ public struct ErrorCode: Sendable, Hashable {
 
     // Notifications
     public static let credentialNotFound = ErrorCode("credential-not-found", 404, "The credential does not exist")
+    public static let pushCredentialMissing = ErrorCode("push-credential-missing", 409, "No device can be reached without a credential")
     public static let installationNotFound = ErrorCode("installation-not-found", 404, "The installation does not exist")
     public static let messageNotFound = ErrorCode("message-not-found", 404, "The message does not exist")
     public static let templateNotFound = ErrorCode("template-not-found", 404, "The template does not exist")
@@ -139,6 +140,6 @@ public struct ErrorCode: Sendable, Hashable {
         issueNotFound, reportNotFound, alertNotFound,
         questionTooLarge,
         ticketNotFound, commentNotFound, sprintNotFound, labelNotFound,
-        credentialNotFound, installationNotFound, messageNotFound, templateNotFound, segmentNotFound, ruleNotFound,
+        credentialNotFound, pushCredentialMissing, installationNotFound, messageNotFound, templateNotFound, segmentNotFound, ruleNotFound,
     ]
 }

@@ -49,6 +49,19 @@ public struct TextTemplate: Sendable, Equatable {
             && text.unicodeScalars.allSatisfy { $0.isLetterOfASCII || ("0"..."9").contains($0) || $0 == "_" }
     }
 
+    /// All names in it, also those that only sections ask for.
+    public var names: Set<String> { Self.names(pieces) }
+
+    private static func names(_ pieces: [Piece]) -> Set<String> {
+        pieces.reduce(into: []) { names, piece in
+            switch piece {
+            case .text: break
+            case .value(let name): names.insert(name)
+            case .section(let name, let inner): names.formUnion(self.names(inner).union([name]))
+            }
+        }
+    }
+
     /// The names that it shows and that have no value; those in a section without a value are not asked for.
     public func missing(_ values: Set<String>) -> Set<String> { Self.missing(pieces, values) }
 

@@ -192,7 +192,8 @@ import Testing
             #expect(try await app.ingest("PUT", "/events/opt-out?anonymousId=d1").isProblem(.forbidden))
             try await app.batch(#"{"type":"identify","userId":"\#(user)","traits":{"name":"Ann"}}"#)
             #expect(try await app.client("GET", "/events/opt-out", user: user)["isOptedOut"] == "false")
-            let answer = try await app.client("PUT", "/events/opt-out", user: user, headers: ["X-Device-Id": "d1"])
+            let secret = ["Opt-Out-Secret": Secret.random().withValue { $0 }]
+            let answer = try await app.client("PUT", "/events/opt-out", user: user, headers: secret.merging(["X-Device-Id": "d1"]) { $1 })
             #expect(answer.status == 200 && answer["isOptedOut"] == "true" && answer["since"] != nil, "\(answer)")
             try await app.batch(
                 track("a", user: user), #"{"type":"track","event":"b","anonymousId":"d1"}"#, track("c", user: "other", #","anonymousId":"d1""#),
@@ -200,7 +201,7 @@ import Testing
             #expect(try await app.events().map(\.name) == [nil, "d"])
             #expect(try await app.count("analytics.people WHERE traits <> '{}' OR account <> 0") == 0)
             #expect(try await app.client("GET", "/events/opt-out?anonymousId=d1")["isOptedOut"] == "true")
-            #expect(try await app.client("DELETE", "/events/opt-out?anonymousId=d1", user: user)["isOptedOut"] == "false")
+            #expect(try await app.client("DELETE", "/events/opt-out?anonymousId=d1", user: user, headers: secret)["isOptedOut"] == "false")
             try await app.batch(track("e", user: user))
             #expect(try await app.events().map(\.name) == [nil, "d", "e"])
         }

@@ -18,7 +18,7 @@ struct ClientSendTests {
     ) async throws -> Message {
         let send = ClientSend(
             template: template, variables: try JSONValue(parsing: variables.utf8), users: users, sender: sender, idempotencyKey: key)
-        return try await app.service.messages.clients.send(send, in: try await app.space)
+        return try await app.service.messages.clients.send(send, in: try await app.space).message
     }
 
     private func prepare(_ app: NotificationsApp, _ rules: String? = rules) async throws {
@@ -82,10 +82,146 @@ struct ClientSendTests {
         }
     }
 
+    // MARK: POST /notifications/messages
+
+    private func post(
+        _ app: NotificationsApp, _ audience: String = #"{"users":["u2"]}"#, by sender: String? = "u1", _ variables: String = #"{"team":"Blue"}"#,
+        template: String = "invitation", key: String? = nil
+    ) async throws -> Answer {
+        try await app.client(
+            "POST", "/notifications/messages", #"{"template":"\#(template)","variables":\#(variables),"audience":\#(audience)}"#, user: sender,
+            headers: key.map { ["Idempotency-Key": $0] } ?? [:])
+    }
+
+    @Test func `A signed-in user invites another, and the answer tells nothing of who gets it`() async throws {
+        try await NotificationsApp.run { app in
+            try await prepare(app)
+            let answer = try await post(app)
+            let id = try #require(answer["id"].flatMap { UUID(uuidString: $0.filter { $0 != "\"" }) }, "\(answer)")
+            #expect(answer.status == 201 && answer["template"] == "\"invitation\"" && answer["planned"] == nil && answer["audience"] == nil, "\(answer)")
+            #expect(try await app.deliveries(id).map(\.number) == [2])
+            let message = try await app.message(id)
+            #expect(message.author == "user:u1" && message.content.texts.body == "Join Blue")
+            // Whether somebody is there is not told either.
+            #expect(try await post(app, #"{"users":["nobody"]}"#).status == 201)
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"users":["u2"]}"#, "{}", ErrorCode.invalidBody, "variables.team"), (#"{"users":["u2"]}"#, #"{"team":"B","body":"free"}"#, .invalidBody, "variables.body"),
+        (#"{"users":["u2"]}"#, #"{"team":"B","sender":"u3"}"#, .invalidBody, "variables.sender"), (#"{"users":["u2"]}"#, #"{"team":["B"]}"#, .invalidBody, "variables.team"),
+        (#"{"everyone":true}"#, #"{"team":"B"}"#, .invalidBody, "everyone"), (#"{"where":{}}"#, #"{"team":"B"}"#, .invalidBody, "where"), ("{}", #"{"team":"B"}"#, .invalidBody, "users"),
+        (#"{"users":["u2"],"channels":["event-1"]}"#, #"{"team":"B"}"#, .invalidBody, "users"), (#"{"users":["u\u0000"]}"#, #"{"team":"B"}"#, .invalidBody, "users"),
+    ])
+    func `Only what the template has a place for goes to whom a rule can name, and nothing is sent otherwise`(
+        _ audience: String, _ variables: String, _ code: ErrorCode, _ field: String
+    ) async throws {
+        try await NotificationsApp.run { app in
+            try await prepare(app)
+            let answer = try await post(app, audience, variables)
+            #expect(answer.isProblem(code, field: field), "\(answer)")
+            #expect(try await app.count("messages") == 0)
+            #expect(try await app.count("client_receipts") == 0)
+        }
+    }
+
+    @Test func `Who may not, and what is more than a template, is refused, and nothing is sent`() async throws {
+        try await NotificationsApp.run { app in
+            try await prepare(app)
+            #expect(try await post(app, by: nil).isProblem(.forbidden))
+            #expect(try await post(app, template: "other").isProblem(.forbidden))
+            #expect(try await post(app, #"{"users":["u1"]}"#).isProblem(.forbidden), "the rule's condition")
+            #expect(try await post(app, #"{"channels":["event-1"]}"#).isProblem(.forbidden), "the rule names no channels")
+            #expect(try await post(app, #"{"users":["u2","u3","u4"]}"#).isProblem(.forbidden))
+            for (member, field) in [(#""content":{"body":"free"}"#, "content"), (#""due":"2026-12-24T18:00:00Z""#, "due"), (#""timing":{}"#, "timing")] {
+                let body = #"{"template":"invitation","variables":{"team":"B"},"audience":{"users":["u2"]},\#(member)}"#
+                #expect(try await app.client("POST", "/notifications/messages", body, user: "u1").isProblem(.invalidBody, field: field))
+            }
+            #expect(try await app.client("GET", "/notifications/messages", user: "u1").isProblem(.forbidden))
+            #expect(try await app.client("POST", "/notifications/preview", "{}", user: "u1").isProblem(.forbidden))
+            #expect(try await app.count("messages") == 0)
+            #expect(try await app.count("client_receipts") == 0)
+        }
+    }
+
+    @Test func `A user sends to the channels of a rule, does not get it, and {{sender}} is who is signed in`() async throws {
+        let rules = #"{"templates":{"invitation":{"channels":["event-*","all"],"limit":{"count":9,"seconds":60}}}}"#
+        try await NotificationsApp.run { app in
+            try await prepare(app, rules)
+            try await app.install([
+                TestInstallation(11, user: "u1", channels: ["event-1"]), TestInstallation(12, user: "u2", channels: ["event-1"]), TestInstallation(13, channels: ["event-2"]),
+            ])
+            _ = try await app.master("PUT", "/notifications/templates/invitation", #"{"content":{"body":"Join {{team}}","data":{"from":"{{sender}}"}}}"#)
+            let answer = try await post(app, #"{"channels":["event-1"]}"#)
+            let id = try #require(answer["id"].flatMap { UUID(uuidString: $0.filter { $0 != "\"" }) }, "\(answer)")
+            try await app.planned(id)
+            #expect(try await app.deliveries(id).map(\.number) == [12])
+            #expect(try await app.message(id).content.data.map(\.value) == [.string("u1")])
+            for channel in ["news", "event", "al", "allx", "event-\\u0000"] {
+                #expect(try await post(app, #"{"channels":["\#(channel)"]}"#).isProblem(.forbidden), "\(channel)")
+            }
+            #expect(try await post(app, #"{"channels":["event-1","event-2"]}"#).isProblem(.forbidden), "more than one at a time")
+            #expect(try await app.count("messages") == 1)
+        }
+    }
+
+    @Test func `Nobody is sent more than the rule's limit for who gets it, whoever sends, and a refusal counts for nobody`() async throws {
+        let rules = #"{"templates":{"invitation":{"maximumRecipients":2,"limit":{"count":50,"seconds":3600},"recipientLimit":{"count":3,"seconds":3600}}}}"#
+        try await NotificationsApp.run { app in
+            try await prepare(app, rules)
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for sender in 0..<8 { group.addTask { try await post(app, by: "s\(sender)").status } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(statuses.sorted() == [201, 201, 201, 429, 429, 429, 429, 429])
+            let both = try await post(app, #"{"users":["u2","u3"]}"#)
+            #expect(both.isProblem(.tooManyRequests) && both.header("retry-after") == "3600", "\(both)")
+            #expect(try await app.postgres.query("SELECT FROM notifications.client_receipts WHERE recipient = 'user:u3'").isEmpty)
+            #expect(try await post(app, #"{"users":["u3"]}"#).status == 201)
+            // The span is over.
+            try await app.postgres.execute("UPDATE notifications.client_receipts SET since = since - interval '2 hours'")
+            #expect(try await post(app).status == 201)
+            #expect(try await app.count("messages") == 5)
+        }
+    }
+
+    @Test func `The same Idempotency-Key sends once, is refused with another message, and is each user's own`() async throws {
+        try await NotificationsApp.run { app in
+            try await prepare(app)
+            let first = try await post(app, key: "k1")
+            #expect(first.status == 201)
+            for _ in 0..<3 {
+                let again = try await post(app, key: "k1")
+                #expect(again.status == 200 && again["id"] == first["id"], "\(again)")
+            }
+            #expect(try await post(app, #"{"users":["u3"]}"#, key: "k1").isProblem(.idempotencyKeyReused))
+            #expect(try await post(app, by: "u3", key: "k1").status == 201)
+            #expect(try await app.count("messages") == 2)
+        }
+    }
+
+    @Test func `What a user got goes with the account`() async throws {
+        let user = "0193a000-0000-7000-8000-0000000000aa"
+        try await NotificationsApp.run { app in
+            try await prepare(app)
+            #expect(try await post(app, #"{"users":["\#(user)"]}"#).status == 201)
+            #expect(try await app.count("client_receipts") == 1)
+            var after: String?
+            repeat {
+                after = try await app.service.messages.userData.erase(
+                    UserDataRequest(app: app.appID, environment: .live, user: user, after: after)).next
+            } while after != nil
+            #expect(try await app.count("client_receipts") == 0)
+        }
+    }
+
     @Test(arguments: [
         (#"{}"#, "templates"), (#"{"templates":{"t":{}}}"#, "limit"), (#"{"templates":{"t":{"limit":{"count":1}}}}"#, "limit"),
         (#"{"templates":{"t":{"maximumRecipients":1000,"limit":{"count":1,"seconds":1}}}}"#, "maximumRecipients"),
         (#"{"templates":{"t":{"when":{"launch":[]},"limit":{"count":1,"seconds":1}}}}"#, "when"), (#"{"templates":{},"all":true}"#, "all"),
+        (#"{"templates":{"t":{"channels":["a b"],"limit":{"count":1,"seconds":1}}}}"#, "channels"),
+        (#"{"templates":{"t":{"channels":["*"],"limit":{"count":1,"seconds":1}}}}"#, "channels"),
+        (#"{"templates":{"t":{"limit":{"count":1,"seconds":1},"recipientLimit":{"count":1}}}}"#, "recipientLimit"),
     ])
     func `rules that say nothing are refused`(_ rules: String, _ field: String) async throws {
         try await NotificationsApp.run { app in

@@ -45,6 +45,7 @@ struct TestInstallation: Sendable {
 extension NotificationsApp {
     func install(_ installations: [TestInstallation]) async throws {
         let space = try await space
+        try await storeCredentials()
         for one in installations {
             let token: String? = one.hasToken ? "token-\(one.number)" : nil
             try await postgres.execute(
@@ -57,9 +58,19 @@ extension NotificationsApp {
         }
     }
 
+    /// Credentials for all push services that nothing can be sent with: messages are ordered, and their deliveries wait.
+    private func storeCredentials() async throws {
+        try await postgres.execute(
+            """
+            INSERT INTO notifications.credentials (space, kind, shown, sealed, author)
+            SELECT \(try await space.id), kind, '{}', '\\x00', 'test' FROM unnest(ARRAY['apns', 'fcm', 'webpush']) AS k (kind) ON CONFLICT DO NOTHING
+            """)
+    }
+
     /// Numbered installations with tokens, from 1.
     func install(_ count: Int) async throws {
         let space = try await space
+        try await storeCredentials()
         try await postgres.execute(
             """
             INSERT INTO notifications.installations (space, id, secret_digest, platform, service, token)

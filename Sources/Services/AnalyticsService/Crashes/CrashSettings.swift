@@ -11,6 +11,8 @@ struct CrashSettings: Sendable {
     /// Of all reports of an app's environment together.
     var attachmentsInBytes = 10 << 30
     var retentionInDays = 90
+    /// CPU time that digesting one report may take, with all that came with it.
+    var cpuTimePerReport: Duration = .seconds(5)
     var alerts = AlertSettings(secret: .random())
 
     init() {}

@@ -24,6 +24,7 @@ struct Crashes: Sendable {
     ) {
         self.spaces = spaces
         let spool = SpoolWriter(directory: settings.spoolDirectory, sizeInBytes: settings.spoolSizeInBytes)
+        let threads = DigestionThreads()
         let store = DigestStore(postgres: postgres, releases: ReleaseStore(), helpers: helpers)
         let quota = CrashQuota(settings.quota)
         intake = CrashIntake(spool: spool, quota: quota, logger: logger)
@@ -36,11 +37,13 @@ struct Crashes: Sendable {
             digestion: EnvelopeDigestion(
                 spaces: spaces, files: files, room: AttachmentRoom(postgres: postgres, limitInBytes: settings.attachmentsInBytes), helpers: helpers,
                 logger: logger),
-            store: store, logger: logger)
+            store: store, threads: threads, budget: settings.cpuTimePerReport, logger: logger)
         retention = CrashRetention(postgres: postgres, files: files, days: settings.retentionInDays, logger: logger)
         sweep = CrashAttachmentSweep(postgres: postgres, files: files, logger: logger)
         let moveTickets: IssueMerging.MoveReferences = { old, new, transaction in try await TicketStore.moveIssue(from: old, to: new, transaction) }
-        reprocessing = Reprocessing(postgres: postgres, store: store, helpers: helpers, moveReferences: moveTickets)
+        reprocessing = Reprocessing(
+            postgres: postgres, store: store, helpers: helpers, threads: threads, budget: settings.cpuTimePerReport, logger: logger,
+            moveReferences: moveTickets)
         life = IssueLife(
             postgres: postgres, spaces: spaces, files: files, settings: settings, staff: staff, logger: logger, moveReferences: moveTickets)
     }

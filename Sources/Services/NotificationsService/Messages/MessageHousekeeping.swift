@@ -28,6 +28,9 @@ struct MessageHousekeeping: PeriodicWork {
 
     func work() async throws {
         while try await removeOldest() { try Task.checkCancellation() }
+        try await postgres.execute(
+            "DELETE FROM notifications.client_receipts WHERE since < now() - make_interval(secs => \(Double(ClientRules.maximumSeconds)))",
+            timeout: .seconds(60))
     }
 
     /// Removes a part of what was finished first, or all of it; false: nothing is that old.

@@ -31,6 +31,7 @@ struct MessageUserData: UserDataHolder {
         let changed = try await forget(user, in: space)
         if changed == Self.rowsPerSlice { return UserErasure(erased: ["mentions": changed], next: UserErasure.further) }
         let segments = try await forgetInSegments(user, in: space)
+        try await postgres.execute("DELETE FROM notifications.client_receipts WHERE space = \(space.id) AND recipient = \("user:" + user)")
         return UserErasure(erased: ["messages": gone, "mentions": changed, "segments": segments].filter { $0.value > 0 })
     }
 

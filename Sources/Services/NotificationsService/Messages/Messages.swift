@@ -10,6 +10,7 @@ struct Messages: Sendable {
     let templates: TemplateStore
     let segments: SegmentStore
     let counter: AudienceCounter
+    let reach: PushReach
     let clientRules: ClientRuleStore
     /// What users send to each other.
     let clients: ClientSends
@@ -22,6 +23,7 @@ struct Messages: Sendable {
         templates = TemplateStore(postgres: postgres)
         segments = SegmentStore(postgres: postgres)
         counter = AudienceCounter(postgres: postgres)
+        reach = PushReach(postgres: postgres, counter: counter, segments: segments)
         clientRules = ClientRuleStore(postgres: postgres)
         clients = ClientSends(postgres: postgres, messages: store, templates: templates, rules: clientRules)
         userData = MessageUserData(postgres: postgres, spaces: spaces)

@@ -20,7 +20,7 @@ struct SendThesisNotification: Endpoint {
         guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
         let notification = try ThesisNotification(try await request.json(upTo: 64 << 10))
         let space = try await messages.spaces.space(of: principal)
-        let message = principal.kind == .master ? try await order(notification, by: principal, in: space) : try await send(notification, by: principal, in: space)
+        let message = principal.kind == .master && principal.userID == nil ? try await order(notification, by: principal, in: space) : try await send(notification, by: principal, in: space)
         return try Self.stored(notification, message)
     }
 
@@ -30,6 +30,7 @@ struct SendThesisNotification: Endpoint {
         let audience = notification.users.isEmpty ? Audience.installations(try await installations(notification.devices, in: space)) : .users(notification.users)
         let order = MessageOrder(
             content: notification.content, audience: audience, origin: origin, author: Author(text: "key:" + principal.credentialID))
+        try await messages.reach.unreached(order.audience, content: order.content, isExact: false, in: space).check()
         return try await messages.store.postgres.withTransaction { try await messages.store.create(order, in: space, $0) }
     }
 
@@ -39,8 +40,9 @@ struct SendThesisNotification: Endpoint {
         return try await messages.clients.send(
             ClientSend(
                 template: ThesisNotification.template, variables: notification.variables, users: notification.users, sender: sender,
-                idempotencyKey: notification.id.map { "thesis:" + $0 }),
-            in: space)
+                idempotencyKey: notification.id.map { "thesis:" + $0 }, allowsOtherVariables: true),
+            in: space
+        ).message
     }
 
     /// By ids, or by tokens as push services gave them.

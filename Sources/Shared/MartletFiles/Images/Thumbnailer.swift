@@ -104,12 +104,15 @@ public struct Thumbnailer: Sendable {
         var isTransparent: Bool
     }
 
+    /// Bytes of a line that says what a picture is.
+    private static let maximumHeaderLength = 200
+
     /// `file: 800x600 uchar, 3 bands, srgb, jpegload`
     private func header(of source: String, in folder: String) async throws -> Header {
         let outcome = try await process.run("vipsheader", [source], in: folder)
         try check(outcome, of: "vipsheader")
         let line = outcome.text.split(separator: "\n").last { $0.hasPrefix(source + ":") } ?? ""
-        guard let match = line.firstMatch(of: /: (\d{1,9})x(\d{1,9}) [a-z]+, (\d+) bands?, ([a-z0-9-]+)(?:, ([a-z]+load)[a-z_]*)?$/),
+        guard line.utf8.count <= Self.maximumHeaderLength, let match = line.firstMatch(of: /: (\d{1,9})x(\d{1,9}) [a-z]+, (\d+) bands?, ([a-z0-9-]+)(?:, ([a-z]+load)[a-z_]*)?$/),
             let width = Int(match.1), let height = Int(match.2), let bands = Int(match.3), let loader = match.5,
             ["jpegload", "pngload", "gifload", "webpload", "heifload"].contains(loader)
         else { throw Refusal(reason: "This is not a picture that thumbnails are made of.", isLasting: true) }

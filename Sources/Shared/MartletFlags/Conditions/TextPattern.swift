@@ -7,6 +7,8 @@ public struct TextPattern: Sendable {
     public static let maximumPatternLength = 512
     /// Longer texts match nothing.
     public static let maximumTextLength = 1_024
+    /// Steps of a pattern times characters of a text; where there are more, nothing matches.
+    static let maximumWork = 100_000
     static let maximumSteps = 1_000
 
     enum Step: Sendable {
@@ -32,7 +34,7 @@ public struct TextPattern: Sendable {
     /// Whether it is found anywhere in `text`.
     public func isFound(in text: String) -> Bool {
         let characters = Array(text.unicodeScalars.prefix(Self.maximumTextLength + 1))
-        guard characters.count <= Self.maximumTextLength else { return false }
+        guard characters.count <= Self.maximumTextLength, characters.count * steps.count <= Self.maximumWork else { return false }
         var current = Threads(count: steps.count)
         var next = Threads(count: steps.count)
         for position in 0...characters.count {

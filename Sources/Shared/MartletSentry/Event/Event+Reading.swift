@@ -6,8 +6,28 @@ extension Event {
     /// What is kept of a report has fewer. As many threads as an app may have.
     private static let (maximumExceptions, maximumThreads, maximumImages, maximumFramesPerEnd) = (50, 1_000, 2_000, 500)
 
-    /// A report in Sentry's form, also of one that KSCrash wrote on Apple's systems; others as they are.
-    public static func form(of value: JSONValue) -> JSONValue { KSCrashReport(value)?.event ?? value }
+    /// A report in Sentry's form, also of one that KSCrash wrote on Apple's systems, or that a client wrote before members had their present names.
+    public static func form(of value: JSONValue) -> JSONValue { KSCrashReport(value)?.event ?? withPresentNames(value) }
+
+    /// What members were called by clients such as raven (getsentry/relay, `relay-event-schema`, `legacy_alias`).
+    private static let formerNames = [
+        "sentry.interfaces.Message": "logentry", "sentry.interfaces.Exception": "exception", "sentry.interfaces.Stacktrace": "stacktrace",
+        "sentry.interfaces.Http": "request", "sentry.interfaces.User": "user", "sentry.interfaces.Contexts": "contexts",
+        "sentry.interfaces.Breadcrumbs": "breadcrumbs", "sentry.interfaces.DebugMeta": "debug_meta", "sentry.interfaces.Template": "template",
+        "sentry.interfaces.Threads": "threads",
+    ]
+
+    /// A member that is there under both names counts under the present one.
+    private static func withPresentNames(_ value: JSONValue) -> JSONValue {
+        guard case .object(let members) = value, members.contains(where: { formerNames[$0.name] != nil }) else { return value }
+        var present = Set(members.lazy.filter { $0.value != .null }.map(\.name))
+        return .object(
+            members.compactMap { member in
+                guard member.value != .null else { return nil }
+                guard let name = formerNames[member.name] else { return member }
+                return present.insert(name).inserted ? .init(name, member.value) : nil
+            })
+    }
 
     /// - Parameters:
     ///   - value: in Sentry's form. Nil: no object.
@@ -74,12 +94,33 @@ extension Event {
         guard case .array(let values) = parameters, !values.isEmpty else { return template }
         let template = template.cut(to: maximumMessageLength)
         var (text, rest) = ("", template[...])
-        for (value, place) in zip(values, template.matches(of: #/%[-#0-9.]*[a-zA-Z@]|\{\}/#)) {
-            text += rest[..<place.range.lowerBound] + (value.looseText ?? value.text).cut(to: maximumMessageLength)
-            rest = rest[place.range.upperBound...]
-            if text.utf8.count > 4 * maximumMessageLength { break }
+        for value in values {
+            guard let place = firstPlace(in: rest), text.utf8.count <= 4 * maximumMessageLength else { break }
+            text += rest[..<place.lowerBound] + (value.looseText ?? value.text).cut(to: maximumMessageLength)
+            rest = rest[place.upperBound...]
         }
         return text + rest
+    }
+
+    /// `%-08.3f` or `{}`: where the first stands.
+    private static func firstPlace(in template: Substring) -> Range<Substring.Index>? {
+        let bytes = template.utf8
+        var start = bytes.startIndex
+        while start < bytes.endIndex {
+            let next = bytes.index(after: start)
+            switch bytes[start] {
+            case UInt8(ascii: "{"): if next < bytes.endIndex, bytes[next] == UInt8(ascii: "}") { return start..<bytes.index(after: next) }
+            case UInt8(ascii: "%"):
+                let end = bytes[next...].firstIndex { !NameBytes.isDigit($0) && !"-#.".utf8.contains($0) }
+                if let end, NameBytes.isLetter(bytes[end]) || bytes[end] == UInt8(ascii: "@") { return start..<bytes.index(after: end) }
+                // Nothing in between begins a place.
+                start = end ?? bytes.endIndex
+                continue
+            default: break
+            }
+            start = next
+        }
+        return nil
     }
 
     private mutating func readContexts(_ fields: inout EventFields) {

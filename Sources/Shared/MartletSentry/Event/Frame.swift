@@ -2,6 +2,9 @@ import MartletCore
 
 /// A call on a stack.
 public struct Frame: Sendable, Equatable {
+    /// Bytes of a name, of a path and of a line of source; what is beyond is not looked at.
+    private static let (maximumNameLength, maximumPathLength, maximumSourceLength) = (FunctionName.maximumLength, 4_096, 1_000)
+
     public var function: String
     public var module: String
     public var filename: String
@@ -16,13 +19,13 @@ public struct Frame: Sendable, Equatable {
     public var isInApp: Bool?
 
     init(_ value: JSONValue) {
-        func text(_ name: String) -> String { value[name]?.looseText ?? "" }
-        function = text("function")
-        module = text("module")
+        func text(_ name: String, _ limit: Int = Self.maximumPathLength) -> String { (value[name]?.looseText ?? "").cut(toBytes: limit) }
+        function = text("function", Self.maximumNameLength)
+        module = text("module", Self.maximumNameLength)
         filename = text("filename").isEmpty ? text("abs_path") : text("filename")
         package = text("package")
         line = value["lineno"]?.looseNumber.flatMap { Int(exactly: $0) }
-        source = text("context_line")
+        source = text("context_line", Self.maximumSourceLength)
         instruction = Self.address(value["instruction_addr"])
         image = Self.address(value["image_addr"])
         isInApp = value["in_app"]?.looseFlag ?? Self.isInApp(package: package)

@@ -51,9 +51,26 @@ struct FrameKeys {
         return Self.files[frame.filename]
     }
 
-    private static let modules = KnownNames { $0.replacing(#/\$+\d+/#, with: "$") }
+    private static let modules = KnownNames { NameBytes.withoutCounts($0, behindSlash: false) }
 
     private static let files = KnownNames { name in
-        String(name.prefix { $0 != "?" && $0 != "#" }).lastComponent.lowercased().replacing(#/[.-][0-9a-f]{8,}(?=\.)/#, with: "")
+        withoutHash(String(name.prefix { $0 != "?" && $0 != "#" }).lastComponent.lowercased())
+    }
+
+    /// Without `.3f2a91bc` between dots: 8 or more hexadecimal digits behind a dot or hyphen, and a dot behind them.
+    private static func withoutHash(_ name: String) -> String {
+        var kept: [UInt8] = []
+        // Where a mark stands with nothing but digits of a hash behind it.
+        var mark: Int?
+        for byte in name.utf8 {
+            if byte == UInt8(ascii: "."), let start = mark, kept.count - start > 8 { kept.removeSubrange(start...) }
+            if byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-") {
+                mark = kept.count
+            } else if !NameBytes.isLowerHexDigit(byte) {
+                mark = nil
+            }
+            kept.append(byte)
+        }
+        return String(decoding: kept, as: UTF8.self)
     }
 }

@@ -2,7 +2,8 @@ import Foundation
 
 /// Function names without what differs between builds, specialisations and overloads of the same function.
 public enum FunctionName {
-    private static let maximumLength = 4_000
+    /// Bytes of a name that are looked at.
+    static let maximumLength = 400
 
     private static let known = KnownNames(made)
 
@@ -18,20 +19,47 @@ public enum FunctionName {
         text = withoutParameters(text)
         text = withoutResult(text)
         text = withoutSuffixes(text)
-        if text.has("0x") { text = text.replacing(#/0x[0-9a-fA-F]+/#, with: "<addr>") }
+        if text.has("0x") { text = NameBytes.withoutAddresses(text, "<addr>") }
         return text + (isClosure ? " closure" : "")
     }
 
     /// `-[Foo bar:]` without a category's name, and blocks in it without their number.
     private static func objectiveCMethod(_ name: Substring) -> String? {
         guard name.has("-[") || name.has("+["), let start = beginning(of: name), let end = name.lastIndex(of: "]"), end > start.upperBound else {
-            guard name.has("_block_invoke"), let block = name.firstMatch(of: #/^_*(?:\d+)?(.+?)_block_invoke(?:_?\d+)?$/#) else { return nil }
-            return String(block.1) + " block"
+            return blockOfFunction(name)
         }
-        let isBlock = name[end...].contains("_block_invoke")
+        let isBlock = String(name[end...]).has(blockMark)
         guard start.lowerBound == name.startIndex || isBlock else { return nil }
         let method = name[start.lowerBound...end]
-        return String(method.has("(") ? method.replacing(#/\([^)]*\)/#, with: "") : method) + (isBlock ? " block" : "")
+        return withoutParentheses(method) + (isBlock ? " block" : "")
+    }
+
+    private static let blockMark = "_block_invoke"
+
+    /// `main block` of `__main_block_invoke_2`: what is between leading underscores with digits, and the last mark with its number.
+    private static func blockOfFunction(_ name: Substring) -> String? {
+        guard name.has(blockMark) else { return nil }
+        let bytes = Array(name.utf8)
+        var end = bytes.count - NameBytes.count(atEndOf: bytes, while: NameBytes.isDigit)
+        if end < bytes.count, end > 0, bytes[end - 1] == UInt8(ascii: "_") { end -= 1 }
+        guard bytes[..<end].suffix(blockMark.utf8.count).elementsEqual(blockMark.utf8) else { return nil }
+        let front = bytes[..<(end - blockMark.utf8.count)]
+        let name = front.drop { $0 == UInt8(ascii: "_") }.drop(while: NameBytes.isDigit)
+        // A name is something: of nothing but underscores and digits the last is taken for it.
+        let kept = name.isEmpty ? front.suffix(1) : name
+        return kept.isEmpty ? nil : String(decoding: kept, as: UTF8.self) + " block"
+    }
+
+    /// Without what is in parentheses, up to the first closing one each.
+    private static func withoutParentheses(_ method: Substring) -> String {
+        guard method.has("(") else { return String(method) }
+        var kept: [UInt8] = []
+        var rest = Array(method.utf8)[...]
+        while let open = rest.firstIndex(of: UInt8(ascii: "(")), let close = rest[open...].firstIndex(of: UInt8(ascii: ")")) {
+            kept += rest[..<open]
+            rest = rest[(close + 1)...]
+        }
+        return String(decoding: kept + rest, as: UTF8.self)
     }
 
     /// The first `-[` or `+[`.
@@ -54,8 +82,8 @@ public enum FunctionName {
     private static func takePrefixes(_ name: inout Substring) -> Bool {
         var isClosure = false
         while true {
-            if name.has("resume partial"), let partial = name.prefixMatch(of: #/\(\d+\) (?:await|suspend) resume partial function for /#) {
-                name = name[partial.range.upperBound...]
+            if let rest = behindResumption(name) {
+                name = rest
                 continue
             }
             guard let prefix = prefixes.first(where: { name.utf8.starts(with: $0.utf8) }) else { return isClosure }
@@ -66,11 +94,21 @@ public enum FunctionName {
                 isClosure = true
                 rest = behind(" in ", of: name)
             case let prefix where prefix.hasSuffix("<"): rest = behind("> of ", of: name)
-            default: rest = name.dropFirst(prefix.count)
+            default: rest = name[name.utf8.index(name.startIndex, offsetBy: prefix.utf8.count)...]
             }
             guard let rest, !rest.isEmpty else { return isClosure }
             name = rest
         }
+    }
+
+    /// Behind `(1) await resume partial function for `; nil: the name does not begin so.
+    private static func behindResumption(_ name: Substring) -> Substring? {
+        guard name.utf8.first == UInt8(ascii: "("), name.has("resume partial") else { return nil }
+        let digits = name.utf8.dropFirst().prefix(while: NameBytes.isDigit)
+        guard !digits.isEmpty else { return nil }
+        let rest = name[digits.endIndex...]
+        return [") await resume partial function for ", ") suspend resume partial function for "].first { rest.utf8.starts(with: $0.utf8) }
+            .map { rest[rest.utf8.index(rest.startIndex, offsetBy: $0.utf8.count)...] }
     }
 
     private static func behind(_ word: String, of name: Substring) -> Substring? {
@@ -80,7 +118,27 @@ public enum FunctionName {
     /// `(name in _3B2A…)` is `name`.
     private static func withoutDiscriminators(_ name: Substring) -> String {
         guard name.has(" in _") else { return String(name) }
-        return String(name.replacing(#/\(([^()]*) in _[0-9A-Z]+\)/#) { $0.1 })
+        var kept: [UInt8] = []
+        // Where the last parenthesis was opened that is not closed yet.
+        var open: Int?
+        for byte in name.utf8 {
+            kept.append(byte)
+            switch byte {
+            case UInt8(ascii: "("): open = kept.count - 1
+            case UInt8(ascii: ")"):
+                if let start = open, let name = discriminated(kept[(start + 1)..<(kept.count - 1)]) { kept.replaceSubrange(start..., with: Array(name)) }
+                open = nil
+            default: break
+            }
+        }
+        return String(decoding: kept, as: UTF8.self)
+    }
+
+    /// What stands before ` in _3B2A`; nil: it does not end so.
+    private static func discriminated(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+        let digits = NameBytes.count(atEndOf: bytes) { NameBytes.isDigit($0) || (0x41...0x5a).contains($0) }
+        let front = bytes.dropLast(digits)
+        return digits > 0 && ends(front, with: " in _") ? front.dropLast(5) : nil
     }
 
     /// Drops `<…>` behind a name; operators and what begins with it stay.
@@ -105,7 +163,9 @@ public enum FunctionName {
         byte == UInt8(ascii: "_") || byte == UInt8(ascii: ")") || byte >= 0x80 || Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber
     }
 
-    private static func ends(_ bytes: [UInt8], with word: String) -> Bool { bytes.suffix(word.utf8.count).elementsEqual(word.utf8) }
+    private static func ends(_ bytes: some BidirectionalCollection<UInt8>, with word: String) -> Bool {
+        bytes.suffix(word.utf8.count).elementsEqual(word.utf8)
+    }
 
     /// To the first parenthesis that is one of parameters.
     private static func withoutParameters(_ name: String) -> String {
@@ -127,17 +187,60 @@ public enum FunctionName {
         return String(text.trimmed)
     }
 
-    /// Looked for first: a regular expression takes a hundred times as long.
-    private static let counted = [".cold", ".llvm", ".isra", ".part", ".constprop", ".resume", ".lto_priv", ".destroy", ".cleanup"]
+    /// What compilers put behind a name, each perhaps with numbers behind it.
+    private static let counted: Set<String> = ["cold", "llvm", "isra", "part", "constprop", "resume", "lto_priv", "destroy", "cleanup"]
 
     /// What compilers and run-times count: `.cold.1`, `::h0123456789abcdef`, `$lambda$3`, `+ 36`.
     private static func withoutSuffixes(_ name: String) -> String {
-        var text = name.has(" + ") ? name.replacing(#/ \+ \d+$/#, with: "") : name
-        if counted.contains(where: { text.has($0) }) { text = text.replacing(#/(?:\.(?:cold|llvm|isra|part|constprop|resume|lto_priv|destroy|cleanup)(?:\.\d+)*)+$/#, with: "") }
-        if text.has("::h") { text = text.replacing(#/::h[0-9a-f]{16}$/#, with: "") }
-        if text.hasPrefix("$s") || text.hasPrefix("_$s") { return text.replacing(#/^_|(?:To|TA|Tm|T[QY]\d_)+$/#, with: "") }
-        if text.has("$") { text = text.replacing(#/\$+\d+(?:/\S+)?/#, with: "$") }
-        return text
+        var text = withoutOffset(name)
+        text = withoutParts(text)
+        if isHash(text.utf8.suffix(19)) { text = String(text.utf8.dropLast(19)) ?? text }
+        if text.hasPrefix("$s") || text.hasPrefix("_$s") { return withoutThunks(text) }
+        return text.has("$") ? NameBytes.withoutCounts(text, behindSlash: true) : text
+    }
+
+    /// Without ` + 36` at the end.
+    private static func withoutOffset(_ name: String) -> String {
+        let digits = NameBytes.count(atEndOf: name.utf8, while: NameBytes.isDigit)
+        let front = name.utf8.dropLast(digits)
+        return digits > 0 && ends(front, with: " + ") ? String(decoding: front.dropLast(3), as: UTF8.self) : name
+    }
+
+    /// Without `.isra.0.cold.2` at the end: words with the numbers behind them.
+    private static func withoutParts(_ name: String) -> String {
+        var kept: Substring?
+        var rest = name[...]
+        while let dot = rest.utf8.lastIndex(of: UInt8(ascii: ".")) {
+            let part = rest[rest.utf8.index(after: dot)...]
+            rest = rest[..<dot]
+            if counted.contains(String(part)) {
+                kept = rest
+            } else if part.isEmpty || !part.utf8.allSatisfy(NameBytes.isDigit) {
+                break
+            }
+        }
+        return kept.map(String.init) ?? name
+    }
+
+    /// `::h` and 16 digits, as Rust has them.
+    private static func isHash(_ end: Substring.UTF8View) -> Bool {
+        end.count == 19 && end.starts(with: "::h".utf8) && end.dropFirst(3).allSatisfy(NameBytes.isLowerHexDigit)
+    }
+
+    /// A mangled Swift name without what thunks and the parts of asynchronous functions have at its end: `To`, `TA`, `Tm`, `TQ1_`, `TY0_`.
+    private static func withoutThunks(_ name: String) -> String {
+        var bytes = Array(name.utf8)[...]
+        if bytes.first == UInt8(ascii: "_") { bytes.removeFirst() }
+        while true {
+            let end = bytes.suffix(4)
+            if ["To", "TA", "Tm"].contains(where: { ends(bytes, with: $0) }) {
+                bytes.removeLast(2)
+            } else if end.count == 4, end.starts(with: "TQ".utf8) || end.starts(with: "TY".utf8), NameBytes.isDigit(end[end.startIndex + 2]), end.last == UInt8(ascii: "_") {
+                bytes.removeLast(4)
+            } else {
+                return String(decoding: bytes, as: UTF8.self)
+            }
+        }
     }
 }
 

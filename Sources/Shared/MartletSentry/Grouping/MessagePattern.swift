@@ -13,9 +13,12 @@ public enum MessagePattern {
     private static func words(_ bytes: [UInt8]) -> String {
         var output = ""
         var position = 0
+        // Marks that nothing on their line closes: it is looked for once.
+        var unclosed: Set<UInt8> = []
         while position < bytes.count {
             let byte = bytes[position]
-            if let end = endOfQuotation(bytes, position) {
+            if byte == 0x0a { unclosed = [] }
+            if let end = endOfQuotation(bytes, position, &unclosed) {
                 output += "<quoted>"
                 position = end
             } else if isSeparator(byte) {
@@ -34,15 +37,16 @@ public enum MessagePattern {
     }
 
     /// Behind the quotation that begins here, if one does: a mark at the beginning of a word, and another at the end of one.
-    private static func endOfQuotation(_ bytes: [UInt8], _ start: Int) -> Int? {
+    private static func endOfQuotation(_ bytes: [UInt8], _ start: Int, _ unclosed: inout Set<UInt8>) -> Int? {
         let mark = bytes[start]
         guard mark == UInt8(ascii: "\"") || mark == UInt8(ascii: "'") || mark == UInt8(ascii: "`") else { return nil }
-        guard start == 0 || isSeparator(bytes[start - 1]) else { return nil }
+        guard start == 0 || isSeparator(bytes[start - 1]), !unclosed.contains(mark) else { return nil }
         var end = start + 1
         while end < bytes.count, bytes[end] != 0x0a {
             if bytes[end] == mark, end + 1 == bytes.count || !isWordPart(bytes[end + 1]) { return end + 1 }
             end += 1
         }
+        unclosed.insert(mark)
         return nil
     }
 
@@ -75,7 +79,7 @@ public enum MessagePattern {
     private static func kind(_ word: Substring) -> String {
         if word.utf8.count > 2, word.contains("://") { return "<url>" }
         if let at = word.firstIndex(of: "@"), word[at...].contains("."), at != word.startIndex { return "<email>" }
-        if word.wholeMatch(of: #/[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}/#) != nil { return "<uuid>" }
+        if isWhole(word, uuid) { return "<uuid>" }
         guard word.utf8.contains(where: { (0x30...0x39).contains($0) }) || word.utf8.count >= 32 || word.contains("::") else {
             return word == "true" || word == "false" ? "<bool>" : String(word)
         }
@@ -91,9 +95,9 @@ public enum MessagePattern {
             default: break
             }
         }
-        for (pattern, name) in patterns where word.wholeMatch(of: pattern) != nil { return name }
+        for (kind, name) in kinds where isWhole(word, kind) { return name }
         // `item-42/7` and `0x1e59bc50:`: what is counted in it.
-        return withoutCounts(word.has("0x") ? String(word.replacing(#/0x[0-9a-fA-F]+/#, with: "<hex>")) : String(word))
+        return withoutCounts(word.has("0x") ? NameBytes.withoutAddresses(String(word), "<hex>") : String(word))
     }
 
     /// `<int>` for digits that stand alone between signs.
@@ -119,16 +123,90 @@ public enum MessagePattern {
 
     private static func isNamePart(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "_") || isWordPart(byte) }
 
-    nonisolated(unsafe) private static let patterns: [(Regex<Substring>, String)] = [
-        (#/0[xX][0-9a-fA-F]+/#, "<hex>"),
-        (#/\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?::\d+)?/#, "<ip>"),
-        (#/\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?Z?/#, "<time>"),
-        (#/(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}/#, "<ip>"),
-        (#/\d{4}-\d{2}-\d{2}(?:T\S+)?/#, "<date>"),
-        (#/[-+]?\d+(?:\.\d+)?(?:ns|us|µs|ms|s|sec|secs|seconds|m|min|mins|minutes|h|hours|d|days)/#, "<duration>"),
-        (#/[-+]?\d+/#, "<int>"),
-        (#/[-+]?\d*\.\d+(?:[eE][-+]?\d+)?|[-+]?\d+[eE][-+]?\d+/#, "<float>"),
-        // A hash in short, or a pointer without its sign: digits and letters of hexadecimal, both.
-        (#/(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}|(?=[A-F]*\d)(?=\d*[A-F])[0-9A-F]{7,}/#, "<hex>"),
+    /// What a whole word may be, the first that it is.
+    private static let kinds: [(@Sendable (inout WordReader) -> Bool, String)] = [
+        (hexadecimal, "<hex>"), (address, "<ip>"), (time, "<time>"), (longAddress, "<ip>"), (date, "<date>"), (duration, "<duration>"), (integer, "<int>"),
+        (float, "<float>"), (hash, "<hex>"),
     ]
+
+    private static func isWhole(_ word: Substring, _ kind: (inout WordReader) -> Bool) -> Bool {
+        var reader = WordReader(word)
+        return kind(&reader) && reader.isAtEnd
+    }
+
+    /// `550e8400-e29b-41d4-a716-446655440000`
+    @Sendable private static func uuid(_ word: inout WordReader) -> Bool {
+        guard word.hexDigits(8...8) else { return false }
+        for _ in 0..<3 { guard word.take("-"), word.hexDigits(4...4) else { return false } }
+        return word.take("-") && word.hexDigits(12...12)
+    }
+
+    /// `0x1e59bc50`
+    @Sendable private static func hexadecimal(_ word: inout WordReader) -> Bool { word.take("0") && word.take(anyOf: "x", "X") && word.hexDigits(1...Int.max) }
+
+    /// `10.0.0.1`, perhaps with a port.
+    @Sendable private static func address(_ word: inout WordReader) -> Bool {
+        guard word.digits(1...3) else { return false }
+        for _ in 0..<3 { guard word.take("."), word.digits(1...3) else { return false } }
+        return !word.take(":") || word.digits()
+    }
+
+    /// `9:00`, `09:00:00.5Z`
+    @Sendable private static func time(_ word: inout WordReader) -> Bool {
+        guard word.digits(1...2), word.take(":"), word.digits(2...2) else { return false }
+        if word.take(":") {
+            guard word.digits(2...2) else { return false }
+            if word.take(".") { guard word.digits() else { return false } }
+        }
+        _ = word.take("Z")
+        return true
+    }
+
+    /// `fe80::1`: 2 to 7 colons.
+    @Sendable private static func longAddress(_ word: inout WordReader) -> Bool {
+        var colons = 0
+        while word.hexDigits(0...4), word.take(":") { colons += 1 }
+        return (2...7).contains(colons)
+    }
+
+    /// `2026-11-22T09:00:00Z`
+    @Sendable private static func date(_ word: inout WordReader) -> Bool {
+        guard word.digits(4...4), word.take("-"), word.digits(2...2), word.take("-"), word.digits(2...2) else { return false }
+        return !word.take("T") || word.restWithoutBlanks()
+    }
+
+    /// `12.5ms`
+    @Sendable private static func duration(_ word: inout WordReader) -> Bool {
+        _ = word.take(anyOf: "+", "-")
+        guard word.digits() else { return false }
+        if word.take(".") { guard word.digits() else { return false } }
+        return units.contains { unit in
+            var rest = word
+            guard rest.take(unit), rest.isAtEnd else { return false }
+            word = rest
+            return true
+        }
+    }
+
+    private static let units = ["ns", "us", "µs", "ms", "s", "sec", "secs", "seconds", "m", "min", "mins", "minutes", "h", "hours", "d", "days"]
+
+    @Sendable private static func integer(_ word: inout WordReader) -> Bool {
+        _ = word.take(anyOf: "+", "-")
+        return word.digits()
+    }
+
+    /// `-1.5e3`, `.5`, `2e9`
+    @Sendable private static func float(_ word: inout WordReader) -> Bool {
+        _ = word.take(anyOf: "+", "-")
+        let hasDigits = word.digits()
+        let hasPoint = word.take(".")
+        if hasPoint { guard word.digits() else { return false } }
+        guard hasDigits || hasPoint else { return false }
+        guard word.take(anyOf: "e", "E") else { return hasPoint }
+        _ = word.take(anyOf: "+", "-")
+        return word.digits()
+    }
+
+    /// A hash in short, or a pointer without its sign: 7 or more digits and letters of hexadecimal, both, and letters of one case.
+    @Sendable private static func hash(_ word: inout WordReader) -> Bool { word.mixedHexDigits(7...) }
 }

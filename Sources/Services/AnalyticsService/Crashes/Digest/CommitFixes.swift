@@ -21,19 +21,104 @@ struct CommitReference: Hashable, Sendable {
     var number: Int32
 
     static func list(in message: String) -> [CommitReference] {
-        let phrase = /\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?)\b:?\s+((?:[a-z][a-z0-9]{0,9}-[0-9]{1,9}\b(?:\s*(?:,|&|\band\b)\s*|\s+)?)+)/.ignoresCase()
+        var reader = CommitMessageReader(message.cut(toBytes: maximumMessageSize))
         var known: Set<CommitReference> = []
         var list: [CommitReference] = []
-        for match in message.cut(toBytes: maximumMessageSize).matches(of: phrase) {
-            for word in match.output.1.matches(of: /([A-Za-z][A-Za-z0-9]*)-([0-9]+)/) {
-                guard let number = Int32(word.output.2), number > 0 else { continue }
-                let reference = CommitReference(prefix: word.output.1.uppercased(), number: number)
-                if known.insert(reference).inserted { list.append(reference) }
-                if list.count == maximumCount { return list }
-            }
+        while list.count < maximumCount, let reference = reader.next() {
+            if reference.number > 0, known.insert(reference).inserted { list.append(reference) }
         }
         return list
     }
+}
+
+/// Finds references in a message, each byte looked at a fixed number of times.
+private struct CommitMessageReader {
+    private static let words: Set<String> = ["fix", "fixes", "fixed", "close", "closes", "closed", "resolve", "resolves", "resolved"]
+    private static let longestWord = 8
+
+    private let bytes: [UInt8]
+    private var position = 0
+    /// Behind a phrase's word or a reference of it.
+    private var isInPhrase = false
+
+    init(_ message: String) {
+        bytes = Array(message.utf8)
+    }
+
+    mutating func next() -> CommitReference? {
+        while position < bytes.count {
+            if isInPhrase {
+                if let reference = reference() { return reference }
+                isInPhrase = false
+            } else {
+                findPhrase()
+            }
+        }
+        return nil
+    }
+
+    /// Goes behind the next word, with the blanks after it.
+    private mutating func findPhrase() {
+        skip { !Self.isWordPart($0) }
+        let start = position
+        skip(Self.isWordPart)
+        guard position - start <= Self.longestWord, Self.words.contains(String(decoding: bytes[start..<position], as: UTF8.self).lowercased()) else { return }
+        let end = position
+        if position < bytes.count, bytes[position] == UInt8(ascii: ":") { position += 1 }
+        isInPhrase = skip(Self.isBlank) > 0
+        if !isInPhrase { position = end }
+    }
+
+    /// `APP-12` here, and goes behind what parts it from another. Nil: there is none, and nothing was read.
+    private mutating func reference() -> CommitReference? {
+        let start = position
+        let letters = skip { Self.isLetter($0) || Self.isDigit($0) }
+        let prefix = bytes[start..<position]
+        guard (1...10).contains(letters), prefix.first.map(Self.isLetter) == true, position < bytes.count, bytes[position] == UInt8(ascii: "-") else {
+            position = start
+            return nil
+        }
+        position += 1
+        let digits = skip(Self.isDigit)
+        guard (1...9).contains(digits), position == bytes.count || !Self.isWordPart(bytes[position]),
+            let number = Int32(String(decoding: bytes[(position - digits)..<position], as: UTF8.self))
+        else {
+            position = start
+            return nil
+        }
+        isInPhrase = skipSeparator()
+        return CommitReference(prefix: String(decoding: prefix, as: UTF8.self).uppercased(), number: number)
+    }
+
+    /// Blanks, perhaps with a comma, `&` or `and` among them. False: there is nothing of that.
+    private mutating func skipSeparator() -> Bool {
+        let blanks = skip(Self.isBlank)
+        guard position < bytes.count else { return false }
+        if bytes[position] == UInt8(ascii: ",") || bytes[position] == UInt8(ascii: "&") {
+            position += 1
+        } else if blanks > 0, bytes[position...].prefix(3).map({ $0 | 0x20 }) == Array("and".utf8), !(bytes.dropFirst(position + 3).first.map(Self.isWordPart) ?? false) {
+            position += 3
+        } else {
+            return blanks > 0
+        }
+        skip(Self.isBlank)
+        return true
+    }
+
+    @discardableResult
+    private mutating func skip(_ holds: (UInt8) -> Bool) -> Int {
+        let start = position
+        while position < bytes.count, holds(bytes[position]) { position += 1 }
+        return position - start
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0d).contains(byte) }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte) }
+
+    private static func isWordPart(_ byte: UInt8) -> Bool { isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "_") || byte >= 0x80 }
 }
 
 /// Does what commits say that they do when they are told of: each once for a reference, however often and with whatever releases the commit is told.

@@ -9,7 +9,8 @@ import Synchronization
 /// Reads what was accepted in order, and stores what it is: from this copy's spool, and from those that copies which died have left.
 ///
 /// A batch is one transaction, with how far the spool was read; while it is stored the next is made ready. While PostgreSQL is away everything
-/// waits in the spool. A record that nothing can be done with goes to the folder `refused`, so that those behind it are not held up.
+/// waits in the spool. A record that nothing can be done with goes to the folder `refused`, so that those behind it are not held up: also one that takes
+/// more CPU time than a report may, or that was in hand at two deaths of a process. Digesting has threads of its own (`DigestionThreads`).
 final class CrashDigester: Service {
     /// How often spools are looked for that somebody left.
     private static let adoption: Duration = .seconds(15)
@@ -21,17 +22,24 @@ final class CrashDigester: Service {
     let directory: String
     let digestion: EnvelopeDigestion
     let store: DigestStore
+    let threads: DigestionThreads
+    /// CPU time for a record.
+    let budget: Duration
     let logger: Logger
     private let setAside: SetAside
     /// How far this copy's own spool is read; nil: ask.
     private let own = Mutex<(spool: UUID, position: SpoolPosition)?>(nil)
     private let stored = Counter(label: "martlet_analytics_crash_records_total", dimensions: [("outcome", "stored")])
 
-    init(writer: SpoolWriter, directory: String, digestion: EnvelopeDigestion, store: DigestStore, logger: Logger) {
+    init(
+        writer: SpoolWriter, directory: String, digestion: EnvelopeDigestion, store: DigestStore, threads: DigestionThreads, budget: Duration, logger: Logger
+    ) {
         self.writer = writer
         self.directory = directory
         self.digestion = digestion
         self.store = store
+        self.threads = threads
+        self.budget = budget
         self.logger = logger
         setAside = SetAside(directory: directory, logger: logger)
     }
@@ -94,13 +102,15 @@ final class CrashDigester: Service {
             writer.occupy(folders.reduce(0) { $0 + $1.sizeInBytes })
             for folder in folders {
                 logger.notice("Taking up the spool of a process that is gone.", metadata: ["spool": "\(folder.id)"])
+                folder.marks.takeUp()
                 await finish(folder)
             }
             try? await Task.sleep(for: Self.adoption)
         }
     }
 
-    private func finish(_ folder: SpoolFolder) async {
+    /// Digests all of a spool that was left, and removes it.
+    func finish(_ folder: SpoolFolder) async {
         var pause: Duration = .milliseconds(100)
         while !Task.isCancelled {
             do {
@@ -145,7 +155,7 @@ final class CrashDigester: Service {
         _ folder: SpoolFolder, from start: SpoolPosition, upTo limit: @escaping @Sendable () -> SpoolPosition?, until end: ContinuousClock.Instant? = nil,
         keep: (DigestBatch) async throws -> Void
     ) async throws {
-        let reader = DigestReader(spool: SpoolReader(folder: folder), digestion: digestion)
+        let reader = DigestReader(spool: SpoolReader(folder: folder), digestion: digestion, threads: threads, budget: budget)
         var next = try await reader.batch(from: start, upTo: limit())
         while let (batch, damaged) = next {
             for segment in damaged {
@@ -183,6 +193,9 @@ final class CrashDigester: Service {
             // Something that was known has gone meanwhile: an issue that was merged, a release of a deleted app.
             store.releases.forget()
             try await store.store(envelopes, moving: batch.move)
+        }
+        for entry in batch.entries {
+            if let refusal = entry.refusal { try setAside.put([entry.record], because: refusal) }
         }
         try setAside.put(batch.entries.filter { $0.envelope == nil }.map(\.record), because: SpoolError.unavailable(cause: "a record of another version"))
     }

@@ -35,6 +35,13 @@ struct EnvelopeDigestion: Sendable {
         return digested
     }
 
+    /// What is stored in place of an envelope that is set aside: that there was one.
+    func refused(_ received: ReceivedEnvelope, because refusal: DigestionRefusal) async throws -> DigestedEnvelope {
+        var digested = DigestedEnvelope(space: try await spaces.space(of: received.appID, received.environment), received: received.received)
+        digested.outcomes.append(DigestedOutcome(source: .server, category: .error, reason: refusal.rawValue, quantity: 1))
+        return digested
+    }
+
     private func digest(_ item: Envelope.Item, of envelope: Envelope, _ received: ReceivedEnvelope, into digested: inout DigestedEnvelope) async throws {
         if item.type == "attachment" {
             if Self.isFeedback(envelope) { return keep(picture: item, &digested) }

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import MartletCore
 import MartletPostgres
 import MartletSentry
@@ -10,6 +11,10 @@ struct Reprocessing: Sendable {
     let postgres: PostgresClient
     let store: DigestStore
     let helpers: CrashHelpers
+    let threads: DigestionThreads
+    /// CPU time for a report.
+    let budget: Duration
+    let logger: Logger
     /// Called when an issue becomes part of another.
     var moveReferences: IssueMerging.MoveReferences = { _, _, _ in }
 
@@ -21,12 +26,14 @@ struct Reprocessing: Sendable {
             let rows = try await postgres.query(
                 "SELECT content, received, at FROM analytics.crash_events WHERE space = \(space.id) AND event_id = \(id)")
             guard let row = rows.first else { continue }
-            let content = try JSONValue(parsing: try row.decode(0, as: [UInt8].self))
-            let symbolicated = await helpers.symbolicate(content, space)
-            guard let event = Event(symbolicated.report, id: id) else { continue }
-            let report = DigestedReport(
-                event, Grouping(event), at: try row.decode(2), received: try row.decode(1), space: space, awaited: symbolicated.awaited)
-            try await replace(report)
+            let content = try row.decode(0, as: [UInt8].self)
+            let (received, at): (Date, Date) = (try row.decode(1), try row.decode(2))
+            let report = try await withinBudget(id) { [helpers] () -> DigestedReport? in
+                let symbolicated = await helpers.symbolicate(try JSONValue(parsing: content), space)
+                guard let event = Event(symbolicated.report, id: id) else { return nil }
+                return DigestedReport(event, Grouping(event), at: at, received: received, space: space, awaited: symbolicated.awaited)
+            }
+            if let report { try await replace(report) }
         }
     }
 
@@ -36,15 +43,29 @@ struct Reprocessing: Sendable {
             let rows = try await postgres.query(
                 "SELECT content, xmin::text FROM analytics.crash_events WHERE space = \(space.id) AND event_id = \(id)")
             guard let row = rows.first else { continue }
-            let content = try JSONValue(parsing: try row.decode(0, as: [UInt8].self))
-            let symbolicated = await helpers.symbolicate(content, space).report
-            guard symbolicated != content, let event = Event(symbolicated, id: id) else { continue }
-            let new = event.content.withMembers(["martlet": content["martlet"]]).text
+            let bytes = try row.decode(0, as: [UInt8].self)
+            let new = try await withinBudget(id) { [helpers] () -> String? in
+                let content = try JSONValue(parsing: bytes)
+                let symbolicated = await helpers.symbolicate(content, space).report
+                guard symbolicated != content, let event = Event(symbolicated, id: id) else { return nil }
+                return event.content.withMembers(["martlet": content["martlet"]]).text
+            }
+            guard let new else { continue }
             try await postgres.execute(
                 """
                 UPDATE analytics.crash_events SET content = \(PostgresJSON(new))
                 WHERE space = \(space.id) AND event_id = \(id) AND xmin::text = \(try row.decode(1, as: String.self))
                 """)
+        }
+    }
+
+    /// What is made of a report by threads of their own. Nil: nothing, also when that takes more CPU time than it may; then the report stays as it is.
+    private func withinBudget<Value: Sendable>(_ id: UUID, _ work: @escaping @Sendable () async throws -> Value?) async throws -> Value? {
+        do {
+            return try await threads.run(upTo: budget, work)
+        } catch let error as DigestionThreads.OverBudget {
+            logger.error("A crash report stays as it was when it came.", metadata: ["crash.event": "\(id)", "error.cause": "\(error)"])
+            return nil
         }
     }
 

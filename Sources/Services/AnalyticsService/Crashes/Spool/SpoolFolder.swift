@@ -7,12 +7,14 @@ import Glibc
 final class SpoolFolder: @unchecked Sendable {
     let id: UUID
     let path: String
+    let marks: DigestionMarks
     private let lock: Int32
 
     private init(id: UUID, path: String, lock: Int32) {
         self.id = id
         self.path = path
         self.lock = lock
+        marks = DigestionMarks(path: path)
     }
 
     deinit { close(lock) }
@@ -94,6 +96,7 @@ final class SpoolFolder: @unchecked Sendable {
     @discardableResult
     func discard() -> Int {
         let size = remove(before: .max)
+        DigestionMarks.remove(from: path)
         unlink(path + "/lock")
         rmdir(path)
         return size

@@ -10,10 +10,15 @@ import MartletPostgres
 ///
 /// Whoever asks is the user who is signed in, the device of the header `X-Device-Id`, or the one of `?anonymousId=`; both, where both are
 /// known. What is there already stays: the user's account is deleted for that.
+///
+/// A device's id proves nothing, as whoever knows it can send it. A device that opts out sends a secret of its own, `Opt-Out-Secret`, and only who shows the
+/// same ends that opt-out; the app's own server ends any.
 struct OptOutEndpoint: Endpoint {
     enum Act: Sendable {
         case read, optOut, optIn
     }
+
+    private static let secretHeader = HTTPField.Name("Opt-Out-Secret")!
 
     let act: Act
     let events: Events
@@ -23,29 +28,41 @@ struct OptOutEndpoint: Endpoint {
         let principal = try context.principal
         guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
         let space = try await events.spaces.space(of: principal)
-        let persons = try Self.persons(request, principal, space)
+        let opting = try Self.opting(request, principal, space)
         try await request.allowNoBody()
         switch act {
         case .read: break
-        case .optOut: try await events.people.optOut(persons, in: space)
-        case .optIn: try await events.people.optIn(persons, in: space)
+        case .optOut: try await events.people.optOut(opting, in: space)
+        case .optIn:
+            guard try await events.people.optIn(opting, in: space) else {
+                throw HTTPProblem(
+                    .forbidden, "The device was opted out with another secret, or without one. Send its Opt-Out-Secret, or end it from the app's server.")
+            }
         }
-        let since = try await events.people.optedOut(persons, in: space)
+        let since = try await events.people.optedOut(opting.persons, in: space)
         return try .encoding(Answer(isOptedOut: since != nil, since: since))
     }
 
-    private static func persons(_ request: Request, _ principal: Principal, _ space: Space) throws -> [Int64] {
-        var persons = principal.userID.map { [Person.account($0, in: space)] } ?? []
+    private static func opting(_ request: Request, _ principal: Principal, _ space: Space) throws -> PeopleStore.Opting {
+        var opting = PeopleStore.Opting(account: principal.userID.map { Person.account($0, in: space) })
+        // With somebody's token it is that person who asks.
+        opting.isServer = principal.kind == .master && principal.userID == nil
         if let device = request.uri.queryParameters["anonymousId"].map(String.init) ?? request.deviceID {
             guard (1...512).contains(device.utf8.count) else {
                 throw HTTPProblem(.invalidParameter, "This may have at most 512 bytes.", field: "anonymousId")
             }
-            persons.append(Person.device(device, in: space))
+            opting.device = Person.device(device, in: space)
         }
-        guard !persons.isEmpty else {
+        guard !opting.persons.isEmpty else {
             throw HTTPProblem(.invalidParameter, "Sign in, or say which device it is.", field: "anonymousId")
         }
-        return persons
+        if let secret = request.headers[secretHeader] {
+            guard secret.utf8.count == 43, Base64URL.decode(secret)?.count == 32 else {
+                throw HTTPProblem(.invalidParameter, "Expected 32 random bytes in base64url.", field: secretHeader.rawName)
+            }
+            opting.digest = Credential.digest(of: secret)
+        }
+        return opting
     }
 
     private struct Answer: Encodable {

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import MartletPostgres
 import Synchronization
@@ -97,21 +98,73 @@ final class PeopleStore: Sendable {
 
     // MARK: Opting out
 
-    func optOut(_ persons: [Int64], in space: Space) async throws {
-        try await postgres.execute(
-            """
-            INSERT INTO analytics.people AS p (space, person, opted_out)
-            SELECT \(space.id), person, now() FROM unnest(\(persons.sorted().map { Int($0) })) AS n (person)
-            ON CONFLICT (space, person) DO UPDATE SET opted_out = coalesce(p.opted_out, excluded.opted_out), traits = '{}'
-            """)
+    /// Who opts out or in: an account that is signed in, a device by its id, or both.
+    struct Opting: Sendable {
+        var account: Int64?
+        var device: Int64?
+        /// SHA-256 of the secret that the device showed; nil: it showed none.
+        var digest: SHA256.Digest?
+        /// Whether the app's own server asks: it needs no secret.
+        var isServer = false
+
+        var persons: [Int64] { [account, device].compactMap(\.self) }
     }
 
-    func optIn(_ persons: [Int64], in space: Space) async throws {
-        try await postgres.execute(
-            """
-            UPDATE analytics.people SET opted_out = NULL WHERE space = \(space.id) AND person = ANY (\(persons.map { Int($0) }))
-                AND opted_out IS NOT NULL
-            """)
+    /// An opt-out of a device by another secret is another one: the device is opted out as long as there is one of them.
+    static let maximumOptOuts = 8
+
+    /// Always works. With a secret it can be ended by who shows that; beyond `maximumOptOuts` of a device it counts as one without.
+    func optOut(_ opting: Opting, in space: Space) async throws {
+        let digest = opting.digest.map { Data($0) } ?? Data()
+        try await postgres.withTransaction { transaction in
+            if let account = opting.account {
+                try await transaction.execute(
+                    """
+                    INSERT INTO analytics.people AS p (space, person, opted_out) VALUES (\(space.id), \(account), now())
+                    ON CONFLICT (space, person) DO UPDATE SET opted_out = coalesce(p.opted_out, excluded.opted_out), traits = '{}'
+                    """)
+            }
+            guard let device = opting.device else { return }
+            try await transaction.execute(
+                """
+                INSERT INTO analytics.people AS p (space, person, opted_out, opt_outs) VALUES (\(space.id), \(device), now(), ARRAY[\(digest)::bytea])
+                ON CONFLICT (space, person) DO UPDATE SET opted_out = coalesce(p.opted_out, excluded.opted_out), traits = '{}', opt_outs = CASE
+                    WHEN p.opt_outs @> excluded.opt_outs THEN p.opt_outs
+                    WHEN cardinality(p.opt_outs) < \(Self.maximumOptOuts) THEN p.opt_outs || excluded.opt_outs
+                    WHEN ''::bytea = ANY (p.opt_outs) THEN p.opt_outs
+                    ELSE p.opt_outs || ''::bytea END
+                """)
+        }
+    }
+
+    /// Ends the account's opt-out, and of the device's the one by the secret that was shown; the app's server ends all of them.
+    ///
+    /// - Returns: false: the device is opted out, and not by this secret. Then nothing was changed.
+    func optIn(_ opting: Opting, in space: Space) async throws -> Bool {
+        try await postgres.withTransaction { transaction in
+            if let device = opting.device {
+                let rows = try await transaction.query(
+                    """
+                    SELECT s.digest FROM (
+                        SELECT opt_outs FROM analytics.people WHERE space = \(space.id) AND person = \(device) AND opted_out IS NOT NULL FOR UPDATE) AS p,
+                        unnest(p.opt_outs) AS s (digest)
+                    """)
+                let known = try rows.map { try $0.decode(0, as: Data.self) }
+                let shown = opting.digest.flatMap { digest in known.first { digest == $0 } }
+                guard known.isEmpty || opting.isServer || shown != nil else { return false }
+                let left: PostgresQuery = opting.isServer ? "'{}'::bytea[]" : "array_remove(opt_outs, \(shown ?? Data())::bytea)"
+                try await transaction.execute(
+                    """
+                    UPDATE analytics.people SET opt_outs = \(left), opted_out = CASE WHEN cardinality(\(left)) = 0 THEN NULL ELSE opted_out END
+                    WHERE space = \(space.id) AND person = \(device) AND opted_out IS NOT NULL
+                    """)
+            }
+            if let account = opting.account {
+                try await transaction.execute(
+                    "UPDATE analytics.people SET opted_out = NULL, opt_outs = '{}' WHERE space = \(space.id) AND person = \(account) AND opted_out IS NOT NULL")
+            }
+            return true
+        }
     }
 
     /// Since when the first of them is opted out; nil: none is.

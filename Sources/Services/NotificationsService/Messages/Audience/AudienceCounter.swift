@@ -1,6 +1,7 @@
 import Foundation
 import MartletCore
 import MartletPostgres
+import MartletPush
 
 /// How many devices an audience has.
 struct AudienceCounter: Sendable {
@@ -18,9 +19,13 @@ struct AudienceCounter: Sendable {
 
     let postgres: PostgresClient
 
-    /// - Parameter isExact: looks at all installations, for 40 seconds at most, where it would stop at 100,000.
-    func count(_ audiences: [Audience], content: MessageContent = MessageContent(), isExact: Bool, in space: Space) async throws -> Count {
-        let criteria = try AudienceCriteria(audiences, content: content)
+    /// - Parameters:
+    ///   - services: counts only devices of these; nil: of all that the content is for.
+    ///   - isExact: looks at all installations, for 40 seconds at most, where it would stop at 100,000.
+    func count(
+        _ audiences: [Audience], content: MessageContent = MessageContent(), services: Set<PushService>? = nil, isExact: Bool, in space: Space
+    ) async throws -> Count {
+        let criteria = try AudienceCriteria(audiences, content: content, services: services)
         let most = isExact ? Int.max : Self.maximumLooked
         if criteria.isPlain {
             let limit: PostgresQuery = isExact ? "" : "LIMIT \(most + 1)"

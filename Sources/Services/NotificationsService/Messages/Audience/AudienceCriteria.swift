@@ -10,10 +10,12 @@ struct AudienceCriteria: Sendable {
     let filter: PostgresQuery
     private let conditions: [AudienceCondition]
 
-    /// - Parameter audiences: all of which have to hold.
+    /// - Parameters:
+    ///   - audiences: all of which have to hold.
+    ///   - services: only devices of these; nil: of all that the content is for.
     /// - Throws: `HTTPProblem` for a condition that is not understood.
-    init(_ audiences: [Audience], content: MessageContent) throws {
-        let services = content.services.map(\.rawValue).sorted()
+    init(_ audiences: [Audience], content: MessageContent, services: Set<PushService>? = nil) throws {
+        let services = content.services.intersection(services ?? content.services).map(\.rawValue).sorted()
         let isActivity = content.effectivePushType == .liveActivity
         let reachable: PostgresQuery =
             "AND i.token IS NOT NULL AND i.service = ANY (\(services)) AND (i.attributes ? 'liveActivity') = \(isActivity)"

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import MartletAPI
 import MartletCore
 import MartletHTTP
@@ -7,21 +8,36 @@ import MartletPostgres
 
 /// What an app's signed-in users may send to each other: nothing but what stands here.
 ///
-/// As JSON `{"templates":{"<template>":{"maximumRecipients":10,"when":<JsonLogic>,"limit":{"count":20,"seconds":3600}}}}`. Users choose no text of
-/// their own: a template's variables are all that they say.
+/// As JSON `{"templates":{"<template>":{"maximumRecipients":10,"channels":["event-*"],"when":<JsonLogic>,"limit":{"count":20,"seconds":3600},
+/// "recipientLimit":{"count":20,"seconds":3600}}}}`. Users choose no text of their own: a template's variables are all that they say.
 struct ClientRules: Sendable {
     static let maximumTemplates = 100
     /// Bytes of a condition.
     static let maximumConditionSize = 16 << 10
+    static let maximumChannels = 50
+    /// Of a limit.
+    static let maximumSeconds = 31 * 86_400
 
-    struct Rule: Sendable {
-        /// Users that one message may go to.
-        var maximumRecipients: Int
-        /// Over `{"sender","recipients","variables"}`; nil: always.
-        var condition: JSONLogic?
-        /// Messages of one user within so many seconds.
+    /// So many messages within so many seconds.
+    struct Limit: Sendable {
         var count: Int
         var seconds: Int
+
+        /// Says when to try again, within an hour.
+        var refusalHeaders: HTTPFields { [.retryAfter: "\(min(seconds, 3_600))"] }
+    }
+
+    struct Rule: Sendable {
+        /// Users or channels that one message may go to.
+        var maximumRecipients: Int
+        /// Names of channels that it may go to, or with `*` at the end what names begin with; empty: to users only.
+        var channels: [String]
+        /// Over `{"sender","recipients","channels","variables"}`; nil: always.
+        var condition: JSONLogic?
+        /// Of one user.
+        var limit: Limit
+        /// Of one user or channel that it is for, whoever sends.
+        var recipientLimit: Limit
     }
 
     let rules: [String: Rule]
@@ -38,10 +54,27 @@ struct ClientRules: Sendable {
     }
 }
 
+extension ClientRules.Limit {
+    /// - Throws: `invalid-body`.
+    fileprivate init(_ json: JSONValue, _ name: String) throws {
+        let numbers = try BodyFields(json, ["count", "seconds"])
+        guard let count = try numbers.integer("count", in: 1...10_000), let seconds = try numbers.integer("seconds", in: 1...ClientRules.maximumSeconds) else {
+            throw HTTPProblem(.invalidBody, "A limit has count and seconds.", field: name)
+        }
+        self.init(count: count, seconds: seconds)
+    }
+}
+
 extension ClientRules.Rule {
+    private static let defaultRecipientLimit = ClientRules.Limit(count: 20, seconds: 3_600)
+
     fileprivate init(_ json: JSONValue) throws {
-        let fields = try BodyFields(json, ["maximumRecipients", "when", "limit"])
+        let fields = try BodyFields(json, ["maximumRecipients", "channels", "when", "limit", "recipientLimit"])
         maximumRecipients = try fields.integer("maximumRecipients", in: 1...Audience.maximumDirect) ?? 1
+        channels = try fields.strings("channels", upTo: ClientRules.maximumChannels) ?? []
+        for channel in channels where !ChannelName.isOne(channel.hasSuffix("*") ? String(channel.dropLast()) : channel) {
+            throw HTTPProblem(.invalidBody, "Expected a channel's name, or what names begin with and * behind it. \(ChannelName.sentence)", field: "channels")
+        }
         if let when = fields.object("when") {
             guard when.text.utf8.count <= ClientRules.maximumConditionSize else {
                 throw HTTPProblem(.invalidBody, "A condition has at most \(ClientRules.maximumConditionSize) bytes.", field: "when")
@@ -53,21 +86,24 @@ extension ClientRules.Rule {
             }
         }
         guard let limit = fields.object("limit") else { throw HTTPProblem(.invalidBody, "Say how often a user may send it.", field: "limit") }
-        let numbers = try BodyFields(limit, ["count", "seconds"])
-        guard let count = try numbers.integer("count", in: 1...10_000), let seconds = try numbers.integer("seconds", in: 1...31 * 86_400) else {
-            throw HTTPProblem(.invalidBody, "A limit has count and seconds.", field: "limit")
-        }
-        (self.count, self.seconds) = (count, seconds)
+        self.limit = try ClientRules.Limit(limit, "limit")
+        recipientLimit = try fields.object("recipientLimit").map { try ClientRules.Limit($0, "recipientLimit") } ?? Self.defaultRecipientLimit
     }
 
     /// Whether the condition holds; what cannot be worked out does not.
     func allows(_ send: ClientSend) -> Bool {
         guard let condition else { return true }
+        func list(_ texts: [String]) -> JSONValue { .array(texts.map { .string($0) }) }
         let facts: JSONValue = .object([
-            .init("sender", .string(send.sender)), .init("recipients", .array(send.users.map { .string($0) })), .init("variables", send.variables),
+            .init("sender", .string(send.sender)), .init("recipients", list(send.users)), .init("channels", list(send.channels)),
+            .init("variables", send.variables),
         ])
         guard let data = try? LogicValue(json: facts.text) else { return false }
         return (try? condition.evaluate(data).isTruthy) ?? false
+    }
+
+    func allows(channel: String) -> Bool {
+        channels.contains { $0.hasSuffix("*") ? channel.utf8.starts(with: $0.utf8.dropLast()) : channel == $0 }
     }
 }
 

@@ -10,15 +10,23 @@ struct ClientSend: Sendable {
     var template: String
     /// An object.
     var variables: JSONValue
-    /// To whom, by id.
-    var users: [String]
+    /// To whom, by id; empty: to channels.
+    var users: [String] = []
+    var channels: [String] = []
     /// Of the token that came with the request, never of its body.
     var sender: String
     var idempotencyKey: String?
+    /// Of the request behind the key.
+    var digest: [UInt8]?
+    /// Whether variables may come that the template has no place for: the thesis's form always has the same.
+    var allowsOtherVariables = false
 }
 
 /// Messages of users to users, as far as the app's rules allow them.
 struct ClientSends: Sendable {
+    /// The variable that is always the sender's id.
+    static let senderVariable = "sender"
+
     let postgres: PostgresClient
     let messages: MessageStore
     let templates: TemplateStore
@@ -26,35 +34,70 @@ struct ClientSends: Sendable {
 
     /// Of what was sent with the same key before nothing is sent or checked again.
     ///
-    /// - Throws: `forbidden` for what the rules do not allow, `too-many-requests`, `template-not-found`, `invalid-body`; nothing is sent then.
-    func send(_ send: ClientSend, in space: Space) async throws -> Message {
+    /// - Throws: `forbidden` for what the rules do not allow, `too-many-requests`, `template-not-found`, `invalid-body`, `idempotency-key-reused`; nothing is
+    ///   sent then.
+    func send(_ send: ClientSend, in space: Space) async throws -> (message: Message, isNew: Bool) {
         let author = Author(text: "user:" + send.sender)
         let origin = send.idempotencyKey.map { "\(author.text):\($0)" }
-        if let origin, let known = try await messages.known(origin, in: space)?.message { return known }
+        if let origin, let known = try await messages.known(origin, digest: send.digest, in: space)?.message { return (known, false) }
         let rule = try await rule(for: send, in: space)
-        let content = try await templates.content(of: send.template, variables: send.variables, in: space)
+        let content = try await content(send, in: space)
         let order = MessageOrder(
-            content: content, audience: .users(Array(Set(send.users)).sorted()), origin: origin, template: send.template, author: author)
+            content: content, audience: Self.audience(send), origin: origin, originDigest: send.digest, template: send.template, author: author)
         return try await postgres.withTransaction { transaction in
             // The messages of one user wait for each other, so that each is counted.
             _ = try await transaction.query("SELECT pg_advisory_xact_lock(hashtext(\(author.text)), \(space.id))")
-            if try await isNew(order, in: space, transaction) { try await count(order, rule, in: space, transaction) }
-            return try await messages.create(order, in: space, transaction)
+            if try await isNew(order, in: space, transaction) {
+                try await count(order, rule.limit, in: space, transaction)
+                try await countReceipts(send, rule.recipientLimit, in: space, transaction)
+            }
+            return try await messages.createOrFind(order, in: space, transaction)
         }
+    }
+
+    /// Who sends to a channel does not get it.
+    private static func audience(_ send: ClientSend) -> Audience {
+        guard send.channels.isEmpty else { return Audience(channels: Array(Set(send.channels)).sorted(), exceptUsers: [send.sender]) }
+        return .users(Array(Set(send.users)).sorted())
     }
 
     private func rule(for send: ClientSend, in space: Space) async throws -> ClientRules.Rule {
         guard let rule = try await rules.find(in: space)?.rules[send.template] else {
             throw HTTPProblem(.forbidden, "Users of this app may not send this.")
         }
-        guard !send.users.isEmpty, send.users.allSatisfy({ (1...Audience.maximumNameLength).contains($0.utf8.count) }) else {
-            throw HTTPProblem(.invalidBody, "Say to which users.", field: "users")
+        guard send.users.isEmpty != send.channels.isEmpty, send.users.allSatisfy(Self.isName) else {
+            throw HTTPProblem(.invalidBody, "Say to which users, or to which channels, and not both.", field: "users")
         }
-        guard Set(send.users).count <= rule.maximumRecipients else {
-            throw HTTPProblem(.forbidden, "This may go to at most \(rule.maximumRecipients) users at a time.")
+        if let channel = send.channels.first(where: { !ChannelName.isOne($0) || !rule.allows(channel: $0) }) {
+            throw HTTPProblem(.forbidden, "Users may not send this to the channel \(channel.prefix(64)).")
+        }
+        guard Set(send.users + send.channels).count <= rule.maximumRecipients else {
+            throw HTTPProblem(.forbidden, "This may go to at most \(rule.maximumRecipients) users or channels at a time.")
         }
         guard rule.allows(send) else { throw HTTPProblem(.forbidden, "The app's rules do not allow this message.") }
         return rule
+    }
+
+    private static func isName(_ user: String) -> Bool {
+        (1...Audience.maximumNameLength).contains(user.utf8.count) && !user.utf8.contains(0)
+    }
+
+    private func content(_ send: ClientSend, in space: Space) async throws -> MessageContent {
+        var values = try MessageTemplate.values(send.variables)
+        let template = try await templates.template(send.template, in: space)
+        guard values[Self.senderVariable] == nil else {
+            throw HTTPProblem(.invalidBody, "The sender is who is signed in.", field: "variables.\(Self.senderVariable)")
+        }
+        if !send.allowsOtherVariables {
+            let names = try template.names
+            if let other = values.keys.sorted().first(where: { !names.contains($0) }) {
+                throw HTTPProblem(
+                    .invalidBody, "The template \(send.template) has no \(other), only \(names.sorted().joined(separator: ", ")).",
+                    field: "variables.\(other)")
+            }
+        }
+        values[Self.senderVariable] = send.sender
+        return try template.content(values)
     }
 
     private func isNew(_ order: MessageOrder, in space: Space, _ transaction: PostgresTransaction) async throws -> Bool {
@@ -62,14 +105,31 @@ struct ClientSends: Sendable {
         return try await transaction.query("SELECT 1 FROM notifications.messages WHERE space = \(space.id) AND origin = \(origin)").isEmpty
     }
 
-    private func count(_ order: MessageOrder, _ rule: ClientRules.Rule, in space: Space, _ transaction: PostgresTransaction) async throws {
+    private func count(_ order: MessageOrder, _ limit: ClientRules.Limit, in space: Space, _ transaction: PostgresTransaction) async throws {
         let rows = try await transaction.query(
             """
             SELECT count(*) FROM notifications.messages WHERE space = \(space.id) AND author = \(order.author.text) AND template = \(order.template)
-                AND created > now() - make_interval(secs => \(Double(rule.seconds)))
+                AND created > now() - make_interval(secs => \(Double(limit.seconds)))
             """)
-        guard try rows[0].decode(0, as: Int.self) < rule.count else {
-            throw HTTPProblem(.tooManyRequests, "You have sent as many of these as you may for now.", headers: [.retryAfter: "\(min(rule.seconds, 3_600))"])
+        guard try rows[0].decode(0, as: Int.self) < limit.count else {
+            throw HTTPProblem(.tooManyRequests, "You have sent as many of these as you may for now.", headers: limit.refusalHeaders)
+        }
+    }
+
+    /// Counts the message for each whom it is for. A span of time begins with the first message that is counted in it.
+    private func countReceipts(_ send: ClientSend, _ limit: ClientRules.Limit, in space: Space, _ transaction: PostgresTransaction) async throws {
+        let recipients = Set(send.users.map { "user:" + $0 } + send.channels.map { "channel:" + $0 }).sorted()
+        let start: PostgresQuery = "now() - make_interval(secs => \(Double(limit.seconds)))"
+        let counted = try await transaction.execute(
+            """
+            INSERT INTO notifications.client_receipts AS r (space, template, recipient, since, count)
+            SELECT \(space.id), \(send.template), recipient, now(), 1 FROM unnest(\(recipients)) AS q (recipient) ORDER BY recipient
+            ON CONFLICT (space, recipient, template) DO UPDATE SET
+                since = CASE WHEN r.since <= \(start) THEN excluded.since ELSE r.since END, count = CASE WHEN r.since <= \(start) THEN 1 ELSE r.count + 1 END
+            WHERE r.since <= \(start) OR r.count < \(limit.count)
+            """)
+        guard counted == recipients.count else {
+            throw HTTPProblem(.tooManyRequests, "Somebody whom this is for has got as many of these as they may for now.", headers: limit.refusalHeaders)
         }
     }
 }

@@ -5,7 +5,8 @@ import MartletHTTP
 import MartletPostgres
 
 /// `POST /notifications/preview` as a message is ordered, and `"exact":true` to count everybody: what would be read in each language and variant,
-/// how large each push would be, what is wrong with it, and how many devices would get it. Nothing is sent or kept.
+/// how large each push would be, what is wrong with it, how many devices would get it, and how many of them by push services that the app has no credential
+/// for. Nothing is sent or kept.
 struct PreviewMessage: Endpoint {
     let messages: Messages
 
@@ -20,6 +21,7 @@ struct PreviewMessage: Endpoint {
             if let segment = audience.segment { audiences.append(try await messages.segments.audience(segment, in: space)) }
             let count = try await messages.counter.count(audiences, content: preview.content, isExact: preview.isExact, in: space)
             members.append(.init("audience", count.json))
+            members += try await messages.reach.unreached(audience, content: preview.content, isExact: preview.isExact, in: space).members
         }
         return .json(JSONValue.object(members).text)
     }

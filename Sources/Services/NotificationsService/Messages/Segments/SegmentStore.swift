@@ -24,7 +24,7 @@ struct SegmentStore: Sendable {
 
     func audience(_ name: String, in space: Space) async throws -> Audience {
         let rows = try await postgres.query("SELECT audience FROM notifications.segments WHERE space = \(space.id) AND name = \(name)")
-        guard let row = rows.first else { throw HTTPProblem(.segmentNotFound, "There is no segment \(name).") }
+        guard let row = rows.first else { throw HTTPProblem(.segmentNotFound, "There is no segment \(name).", field: "audience.segment") }
         return try Audience(try row.json(0))
     }
 

@@ -34,6 +34,11 @@ struct MessageTemplate: Sendable, Equatable {
         self.variables = variables
     }
 
+    /// All names that its texts have a place or a section for.
+    var names: Set<String> {
+        get throws { try json.templates.reduce(into: []) { $0.formUnion($1.names) } }
+    }
+
     /// The content with its places filled. Whether a push service takes so much is not looked at.
     ///
     /// - Throws: `invalid-body` naming a variable without a value, or for what is far too large.

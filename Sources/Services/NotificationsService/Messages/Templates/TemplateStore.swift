@@ -17,9 +17,14 @@ struct TemplateStore: Sendable {
     /// - Throws: `template-not-found`, `invalid-body` naming a variable without a value.
     func content(of name: String, variables: JSONValue?, in space: Space) async throws -> MessageContent {
         let values = try MessageTemplate.values(variables)
+        return try await template(name, in: space).content(values)
+    }
+
+    /// - Throws: `template-not-found`.
+    func template(_ name: String, in space: Space) async throws -> MessageTemplate {
         let rows = try await postgres.query("SELECT content, variables FROM notifications.templates WHERE space = \(space.id) AND name = \(name)")
         guard let row = rows.first else { throw HTTPProblem(.templateNotFound, "There is no template \(name).", field: "template") }
-        return try MessageTemplate(stored: try row.json(0), variables: try row.decode(1)).content(values)
+        return MessageTemplate(stored: try row.json(0), variables: try row.decode(1))
     }
 
     func list(in space: Space) async throws -> [String] {

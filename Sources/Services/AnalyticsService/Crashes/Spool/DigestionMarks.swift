@@ -1,0 +1,98 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// Which records of a spool are being digested, in files of its folder: what is still there when another process takes the spool up was in hand when the
+/// one before died.
+///
+/// `digesting` has places of 16 bytes, segment and end of a record or zeros; `deaths` a line `segment end count` for each record that was in hand. Nothing
+/// is synchronised to disk: it is for deaths of the process, not of the machine.
+final class DigestionMarks: Sendable {
+    /// A record that was in hand at so many deaths is not digested again.
+    static let maximumDeaths = 2
+
+    private struct State {
+        var descriptor: Int32?
+        var places: [Bool] = []
+        var deaths: [SpoolPosition: Int] = [:]
+    }
+
+    private let path: String
+    private let state = Mutex(State())
+
+    /// - Parameter path: of the spool's folder.
+    init(path: String) {
+        self.path = path
+    }
+
+    deinit { state.withLock { state in if let descriptor = state.descriptor { close(descriptor) } } }
+
+    /// How many processes have died with the record in hand.
+    ///
+    /// - Parameter end: behind the record in the spool.
+    func deaths(of end: SpoolPosition) -> Int { state.withLock { $0.deaths[end] ?? 0 } }
+
+    /// Reads what the process before has left, and counts it.
+    func takeUp() {
+        state.withLock { state in
+            state.deaths = Self.deaths(in: path)
+            let left = Self.left(in: path)
+            for end in left { state.deaths[end, default: 0] += 1 }
+            guard !left.isEmpty else { return }
+            let lines = state.deaths.map { "\($0.key.segment) \($0.key.offset) \($0.value)\n" }.joined()
+            // Counted before it is forgotten: a death in between counts once more.
+            try? Data(lines.utf8).write(to: URL(fileURLWithPath: path + "/deaths"), options: .atomic)
+            unlink(path + "/digesting")
+        }
+    }
+
+    /// Notes that the record is in hand; returns the place that `end(_:)` clears.
+    func begin(_ end: SpoolPosition) -> Int {
+        state.withLock { state in
+            let place = state.places.firstIndex(of: false) ?? state.places.count
+            if place == state.places.count { state.places.append(true) } else { state.places[place] = true }
+            write(end, at: place, &state)
+            return place
+        }
+    }
+
+    func end(_ place: Int) {
+        state.withLock { state in
+            state.places[place] = false
+            write(SpoolPosition(segment: 0, offset: 0), at: place, &state)
+        }
+    }
+
+    /// Without room on the disk nothing is noted, and digesting goes on.
+    private func write(_ position: SpoolPosition, at place: Int, _ state: inout State) {
+        if state.descriptor == nil {
+            let descriptor = open(path + "/digesting", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+            if descriptor >= 0 { state.descriptor = descriptor }
+        }
+        guard let descriptor = state.descriptor else { return }
+        withUnsafeBytes(of: (Int64(position.segment).bigEndian, Int64(position.offset).bigEndian)) { bytes in
+            _ = pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(place * bytes.count))
+        }
+    }
+
+    private static func left(in path: String) -> [SpoolPosition] {
+        let bytes = Array((try? Data(contentsOf: URL(fileURLWithPath: path + "/digesting"))) ?? Data())
+        func number(_ start: Int) -> Int { bytes[start..<(start + 8)].reduce(0) { $0 << 8 | Int($1) } }
+        return stride(from: 0, to: bytes.count - bytes.count % 16, by: 16).map { SpoolPosition(segment: number($0), offset: number($0 + 8)) }
+            .filter { $0 > .start }
+    }
+
+    private static func deaths(in path: String) -> [SpoolPosition: Int] {
+        let text = (try? String(contentsOfFile: path + "/deaths", encoding: .utf8)) ?? ""
+        let counts = text.split(separator: "\n").compactMap { line -> (SpoolPosition, Int)? in
+            let numbers = line.split(separator: " ").compactMap { Int($0) }
+            return numbers.count == 3 ? (SpoolPosition(segment: numbers[0], offset: numbers[1]), numbers[2]) : nil
+        }
+        return Dictionary(counts) { max($0, $1) }
+    }
+
+    /// Before the folder is removed.
+    static func remove(from path: String) {
+        for name in ["digesting", "deaths"] { unlink("\(path)/\(name)") }
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletTesting
+import Testing
+
+@testable import AnalyticsService
+
+/// Who may end an opt-out: whoever made it, and the app's own server.
+@Suite struct OptOutTests {
+    private static let (ann, bob) = ("0193a000-0000-7000-8000-00000000000a", "0193a000-0000-7000-8000-00000000000b")
+
+    private static func secret() -> [String: String] { ["Opt-Out-Secret": Secret.random().withValue { $0 }] }
+
+    private static func ask(_ app: AnalyticsApp, _ method: String, _ headers: [String: String] = [:], user: String? = nil) async throws -> Answer {
+        try await app.client(method, "/events/opt-out?anonymousId=d1", user: user, headers: headers)
+    }
+
+    /// Whether events of the device are dropped.
+    private static func isHeard(_ app: AnalyticsApp) async throws -> Bool {
+        let before = try await app.count("analytics.events")
+        try await app.batch(#"{"type":"track","event":"e","anonymousId":"d1"}"#)
+        return try await app.count("analytics.events") == before
+    }
+
+    @Test func `A device's opt-out is ended by its own secret and by no other, without one, or by somebody who is signed in`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            let own = Self.secret()
+            #expect(try await Self.ask(app, "PUT", own)["isOptedOut"] == "true")
+            #expect(try await Self.ask(app, "PUT", own)["isOptedOut"] == "true")
+            for (headers, user) in [([:], nil), (Self.secret(), nil), ([:], Self.bob), (Self.secret(), Self.bob)] as [([String: String], String?)] {
+                #expect(try await Self.ask(app, "DELETE", headers, user: user).isProblem(.forbidden))
+            }
+            #expect(try await Self.ask(app, "GET")["isOptedOut"] == "true")
+            #expect(try await Self.isHeard(app))
+            #expect(try await Self.ask(app, "DELETE", own)["isOptedOut"] == "false")
+            #expect(try await !Self.isHeard(app))
+            // Where there is none there is nothing to prove.
+            #expect(try await Self.ask(app, "DELETE")["isOptedOut"] == "false")
+        }
+    }
+
+    @Test func `Who opts a device out before its owner does, or too often, ends nobody's opt-out but his own`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            let (foreign, own) = (Self.secret(), Self.secret())
+            for secret in [foreign, own] { #expect(try await Self.ask(app, "PUT", secret).status == 200) }
+            #expect(try await Self.ask(app, "DELETE", foreign)["isOptedOut"] == "true")
+            #expect(try await Self.ask(app, "DELETE", foreign).isProblem(.forbidden))
+            #expect(try await Self.isHeard(app))
+            #expect(try await Self.ask(app, "DELETE", own)["isOptedOut"] == "false")
+            for _ in 0..<30 { #expect(try await Self.ask(app, "PUT", Self.secret()).status == 200) }
+            #expect(try await Self.ask(app, "PUT", own).status == 200)
+            #expect(try await app.count("analytics.people WHERE cardinality(opt_outs) > \(PeopleStore.maximumOptOuts + 1)") == 0)
+            #expect(try await Self.isHeard(app))
+        }
+    }
+
+    @Test func `What was opted out without a secret only the app's server ends`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            #expect(try await Self.ask(app, "PUT")["isOptedOut"] == "true")
+            for headers in [[:], Self.secret()] { #expect(try await Self.ask(app, "DELETE", headers).isProblem(.forbidden)) }
+            #expect(try await app.master("DELETE", "/events/opt-out?anonymousId=d1")["isOptedOut"] == "false")
+            #expect(try await !Self.isHeard(app))
+        }
+    }
+
+    @Test func `An account's opt-out is its own, and a refusal for the device changes nothing of it`() async throws {
+        try await AnalyticsApp.run { app async throws in
+            let own = Self.secret()
+            #expect(try await Self.ask(app, "PUT", own, user: Self.ann).status == 200)
+            #expect(try await app.client("DELETE", "/events/opt-out", user: Self.bob).status == 200)
+            #expect(try await Self.ask(app, "DELETE", Self.secret(), user: Self.ann).isProblem(.forbidden))
+            #expect(try await app.client("GET", "/events/opt-out", user: Self.ann)["isOptedOut"] == "true")
+            #expect(try await app.client("DELETE", "/events/opt-out", user: Self.ann)["isOptedOut"] == "false")
+            #expect(try await Self.ask(app, "GET")["isOptedOut"] == "true", "the device's is another")
+        }
+    }
+
+    @Test(arguments: ["x", "", String(repeating: "A", count: 42), String(repeating: "!", count: 43)])
+    func `What is no secret is refused, and nothing is written`(_ secret: String) async throws {
+        try await AnalyticsApp.run { app async throws in
+            for method in ["PUT", "DELETE"] {
+                #expect(try await Self.ask(app, method, ["Opt-Out-Secret": secret]).isProblem(.invalidParameter, field: "Opt-Out-Secret"))
+            }
+            #expect(try await app.count("analytics.people") == 0)
+        }
+    }
+}

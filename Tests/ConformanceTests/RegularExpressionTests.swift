@@ -1,0 +1,124 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Every regular expression in the sources, on the worst that it may be given.
+///
+/// Bounds are of this thread's CPU time, which other work on the machine does not lengthen.
+@Suite struct RegularExpressionTests {
+    private static let maximumMilliseconds = 5.0
+
+    /// Of those that repeat without a bound: the bytes of what they are given, and whether they are found in it rather than being all of it.
+    private static let limits: [String: (bytes: Int, isSearch: Bool)] = [
+        // `QuestionParameters`: a time zone's name.
+        #"[A-Z][A-Za-z_]*(\/[A-Za-z][A-Za-z0-9_+-]*)+"#: (64, false),
+        // `Thumbnailer`: what vipsheader says.
+        #": (\d{1,9})x(\d{1,9}) [a-z]+, (\d+) bands?, ([a-z0-9-]+)(?:, ([a-z]+load)[a-z_]*)?$"#: (200, true),
+        // `MultipartParser`: of a request's head, and a part's.
+        #"; *boundary="#: (32 << 10, true), #"; *\(name)=""#: (8 << 10, true),
+    ]
+    /// Of those whose every repetition has a bound, so that they give up what is longer.
+    private static let bodyLimit = 1 << 20
+
+    struct Literal: Sendable, CustomStringConvertible {
+        var file: String
+        var pattern: String
+        /// Of Foundation's engine, ICU.
+        var isFoundations: Bool
+
+        var description: String { "\(file): \(pattern)" }
+    }
+
+    @Test func `Each is known, and those that repeat without a bound have a limit here and in the code`() throws {
+        let found = try Self.literals()
+        #expect(found.count > 15)
+        let unbounded = found.filter { Self.limits[$0.pattern] == nil && Self.repeatsWithoutBound($0.pattern) }
+        #expect(unbounded.map(\.description) == [], "Replace it by a scanner, or give its input a limit and name that here.")
+    }
+
+    @Test func `None takes long, whatever it is given at its limit`() throws {
+        for literal in try Self.literals() {
+            let limit = Self.limits[literal.pattern]
+            let bytes = limit?.bytes ?? Self.bodyLimit
+            let run = try Self.runner(literal, isSearch: limit?.isSearch ?? false)
+            for text in Self.texts(bytes) {
+                let time = Self.cpuTime { run(text) }
+                #expect(time < Self.maximumMilliseconds, "\(literal) on \(text.prefix(30).debugDescription)…\(text.suffix(5).debugDescription)")
+                guard time > 1 else { continue }
+                // Four times as much takes four times as long, not sixteen.
+                let quarter = String(text.prefix(bytes / 4))
+                #expect(time < 10 * max(Self.cpuTime { run(quarter) }, 0.1), "\(literal)")
+            }
+        }
+    }
+
+    private static func runner(_ literal: Literal, isSearch: Bool) throws -> (String) -> Void {
+        let pattern = literal.pattern.replacing(#"\(name)"#, with: "filename").replacing(#"\""#, with: "\"")
+        if literal.isFoundations { return { _ = $0.range(of: pattern, options: [.regularExpression, .caseInsensitive]) } }
+        let regex = try Regex(pattern)
+        return isSearch ? { _ = try? regex.firstMatch(in: $0) } : { _ = try? regex.wholeMatch(in: $0) }
+    }
+
+    /// Repetitions of all that stands in the patterns, alone and in pairs, with an end that nothing matches and without.
+    private static func texts(_ bytes: Int) -> [String] {
+        let pieces = ["a", "A", "0", "2", "20", "-", "_", ".", "/", ":", ",", " ", ";", "#", "+", "T", "load", ": 1x1 a, 1 band, a", "Europe/", "20-", "; b", "e\u{301}"]
+        let pairs = pieces.prefix(9).flatMap { first in pieces.prefix(9).map { first + $0 } }
+        return (pieces + pairs).flatMap { piece in
+            let text = String(repeating: piece, count: max(1, bytes / piece.utf8.count))
+            return [text, text.prefix(max(0, text.count - 1)) + "\u{1}", "Aa" + text.dropLast(2), ": 1x1 a, 1 band, a, " + text.dropLast(22) + "!"].map(String.init)
+        }
+    }
+
+    private static func cpuTime(_ work: () -> Void) -> Double {
+        func now() -> Double {
+            var time = timespec()
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+            return Double(time.tv_sec) * 1_000 + Double(time.tv_nsec) / 1_000_000
+        }
+        var least = Double.infinity
+        // Once is enough for what is quick.
+        for _ in 0..<5 {
+            let start = now()
+            work()
+            least = min(least, now() - start)
+            if least < maximumMilliseconds / 2 { break }
+        }
+        return least
+    }
+
+    private static func repeatsWithoutBound(_ pattern: String) -> Bool {
+        var isEscaped = false, isInBrackets = false
+        for (character, next) in zip(pattern, pattern.dropFirst() + " ") {
+            defer { isEscaped = character == "\\" && !isEscaped }
+            if isEscaped { continue }
+            switch character {
+            case "[": isInBrackets = true
+            case "]": isInBrackets = false
+            case "*", "+": if !isInBrackets { return true }
+            case ",": if !isInBrackets, next == "}" { return true }
+            default: break
+            }
+        }
+        return false
+    }
+
+    /// `/…/` and `#/…/#` where an expression may begin, `Regex("…")`, and what stands before `.regularExpression`.
+    private static func literals() throws -> [Literal] {
+        let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources")
+        let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
+        var literals: [Literal] = []
+        for file in files where file.pathExtension == "swift" {
+            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") where !line.drop(while: { $0 == " " }).hasPrefix("//") {
+                let code = String(line)
+                func add(_ pattern: Substring, _ isFoundations: Bool = false) {
+                    literals.append(Literal(file: file.lastPathComponent, pattern: String(pattern), isFoundations: isFoundations))
+                }
+                for match in code.matches(of: #/#\/(.+?)\/#/#) { add(match.1) }
+                for match in code.matches(of: #/(?:of: |= |\(|, |\[|: |return )\/([^ \/*"](?:[^"\/\\]|\\.|\[[^\]]*\])*)\/(?=[).,\]; ]|$)/#) { add(match.1) }
+                for match in code.matches(of: #/(?:Regex|NSRegularExpression\(pattern:) ?\(?"((?:[^"\\]|\\.)+)"/#) { add(match.1) }
+                if code.contains(".regularExpression"), let match = code.firstMatch(of: #/of: "((?:[^"\\]|\\.)+)"/#) { add(match.1, true) }
+            }
+        }
+        return literals
+    }
+}
