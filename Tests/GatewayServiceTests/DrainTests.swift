@@ -97,7 +97,9 @@ import Testing
             let port = test.port
             let second = try successor(of: test)
             let services = ServiceGroup(services: [second], logger: Logger(label: "test"))
-            let (asked, failures, isOver) = (Atomic(0), Mutex<[String]>([]), Atomic(false))
+            let asked = Atomic(0)
+            let failures = Mutex<[String]>([])
+            let isOver = Atomic(false)
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for client in 0..<8 {
                     tasks.addTask {

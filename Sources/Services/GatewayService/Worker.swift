@@ -66,7 +66,8 @@ final class Worker: @unchecked Sendable {
 
     func add(_ connection: any Channel) {
         connections[ObjectIdentifier(connection)] = connection
-        if isDraining { connection.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
+        guard isDraining else { return }
+        eventLoop.execute { connection.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
     }
 
     func remove(_ connection: any Channel) { connections[ObjectIdentifier(connection)] = nil }

@@ -26,7 +26,7 @@ struct Listener: Sendable {
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.maxMessagesPerRead, value: 256)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .serverChannelOption(.socketOption(.so_reuseport), value: 1)
+            .serverChannelOption(.socketOption(PortSharing.option), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelOption(.socketOption(.so_keepalive), value: 1)
             .childChannelOption(.allowRemoteHalfClosure, value: !isSecure)

@@ -15,6 +15,7 @@ import Darwin
 /// Linux spreads new connections over all sockets that listen, and resets what waits in the backlog of one that closes, also
 /// handshakes under way. So before a socket closes, a filter of one instruction sends new connections to another one (`handOver`).
 enum PortSharing {
+    static let option = NIOBSDSocket.Option(rawValue: SO_REUSEPORT)
     /// Handshakes that began before a hand-over have ended after it.
     static let handshakeTime = TimeAmount.seconds(1)
 
