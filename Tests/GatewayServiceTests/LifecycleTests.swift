@@ -29,24 +29,6 @@ import Testing
         }
     }
 
-    @Test func `Draining lets answers finish, refuses new connections and ends idle ones`() async throws {
-        try await withGateway { test in
-            let port = test.port
-            let idle = try await test.connect()
-            try await idle.send(TestGateway.request("x"))
-            await idle.wait(for: "upstream-0")
-            let busy = try await test.connect()
-            try await busy.send(TestGateway.request("slow"))
-            await eventually { test.upstream.arrivals.count == 2 }
-            await test.shutDown()
-            await idle.waitForClose(within: .milliseconds(500))
-            #expect(idle.isClosed && !busy.isClosed)
-            await #expect(throws: (any Error).self) { _ = try await RawClient.connect(port) }
-            await busy.waitForClose()
-            #expect(busy.status == 200 && busy.text.contains("connection: close") && busy.body == "slow")
-        }
-    }
-
     @Test func `Routes are reloaded without dropping a connection, and a bad file changes nothing`() async throws {
         try await withGateway { test in
             let client = try await test.connect()

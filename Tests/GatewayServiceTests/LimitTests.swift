@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import NIOCore
 import NIOHTTP1
 import Testing
@@ -48,21 +49,6 @@ import Testing
             var statuses: [Int] = []
             for _ in 0..<3 { statuses.append(try await test.exchange(TestGateway.request("x", ["Connection: close"], secret: "x")).status) }
             #expect(statuses == [401, 401, 429])
-        }
-    }
-
-    @Test func `Connections beyond the limit are closed, and there is room again when others end`() async throws {
-        try await withGateway(configure: { $0.limits.maximumConnections = 2 }) { test in
-            let first = try await test.connect()
-            let second = try await test.connect()
-            try await Task.sleep(for: .milliseconds(50))
-            let third = try await test.connect()
-            await third.waitForClose()
-            #expect(third.isClosed && !first.isClosed && !second.isClosed)
-            await first.close()
-            await second.close()
-            let isOpen = await eventually { (try? await test.ask("Notes").status) == 200 }
-            #expect(isOpen)
         }
     }
 
@@ -133,14 +119,46 @@ import Testing
 
     @Test func `One credential cannot hold more than its share of requests under way`() async throws {
         try await withGateway(configure: { $0.eventLoopThreads = 1; $0.limits.maximumRequestsPerCredential = 2 }) { test in
-            let uploads = try await startUploads(2, test)
+            var waiting: [RawClient] = []
+            for body in ["", "abc"] {
+                let client = try await test.connect()
+                try await client.send(TestGateway.request("never", method: body.isEmpty ? "GET" : "POST", body: body))
+                waiting.append(client)
+            }
+            await eventually { test.upstream.arrivals.count == 2 }
             let refused = try await test.ask("x")
             #expect(refused.status == 429 && refused.text.contains("retry-after: 1"), "\(refused.text)")
             let other = try await test.exchange(TestGateway.request("x", ["Connection: close"], key: "mk_live_B", secret: "ms_B"))
             #expect(other.status == 200)
-            for upload in uploads { await upload.close() }
+            for client in waiting { await client.close() }
             let isOpen = await eventually { (try? await test.ask("x").status) == 200 }
             #expect(isOpen)
+        }
+    }
+
+    @Test func `Unfinished bodies take no place of their credential, and no body reaches its end when there is none left`() async throws {
+        try await withGateway(configure: { $0.eventLoopThreads = 1; $0.limits.maximumRequestsPerCredential = 1 }) { test in
+            let uploads = try await startUploads(3, test)
+            #expect(try await test.ask("x").status == 200)
+            #expect(try await test.ask("sink", method: "POST", body: "abc").status == 200)
+            let waiting = try await test.connect()
+            try await waiting.send(TestGateway.request("never"))
+            await eventually { test.upstream.arrivals.count == 6 }
+            try await uploads[0].send(String(repeating: "a", count: 99))
+            await uploads[0].waitForClose()
+            #expect(uploads[0].status == 429 && uploads[0].text.contains("retry-after: 1"), "\(uploads[0].text)")
+            let chunked = try await test.exchange(
+                TestGateway.request("sink", ["Transfer-Encoding: chunked"], method: "POST") + "1\r\na\r\n0\r\n\r\n")
+            #expect(chunked.status == 429, "\(chunked.text)")
+            let areCutOff = await eventually { test.upstream.arrivals.filter { $0.isAborted }.count == 2 }
+            #expect(areCutOff, "what was refused is never complete for the service")
+            await waiting.close()
+            let isOpen = await eventually { (try? await test.ask("x").status) == 200 }
+            #expect(isOpen)
+            try await uploads[1].send(String(repeating: "a", count: 99))
+            await uploads[1].wait(for: "\r\n\r\n100")
+            #expect(uploads[1].status == 200)
+            for upload in uploads { await upload.close() }
         }
     }
 
@@ -157,7 +175,7 @@ import Testing
     }
 
     @Test func `A body that only drips in is cut off with 408, one that keeps the pace is not`() async throws {
-        try await withGateway(configure: { $0.timeouts.bodyGrace = .milliseconds(500) }) { test in
+        try await withGateway(configure: { $0.timeouts.bodyStall = .milliseconds(500) }) { test in
             let dripping = try await test.connect()
             let steady = try await test.connect()
             try await dripping.send(TestGateway.request("sink", ["Content-Length: 1000"], method: "POST"))
@@ -175,5 +193,129 @@ import Testing
             #expect(isAborted)
             await steady.close()
         }
+    }
+
+    @Test func `A body that came fast to its last byte is not held any longer than one that never began`() async throws {
+        try await withGateway(configure: { $0.timeouts.bodyStall = .milliseconds(500) }) { test in
+            let upload = try await test.connect()
+            try await upload.send(TestGateway.request("sink", ["Content-Length: 1000000"], method: "POST"))
+            try await upload.send([UInt8](repeating: 0x61, count: 999_999))
+            await upload.waitForClose(within: .seconds(30))
+            #expect(upload.status == 408, "\(upload.text)")
+        }
+    }
+
+    @Test func `A body has a time in all, however steadily it comes, but for routes with a time of their own`() async throws {
+        try await withGateway(configure: { $0.timeouts.body = .seconds(1) }) { test in
+            let upload = try await test.connect()
+            try await upload.send(TestGateway.request("sink", ["Content-Length: 1000000"], method: "POST"))
+            let file = try await test.connect()
+            try await file.send(TestGateway.request("sink", ["Content-Length: 1000000"], method: "POST").replacing("/storage/", with: "/files/"))
+            await eventually(within: .seconds(30)) {
+                try? await upload.send([UInt8](repeating: 0x61, count: 1000))
+                try? await file.send([UInt8](repeating: 0x61, count: 1000))
+                return upload.isClosed
+            }
+            #expect(upload.status == 408, "\(upload.text)")
+            #expect(!file.isClosed && file.text.isEmpty)
+            await file.close()
+        }
+    }
+}
+
+@Suite struct ConnectionLimitTests {
+    @Test func `Connections beyond the limit are closed while all are busy, and there is room again when others end`() async throws {
+        try await withGateway(configure: { $0.limits.maximumConnections = 2 }) { test in
+            let busy = [try await test.connect(), try await test.connect()]
+            for client in busy { try await client.send(TestGateway.request("never").replacing("/storage/", with: "/live/")) }
+            await eventually { test.upstream.arrivals.count == 2 }
+            let third = try await test.connect()
+            await third.waitForClose()
+            #expect(third.isClosed && third.text.isEmpty && !busy[0].isClosed && !busy[1].isClosed)
+            for client in busy { await client.close() }
+            let isOpen = await eventually { (try? await test.ask("Notes").status) == 200 }
+            #expect(isOpen)
+        }
+    }
+
+    @Test func `Under pressure the idlest connection of the busiest address makes room`() async throws {
+        try await withGateway(configure: { $0.limits.maximumConnections = 4 }) { test in
+            let many = [try await use(test, "127.0.0.1"), try await use(test, "127.0.0.1"), try await use(test, "127.0.0.1")]
+            let single = try await use(test, "127.0.0.2")
+            try await many[0].send(TestGateway.request("again"))
+            await eventually { test.upstream.arrivals.count == 5 }
+            await eventually { many[0].text.components(of: "upstream-0").count == 3 }
+            let newcomer = try await use(test, "127.0.0.3")
+            await many[1].waitForClose()
+            #expect(newcomer.status == 200 && many[1].isClosed)
+            #expect(!many[0].isClosed && !many[2].isClosed && !single.isClosed)
+            for client in many + [single, newcomer] { await client.close() }
+        }
+    }
+
+    @Test func `One address cannot take all connections`() async throws {
+        try await withGateway(configure: { $0.limits.maximumConnectionsPerAddress = 2 }) { test in
+            let busy = try await test.connect()
+            try await busy.send(TestGateway.request("never").replacing("/storage/", with: "/live/"))
+            await eventually { test.upstream.arrivals.count == 1 }
+            let idle = try await use(test, "127.0.0.1")
+            let next = try await use(test, "127.0.0.1")
+            await idle.waitForClose()
+            #expect(next.status == 200 && idle.isClosed && !busy.isClosed)
+            let other = try await use(test, "127.0.0.2")
+            #expect(other.status == 200 && !next.isClosed)
+            for client in [busy, idle, next, other] { await client.close() }
+        }
+    }
+
+    @Test func `A trusted proxy is no client: its connections are not counted by address`() async throws {
+        try await withGateway(configure: { $0.limits.maximumConnectionsPerAddress = 1; $0.trustedProxies = ["127.0.0.0/8"] }) { test in
+            let first = try await use(test, "127.0.0.1")
+            let second = try await use(test, "127.0.0.1")
+            #expect(!first.isClosed && second.status == 200)
+            for client in [first, second] { await client.close() }
+        }
+    }
+
+    @Test func `Addresses of one IPv6 network are one client`() throws {
+        let one = try #require(IPAddress("2001:db8:1:2::1")), two = try #require(IPAddress("2001:db8:1:2:ffff::9"))
+        let other = try #require(IPAddress("2001:db8:1:3::1"))
+        #expect(one.bucket == two.bucket && one.bucket != other.bucket)
+    }
+
+    @Test func `Without descriptors for upstreams requests are refused and the gateway lives`() async throws {
+        // 128 and 8 for each event loop are kept; of 64, 32 are for clients.
+        try await withGateway(configure: { $0.openFiles = 128 + 16 + 64 }) { test in
+            var clients: [RawClient] = []
+            for number in 0..<40 {
+                let client = try await test.connect(from: "127.0.0.\(2 + number)")
+                try? await client.send(TestGateway.request("never").replacing("/storage/", with: "/live/"))
+                clients.append(client)
+            }
+            let areRefused = await eventually { clients.filter(\.isClosed).count == 8 }
+            #expect(areRefused, "\(clients.filter(\.isClosed).count)")
+            #expect(test.upstream.arrivals.count <= 32)
+            for client in clients { await client.close() }
+            let isOpen = await eventually { (try? await test.ask("x").status) == 200 }
+            #expect(isOpen)
+        }
+    }
+
+    @Test func `Too few descriptors are named at the start`() async throws {
+        var configuration = GatewayConfiguration(
+            routesFile: "none", upstreams: [:], internalSecret: TestKeys.internalSecret, keyRingURL: "http://127.0.0.1:1",
+            stateDirectory: NSTemporaryDirectory())
+        configuration.eventLoopThreads = 2
+        configuration.openFiles = 200
+        let error = #expect(throws: GatewayConfigurationError.self) { _ = try Settings(configuration, logger: .init(label: "test")) }
+        #expect(error?.description == "The limit of open files must be at least 208, found 200.")
+    }
+
+    /// A connection that has had an answer and waits for its next request.
+    private func use(_ test: TestGateway, _ source: String) async throws -> RawClient {
+        let client = try await test.connect(from: source)
+        try await client.send(TestGateway.request("x"))
+        await client.wait(for: "upstream-0")
+        return client
     }
 }

@@ -36,6 +36,34 @@ import Testing
         }
     }
 
+    @Test func `The time for an answer counts from the request, also when it is sent a second time`() async throws {
+        let routes = testRoutes.replacing("\"timeoutSeconds\": 2", with: "\"timeoutSeconds\": 4")
+        try await withGateway(routes: routes) { test in
+            let client = try await test.connect()
+            try await client.send(TestGateway.request("one"))
+            await client.wait(for: "upstream-0")
+            try await client.send(TestGateway.request("never"))
+            await eventually { test.upstream.arrivals.count == 2 }
+            try await Task.sleep(for: .seconds(2))
+            test.upstream.closeConnections()
+            await eventually { test.upstream.arrivals.count == 3 }
+            // By then the time is up, unless it began anew with the second attempt, which this breaks.
+            try await Task.sleep(for: .seconds(3))
+            test.upstream.closeConnections()
+            await client.wait(for: "HTTP/1.1 50")
+            #expect(client.text.contains("HTTP/1.1 504"), "\(client.text)")
+            await client.close()
+        }
+    }
+
+    @Test func `No route of objects waits longer for an answer than documented`() throws {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let file = try RouteFile.read(folder.appending(path: "gateway/routes.json").path)
+        let objects = file.routes.filter { $0.path.hasPrefix("/api/{appKey}/storage") }
+        #expect(objects.count > 3)
+        for route in objects { #expect(route.timeoutSeconds ?? 30 <= 30, "\(route.path)") }
+    }
+
     @Test func `A reused connection that closes is retried for safe methods only`() async throws {
         try await withGateway { test in
             let client = try await test.connect()

@@ -18,6 +18,8 @@ extension GatewayConfiguration {
             stateDirectory: settings.string("state.directory", default: ".martlet/gateway"))
         host = settings.string("http.host", default: "127.0.0.1")
         port = try settings.integer("http.port", default: 8080, in: 0...65_535)
+        isPortShared = try settings.flag("http.shared", default: false)
+        openFiles = OpenFileLimit.current
         if let certificate = settings.optionalString("tls.certificate") {
             tls = TLS(certificateFile: certificate, keyFile: try settings.requiredString("tls.key"))
         }
@@ -56,6 +58,10 @@ extension GatewayConfiguration {
             "limit.address.streams", default: limits.maximumStreamsPerAddress, in: 1...100_000)
         limits.maximumStreamsPerCredential = try settings.integer(
             "limit.key.streams", default: limits.maximumStreamsPerCredential, in: 1...100_000)
+        limits.maximumConnectionsPerAddress = try settings.integer(
+            "limit.address.connections", default: limits.maximumConnectionsPerAddress, in: 1...1_000_000)
+        limits.minimumBodyBytesPerSecond = try settings.integer(
+            "limit.body.rate", default: limits.minimumBodyBytesPerSecond, in: 0...1 << 30)
         limits.maximumConnections = try settings.integer("limit.connections", default: limits.maximumConnections, in: 1...1_000_000)
     }
 
@@ -64,6 +70,11 @@ extension GatewayConfiguration {
         timeouts.idle = .seconds(try settings.integer("timeout.idle", default: 75, in: 1...3_600))
         timeouts.connect = .seconds(try settings.integer("timeout.connect", default: 2, in: 1...60))
         timeouts.responseHead = .seconds(try settings.integer("timeout.response", default: 30, in: 1...3_600))
+        timeouts.body = .seconds(try settings.integer("timeout.body", default: 90, in: 1...86_399))
+        timeouts.bodyStall = .seconds(try settings.integer("timeout.stall", default: 10, in: 1...3_600))
         timeouts.drain = .seconds(try settings.integer("timeout.drain", default: 25, in: 0...25))
+        timeouts.drainDelay = .seconds(try settings.integer("drain.delay", default: 0, in: 0...20))
+        // The process is given 30 s to end.
+        timeouts.drain = min(timeouts.drain, .seconds(27) - timeouts.drainDelay)
     }
 }

@@ -9,8 +9,8 @@ import Synchronization
 
 /// The edge of a Martlet: checks requests and passes them on to the services.
 ///
-/// `run()` serves until graceful shutdown or cancellation. On graceful shutdown it stops accepting, lets answers under way
-/// finish (`Timeouts.drain` at most) and returns.
+/// `run()` serves until graceful shutdown or cancellation. On graceful shutdown it ends streams, hands its port over to another
+/// gateway that listens there, if any, lets answers under way finish (`Timeouts.drain` at most) and returns.
 public final class Gateway: Service {
     private struct State {
         var routes: RouteTable
@@ -103,7 +103,8 @@ public final class Gateway: Service {
             RequestReport(targets: targets[$0], client: client, signer: settings.signer, logger: logger)
         }
         let listener = Listener(workers: workers, settings: settings, certificates: certificates)
-        let server = try await listener.bind(host: configuration.host, port: configuration.port, on: group)
+        let server = try await listener.bind(
+            host: configuration.host, port: configuration.port, shared: configuration.isPortShared, on: group)
         state.withLock { $0.port = server.localAddress?.port }
         logger.info("The gateway is listening.", metadata: ["port": "\(boundPort ?? 0)"])
 
@@ -116,7 +117,7 @@ public final class Gateway: Service {
             for feed in generationFeeds(client) { tasks.addTask { await feed.feed.follow { await self.use($0, of: feed.upstream) } } }
             if let certificates { tasks.addTask { [logger] in await certificates.watch(logger) } }
             try? await gracefulShutdown()
-            await drain(server)
+            await drain(server, of: listener, on: group)
             tasks.cancelAll()
         }
         await report(to: feed)
@@ -210,15 +211,18 @@ public final class Gateway: Service {
     // MARK: Shutdown
 
     /// Returns when all clients are gone or the time is up. Does not depend on the task, which may have been cancelled.
-    private func drain(_ server: any Channel) async {
+    ///
+    /// Streams end and answers tell clients to come by another connection before the port is given up: what is accepted until
+    /// then is served as the rest.
+    private func drain(_ server: any Channel, of listener: Listener, on group: any EventLoopGroup) async {
         state.withLock { $0.isDraining = true }
-        try? await server.close().get()
         let isAbrupt = Task.isCancelled
-        for worker in workers { _ = try? await worker.eventLoop.submit { worker.drain() }.get() }
+        func sleep(_ time: TimeAmount) async { try? await server.eventLoop.scheduleTask(in: time) {}.futureResult.get() }
+        if !isAbrupt { await sleep(settings.drainDelay) }
         let deadline = NIODeadline.now() + settings.drainTimeout
-        while !isAbrupt, NIODeadline.now() < deadline, await !isIdle {
-            try? await server.eventLoop.scheduleTask(in: .milliseconds(20)) {}.futureResult.get()
-        }
+        for worker in workers { _ = try? await worker.eventLoop.submit { worker.drain() }.get() }
+        if isAbrupt { try? await server.close().get() } else { await listener.close(server, on: group) }
+        while !isAbrupt, NIODeadline.now() < deadline, await !isIdle { await sleep(.milliseconds(20)) }
         for worker in workers { _ = try? await worker.eventLoop.submit { worker.closeAll() }.get() }
         state.withLock { $0.port = nil }
     }

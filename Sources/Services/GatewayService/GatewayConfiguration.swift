@@ -6,6 +6,10 @@ public struct GatewayConfiguration: Sendable {
     public var host = "0.0.0.0"
     /// Port to listen on; 0: any free one, see `Gateway.boundPort`.
     public var port = 8080
+    /// Another gateway of the same user may listen at the same address: the new one of a restart without loss.
+    public var isPortShared = false
+    /// How many descriptors the process may have open; nil: as many as it likes.
+    public var openFiles: Int?
     /// The route file, see `RouteFile`.
     public var routesFile: String
     /// Addresses of each upstream as `host:port`, `[v6]:port` or `unix:/path`; a name stands for all its addresses.
@@ -71,8 +75,12 @@ public struct GatewayConfiguration: Sendable {
         public var maximumURIBytes = 8 * 1024
         /// Body of a request on a route that does not say, beyond it 413.
         public var maximumBodyBytes: Int64 = 1024 * 1024
-        /// Client connections, beyond it new ones are closed at once.
+        /// Client connections. Beyond it the idlest one of the address that has most makes room, or the new one is closed at
+        /// once. Lower where `openFiles` leaves less.
         public var maximumConnections = 10_000
+        /// Connections of one client address (IPv6: a /64; a trusted proxy is none). Beyond it the idlest of them makes room, or
+        /// the new one is closed at once.
+        public var maximumConnectionsPerAddress = 1_000
         /// Streams a client may have open on one HTTP/2 connection.
         public var maximumStreamsPerConnection = 100
         /// Connections to one upstream address from one event loop, beyond it 503. Streams hold one each.
@@ -80,14 +88,15 @@ public struct GatewayConfiguration: Sendable {
         /// Requests under way from one client address (IPv6: a /64) on one event loop, beyond it 429. Requests on routes with
         /// `streaming` have limits of their own. Far below `maximumUpstreamConnections`, or one client could keep an upstream from all others.
         public var maximumRequestsPerAddress = 128
-        /// Requests under way with one credential on one event loop, beyond it 429. Below `maximumUpstreamConnections` too.
+        /// Requests under way with one credential on one event loop, beyond it 429. Below `maximumUpstreamConnections` too. A
+        /// request with a body counts once the body is complete: all users of an app have the same credential, and one of them
+        /// could keep the others out with bodies that never end.
         public var maximumRequestsPerCredential = 256
         /// Streams from one client address on one event loop, beyond it 429.
         public var maximumStreamsPerAddress = 128
         /// Streams with one credential on one event loop, beyond it 429: all users of an app have the same one.
         public var maximumStreamsPerCredential = 2_048
-        /// What a request body on a route without streaming must keep up on average after `Timeouts.bodyGrace`, beyond it
-        /// 408; 0: no limit.
+        /// What a request body must keep up, beyond it 408; 0: no limit. Who is faster may pause for `Timeouts.bodyStall`.
         public var minimumBodyBytesPerSecond = 1024
 
         public init() {}
@@ -100,12 +109,16 @@ public struct GatewayConfiguration: Sendable {
         public var idle: Duration = .seconds(75)
         /// For a connection to an upstream.
         public var connect: Duration = .seconds(2)
-        /// Until `Limits.minimumBodyBytesPerSecond` holds.
-        public var bodyGrace: Duration = .seconds(10)
+        /// For a whole request body on a route that does not say, beyond it 408.
+        public var body: Duration = .seconds(90)
+        /// How far a request body may fall behind `Limits.minimumBodyBytesPerSecond`; `idle` on routes with a body time of their own.
+        public var bodyStall: Duration = .seconds(10)
         /// For an upstream's response head on a route that does not say, beyond it 504.
         public var responseHead: Duration = .seconds(30)
         /// For answers under way when the gateway is told to stop.
         public var drain: Duration = .seconds(25)
+        /// How long a gateway that was told to stop goes on as before, but for its readiness: for load balancers that ask for it.
+        public var drainDelay: Duration = .zero
         /// How long a client that has closed its sending side is waited for without any byte moving: it may be
         /// half-closed and reading, or gone.
         public var halfClosed: Duration = .seconds(2)

@@ -9,8 +9,10 @@ struct Settings: Sendable {
     let idleTimeout: TimeAmount
     let connectTimeout: TimeAmount
     let halfClosedTimeout: TimeAmount
-    let bodyGrace: TimeAmount
+    let drainDelay: TimeAmount
     let drainTimeout: TimeAmount
+    let connections: ClientConnections
+    let upstreamDescriptors: UpstreamDescriptors
     let trustedProxies: [Network]
     let masterKeyNetworks: [Network]
     let allowedOrigins: Set<String>
@@ -23,12 +25,22 @@ struct Settings: Sendable {
     let logger: Logger
 
     init(_ configuration: GatewayConfiguration, logger: Logger) throws(GatewayConfigurationError) {
-        limits = configuration.limits
+        var limits = configuration.limits
+        let descriptors = try Self.descriptors(configuration)
+        if descriptors / 2 < limits.maximumConnections {
+            logger.warning(
+                "The limit of open files leaves fewer client connections than limit.connections asks for.",
+                metadata: ["limit.connections": "\(limits.maximumConnections)", "connections": "\(descriptors / 2)"])
+            limits.maximumConnections = descriptors / 2
+        }
+        self.limits = limits
+        connections = ClientConnections(maximum: limits.maximumConnections, maximumPerAddress: limits.maximumConnectionsPerAddress)
+        upstreamDescriptors = UpstreamDescriptors(maximum: descriptors - limits.maximumConnections)
         headerTimeout = TimeAmount(configuration.timeouts.header)
         idleTimeout = TimeAmount(configuration.timeouts.idle)
         connectTimeout = TimeAmount(configuration.timeouts.connect)
         halfClosedTimeout = TimeAmount(configuration.timeouts.halfClosed)
-        bodyGrace = TimeAmount(configuration.timeouts.bodyGrace)
+        drainDelay = TimeAmount(configuration.timeouts.drainDelay)
         drainTimeout = TimeAmount(configuration.timeouts.drain)
         trustedProxies = try Network.parse(configuration.trustedProxies, "trustedProxies")
         masterKeyNetworks = try Network.parse(configuration.masterKeyNetworks, "masterKeyNetworks")
@@ -40,6 +52,17 @@ struct Settings: Sendable {
         upstreamNames = configuration.upstreams.keys.sorted()
         signer = PrincipalSigner(internalSecret: configuration.internalSecret)
         self.logger = logger
+    }
+
+    /// What may be open for clients and upstreams. A client's request takes one of each; the rest is kept for files, the
+    /// event loops, the feeds and health checks.
+    private static func descriptors(_ configuration: GatewayConfiguration) throws(GatewayConfigurationError) -> Int {
+        guard let openFiles = configuration.openFiles else { return .max }
+        let kept = 128 + 8 * (configuration.eventLoopThreads ?? 2 * NIOCore.System.coreCount)
+        guard openFiles >= kept + 64 else {
+            throw GatewayConfigurationError("The limit of open files must be at least \(kept + 64), found \(openFiles).")
+        }
+        return openFiles - kept
     }
 
     var parserLimits: RequestParser.Limits {

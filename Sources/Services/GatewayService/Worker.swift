@@ -31,6 +31,8 @@ final class Worker: @unchecked Sendable {
     private var ticks: RepeatedTask?
 
     static let tickLength = TimeAmount.milliseconds(200)
+    /// For the next request of a connection that a gateway which stops has promised to keep.
+    static let lastIdleTime = TimeAmount.seconds(2)
 
     init(eventLoop: any EventLoop, settings: Settings, routes: RouteTable) {
         self.eventLoop = eventLoop
@@ -62,7 +64,11 @@ final class Worker: @unchecked Sendable {
     /// Whether no client is connected.
     var isIdle: Bool { fronts.isEmpty && connections.isEmpty }
 
-    func add(_ connection: any Channel) { connections[ObjectIdentifier(connection)] = connection }
+    func add(_ connection: any Channel) {
+        connections[ObjectIdentifier(connection)] = connection
+        guard isDraining else { return }
+        eventLoop.execute { connection.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
+    }
 
     func remove(_ connection: any Channel) { connections[ObjectIdentifier(connection)] = nil }
 
@@ -82,13 +88,17 @@ final class Worker: @unchecked Sendable {
         front.sweepIndex = -1
     }
 
-    /// From now on no connection outlives its request.
+    /// How long a connection may wait for a request.
+    func idleDeadline(_ time: TimeAmount) -> NIODeadline { now + (isDraining ? min(time, Self.lastIdleTime) : time) }
+
+    /// From now on no connection outlives its request, and no stream goes on (`Exchange.tick`).
     func drain() {
         isDraining = true
-        for front in fronts { front.drain() }
+        // GOAWAY goes ahead of the streams' ends, so that they are not taken up on the same connection.
         for connection in connections.values {
             connection.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         }
+        for front in fronts { front.drain() }
     }
 
     /// Ends what drained too slowly.
@@ -128,6 +138,7 @@ final class Worker: @unchecked Sendable {
         for front in fronts { front.tick(now) }
         for upstream in upstreams { upstream.tick(now) }
         metrics.flush()
+        settings.connections.report()
         requestLines?.flush()
     }
 }

@@ -22,6 +22,7 @@ public enum ProcessStart {
             LoggingSystem.bootstrap { _ in JSONLogHandler(service: name, level: level) }
             let logger = Logger(label: name)
             signal(SIGPIPE, SIG_IGN)
+            try OpenFileLimit.raise()
             let services = try await build(settings, logger, metrics)
             logger.info("started")
             var configuration = ServiceGroupConfiguration(

@@ -46,7 +46,11 @@ public enum ServiceProcess {
             let servers = addresses.map { address in
                 // A connection to a full socket is refused at once, where TCP would try again.
                 Application(
-                    responder: responder, configuration: .init(address: address, serverName: nil, backlog: 4_096), logger: logger)
+                    responder: responder,
+                    configuration: .init(
+                        address: address, serverName: nil, backlog: 4_096,
+                        availableConnectionsDelegate: MaximumAvailableConnections(OpenFileLimit.connections / addresses.count)),
+                    logger: logger)
             }
             let internalServer = InternalServer.make(
                 host: settings.string("internal.host", default: "127.0.0.1"),

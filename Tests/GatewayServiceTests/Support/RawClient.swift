@@ -32,10 +32,13 @@ final class RawClient: Sendable {
     private let channel: any Channel
     private let handler: Handler
 
-    static func connect(_ port: Int, reading: Bool = true, tls: NIOSSLContext? = nil) async throws -> RawClient {
+    /// - Parameter source: the address to come from, such as `127.0.0.2`.
+    static func connect(_ port: Int, reading: Bool = true, tls: NIOSSLContext? = nil, from source: String? = nil) async throws -> RawClient {
         let handler = Handler()
         handler.state.withLock { $0.isReading = reading }
-        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        if let source { bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: source, port: 0)) }
+        let channel = try await bootstrap
             .channelOption(.allowRemoteHalfClosure, value: tls == nil)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {

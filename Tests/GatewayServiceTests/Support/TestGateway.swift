@@ -18,7 +18,9 @@ struct TestGateway {
     var port: Int { gateway.boundPort ?? 0 }
     var routesFile: String { directory + "/routes.json" }
 
-    func connect(reading: Bool = true) async throws -> RawClient { try await RawClient.connect(port, reading: reading) }
+    func connect(reading: Bool = true, from source: String? = nil) async throws -> RawClient {
+        try await RawClient.connect(port, reading: reading, from: source)
+    }
 
     /// One request on a connection of its own; returns when the gateway has closed it.
     func exchange(_ request: String, within time: Duration = .seconds(8)) async throws -> RawClient {
@@ -52,6 +54,10 @@ let testRoutes = """
        "methods": ["POST"], "maximumBodyBytes": 1000},
       {"path": "/api/{appKey}/live/**", "upstream": "storage", "credential": "client", "rewrite": "/storage/**",
        "methods": ["GET"], "streaming": true},
+      {"path": "/api/{appKey}/news/**", "upstream": "storage", "credential": "client", "rewrite": "/storage/**",
+       "methods": ["GET"], "waits": true},
+      {"path": "/api/{appKey}/files/**", "upstream": "storage", "credential": "client", "rewrite": "/storage/**",
+       "methods": ["POST"], "bodySeconds": 3600},
       {"path": "/api/{appKey}/collections/**", "upstream": "storage", "credential": "master", "rewrite": "/collections/**",
        "methods": ["GET", "DELETE"]},
       {"path": "/ingest/{project}/envelope/", "upstream": "storage", "credential": "ingest", "methods": ["POST"]},

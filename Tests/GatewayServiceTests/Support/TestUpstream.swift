@@ -4,7 +4,7 @@ import NIOPosix
 import Synchronization
 
 /// An HTTP server in process that records what arrives and behaves as the path asks:
-/// `echo`, `sink`, `page`, `big`, `slow`, `never`, `events`, `close`, `half`, `status/N`, `unchanged` (304 that holds for `generation`); anything else answers 200 with its name.
+/// `echo`, `sink`, `page`, `big`, `slow`, `never`, `events`, `endless` (one event, then silence), `torn` (the same, then part of another), `close`, `half`, `status/N`, `unchanged` (304 that holds for `generation`); anything else answers 200 with its name.
 final class TestUpstream: Sendable {
     struct Arrival: Sendable {
         var head: HTTPRequestHead
@@ -169,6 +169,10 @@ private final class UpstreamHandler: ChannelInboundHandler {
         case "events":
             writeHead(context, .ok, [("content-type", "text/event-stream")])
             sendEvent(context, 1)
+        case "endless", "torn":
+            writeHead(context, .ok, [("content-type", "text/event-stream")])
+            let text = act == "torn" ? "data: 1\n\ndata: 2" : "data: 1\n\n"
+            context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
         case "half":
             writeHead(context, .ok, [("content-length", "1000")])
             context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: "half")))))

@@ -46,7 +46,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         self.worker = worker
         parser = RequestParser(limits: worker.settings.parserLimits)
         maximumPendingBytes = max(64 * 1024, worker.settings.limits.maximumHeaderBytes + 1)
-        deadline = worker.now + worker.settings.headerTimeout
+        deadline = worker.idleDeadline(worker.settings.headerTimeout)
     }
 
     // MARK: ChannelHandler
@@ -295,6 +295,8 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
     }
 
     func endResponse(of exchange: Exchange) {
+        // A stream that ends early is taken up elsewhere.
+        if worker.isDraining, exchange.route?.isStreaming == true { writer.closesConnection = true }
         writer.writeEnd(to: &out)
         flush()
         endExchange()
@@ -334,8 +336,9 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         context?.close(promise: nil)
     }
 
+    /// A client that has been promised the connection may be sending its next request just now, which is answered as the last one.
     func drain() {
-        if case .head = phase, parser.isFresh, pending.readableBytes == 0 { abort() }
+        if case .head = phase { deadline = min(deadline, worker.idleDeadline(worker.settings.idleTimeout)) }
     }
 
     func tick(_ now: NIODeadline) {
@@ -368,7 +371,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         if case .closed = phase { return }
         guard !writer.closesConnection, !isReadingBody else { return linger() }
         phase = .head
-        deadline = worker.now + worker.settings.idleTimeout
+        deadline = worker.idleDeadline(worker.settings.idleTimeout)
         process()
     }
 
@@ -376,7 +379,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
     private func linger() {
         guard let context else { return }
         phase = .discarding
-        deadline = worker.now + worker.settings.idleTimeout
+        deadline = worker.idleDeadline(worker.settings.idleTimeout)
         process()
         let written = context.eventLoop.makePromise(of: Void.self)
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)

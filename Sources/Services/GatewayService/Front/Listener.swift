@@ -1,16 +1,14 @@
-import Logging
 import NIOCore
 import NIOPosix
 import NIOSSL
 import NIOTLS
-import Synchronization
 
 /// The public port: accepts connections and gives each to the worker of its event loop.
 struct Listener: Sendable {
     let workers: [Worker]
     let settings: Settings
     let certificates: Certificates?
-    private let connectionCount = ConnectionCount()
+    private let probes = Probes()
 
     init(workers: [Worker], settings: Settings, certificates: Certificates?) {
         self.workers = workers
@@ -18,11 +16,17 @@ struct Listener: Sendable {
         self.certificates = certificates
     }
 
-    func bind(host: String, port: Int, on group: any EventLoopGroup) async throws -> any Channel {
+    /// - Parameter shared: another gateway may listen there already.
+    func bind(host: String, port: Int, shared: Bool, on group: any EventLoopGroup) async throws -> any Channel {
         let isSecure = certificates != nil
-        return try await ServerBootstrap(group: group)
+        if !shared, port > 0 {
+            try PortSharing.requireFree(try await NIOThreadPool.singleton.runIfActive { try .makeAddressResolvingHost(host, port: port) })
+        }
+        let server = try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.maxMessagesPerRead, value: 256)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelOption(.socketOption(PortSharing.option), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelOption(.socketOption(.so_keepalive), value: 1)
             .childChannelOption(.allowRemoteHalfClosure, value: !isSecure)
@@ -31,14 +35,27 @@ struct Listener: Sendable {
             }
             .bind(host: host, port: port)
             .get()
+        await PortSharing.spread(server)
+        return server
+    }
+
+    /// Stops accepting, and loses none of the connections that another gateway at the same port can take.
+    func close(_ server: any Channel, on group: any EventLoopGroup) async {
+        let isTakenOver = await PortSharing.handOver(server) { await probes.arrives(at: server, on: group) }
+        // What waits in the backlog is accepted meanwhile.
+        try? await server.eventLoop.scheduleTask(in: isTakenOver ? PortSharing.handshakeTime : .milliseconds(20)) {}.futureResult.get()
+        try? await server.close().get()
     }
 
     private func initialize(_ channel: any Channel) throws {
-        guard let worker = workers.first(where: { $0.eventLoop === channel.eventLoop }),
-            connectionCount.enter(limit: settings.limits.maximumConnections)
-        else { throw ChannelError.inputClosed }
-        channel.closeFuture.whenComplete { [connectionCount] _ in connectionCount.leave() }
+        probes.note(channel.remoteAddress)
         let client = ClientConnection(channel.remoteAddress, isSecure: certificates != nil, settings: settings)
+        let address = client.isTrustedProxy ? nil : client.address?.bucket
+        guard let worker = workers.first(where: { $0.eventLoop === channel.eventLoop }),
+            let seat = settings.connections.enter(channel, from: address)
+        else { throw ChannelError.inputClosed }
+        client.seat = seat
+        channel.closeFuture.whenComplete { [settings] _ in settings.connections.leave(seat) }
         if let certificates {
             try secure(channel, client, worker, certificates.context)
         } else {
@@ -63,17 +80,4 @@ struct Listener: Sendable {
         channel.closeFuture.assumeIsolated().whenComplete { _ in impatience.cancel() }
         try channel.pipeline.syncOperations.addHandlers(NIOSSLServerHandler(context: context), negotiation)
     }
-}
-
-/// How many clients are connected, over all event loops.
-private final class ConnectionCount: Sendable {
-    private let count = Atomic<Int>(0)
-
-    func enter(limit: Int) -> Bool {
-        if count.wrappingAdd(1, ordering: .relaxed).newValue <= limit { return true }
-        leave()
-        return false
-    }
-
-    func leave() { count.wrappingSubtract(1, ordering: .relaxed) }
 }

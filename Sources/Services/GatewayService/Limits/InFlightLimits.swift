@@ -7,7 +7,7 @@ struct InFlightLimits {
     /// What one request counts as; to be given back once.
     struct Slot {
         fileprivate let address: IPAddress?
-        fileprivate let credential: String?
+        fileprivate var credential: String?
     }
 
     private let perAddress: Int
@@ -27,6 +27,13 @@ struct InFlightLimits {
         if let address { addresses[address, default: 0] += 1 }
         if let credential { credentials[credential, default: 0] += 1 }
         return Slot(address: address, credential: credential)
+    }
+
+    /// Counts a request by its credential as well, unless that has too many under way.
+    mutating func add(credential: String, to slot: inout Slot) throws(Refusal) {
+        guard credentials[credential, default: 0] < perCredential else { throw Self.refusal }
+        credentials[credential, default: 0] += 1
+        slot.credential = credential
     }
 
     mutating func leave(_ slot: Slot) {

@@ -86,7 +86,7 @@ struct Admission {
 
 extension IPAddress {
     /// What counts as one client: an IPv4 address, or the /64 that an IPv6 subscriber owns.
-    fileprivate var bucket: IPAddress { isV4 ? self : IPAddress(high: high, low: 0) }
+    var bucket: IPAddress { isV4 ? self : IPAddress(high: high, low: 0) }
 }
 
 extension RequestHead {

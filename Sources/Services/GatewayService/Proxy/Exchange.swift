@@ -45,10 +45,18 @@ final class Exchange {
     private var share: RelayedStream?
     /// Of a request whose answer may be given again.
     private var unchangedKey: UnchangedAnswers.Key?
-    /// When the upstream began to take the body, later by the time it took none.
-    private var bodyStarted = NIODeadline.distantFuture
+    /// Of a request whose body has not come in full: what it will count as then.
+    private var laterCredential: String?
+    private var contentLength: Int64?
+    /// When the whole body must have come, and when the next part of it; later by the time the upstream took none.
+    private var bodyDeadline = NIODeadline.distantFuture
+    private var stallDeadline = NIODeadline.distantFuture
+    /// An answer without an end of its own, and whether it may end here: not within an event.
+    private var stream: EndlessAnswer?
 
     private static let maximumAttempts = 3
+    /// A gateway that stops lets requests wait for news no longer than this.
+    private static let waitWhileDraining = TimeAmount.seconds(1)
 
     private enum Phase {
         case checking, connecting, sending, answering, tunnel, ended
@@ -59,6 +67,7 @@ final class Exchange {
     }
 
     init(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer, front: any Front, worker: Worker) {
+        front.client.seat?.began()
         self.front = front
         self.worker = worker
         method = head.method
@@ -73,6 +82,7 @@ final class Exchange {
 
     /// For a request that was refused before its head was understood.
     init(refusedAt now: NIODeadline, front: any Front, worker: Worker) {
+        front.client.seat?.began()
         self.front = front
         self.worker = worker
         method = .get
@@ -90,13 +100,15 @@ final class Exchange {
             let admission = try Admission(head, bytes, front.client, worker)
             route = admission.match.route
             grant = admission.grant
-            slot = try enter(admission)
+            slot = try enter(admission, hasBody: head.hasBody)
             if let key = UnchangedAnswers.key(head, bytes, admission), let grant {
                 if let known = worker.unchanged[admission.match.route.upstreamIndex].answer(to: key, for: grant) { return answer(known, closing: false) }
                 unchangedKey = key
             }
             isUpgrade = admission.isUpgrade
             bodyFraming = head.isChunked ? .chunked : head.hasBody ? .length : .none
+            contentLength = head.contentLength
+            if requestEnded { headDeadline = worker.now + admission.match.route.headTimeout }
             requestHead = worker.takeBuffer()
             UpstreamHead(head, bytes, admission, front.client, requestID).write(to: &requestHead)
             connect()
@@ -120,6 +132,13 @@ final class Exchange {
         lastProgress = worker.now
         if phase != .tunnel, let route, bytesIn > route.maximumBodyBytes { return refuse(Refusal(.payloadTooLarge), closing: true) }
         guard let upstream else { return }
+        let settings = worker.settings
+        if let route, settings.limits.minimumBodyBytesPerSecond > 0 {
+            let earned = TimeAmount.nanoseconds(Int64(data.readableBytes) * 1_000_000_000 / Int64(settings.limits.minimumBodyBytesPerSecond))
+            stallDeadline = min(stallDeadline + earned, worker.now + route.bodyStall)
+        }
+        // Before the upstream gets the last of it, and may act.
+        if bodyFraming == .length, let contentLength, bytesIn >= contentLength, !countCompleteBody() { return }
         needsFlush = true
         if bodyFraming == .chunked, phase != .tunnel {
             var size = worker.takeBuffer()
@@ -137,7 +156,7 @@ final class Exchange {
     func clientEnded() {
         requestEnded = true
         headDeadline = worker.now + (route?.headTimeout ?? .seconds(30))
-        guard bodyFraming == .chunked else { return }
+        guard bodyFraming == .chunked, countCompleteBody() else { return }
         needsFlush = true
         upstream?.write(Self.lastChunk)
     }
@@ -176,6 +195,7 @@ final class Exchange {
         requestHead = ByteBuffer()
         phase = head.status == 101 ? .tunnel : .answering
         if route?.isStreaming == true, head.status < 500 { backend?.streamBegan() }
+        if route?.isStreaming == true, head.contentLength == nil, method != .head { stream = EndlessAnswer(head, bytes) }
         if let unchangedKey, let route, let grant { worker.unchanged[route.upstreamIndex].note(head, bytes, to: unchangedKey, for: grant) }
         front.respond(head, bytes, of: self)
         if phase == .tunnel {
@@ -188,6 +208,7 @@ final class Exchange {
         guard let front else { return }
         bytesOut += Int64(data.readableBytes)
         lastProgress = worker.now
+        stream?.note(data)
         front.respond(data)
         if !front.isWritable { upstream?.pause() }
         if share != nil { relayedMayFollow(data.readableBytes) }
@@ -201,6 +222,7 @@ final class Exchange {
             return checkBacklog(adding: data.readableBytes)
         }
         bytesOut += Int64(data.readableBytes)
+        stream?.note(data)
         front.respond(data)
         front.flush()
         if front.isWritable { lastProgress = worker.now } else { checkBacklog(adding: data.readableBytes) }
@@ -272,6 +294,8 @@ final class Exchange {
 
     func tick(_ now: NIODeadline) {
         switch phase {
+        case .connecting:
+            if now > headDeadline { refuse(Refusal(.upstreamTimeout), closing: !requestEnded) }
         case .sending:
             if now > headDeadline {
                 refuse(Refusal(.upstreamTimeout), closing: !requestEnded)
@@ -279,23 +303,39 @@ final class Exchange {
                 let upstreamIsStuck = upstream?.isWritable == false
                 refuse(Refusal(upstreamIsStuck ? .upstreamTimeout : .requestTimeout), closing: true)
             } else if !requestEnded {
-                checkBodyRate(now)
+                checkBody(now)
+            } else if worker.isDraining, route?.waits == true, now > started + Self.waitWhileDraining {
+                refuse(Refusal(.unavailable, "The gateway restarts; ask again.", retryAfter: 1), closing: true)
             }
         case .answering:
             let isStuck = route?.isStreaming != true || front?.isWritable == false
-            if isStuck, now > lastProgress + worker.settings.idleTimeout { stop() }
-        case .checking, .connecting, .tunnel, .ended:
+            if isStuck, now > lastProgress + worker.settings.idleTimeout { return stop() }
+            if worker.isDraining, stream != nil { return endStream() }
+            if !requestEnded { checkBody(now) }
+        case .tunnel:
+            if worker.isDraining { endTunnel() }
+        case .checking, .ended:
             break
         }
     }
 
-    /// A body that only drips in would keep an upstream connection from others.
-    private func checkBodyRate(_ now: NIODeadline) {
-        guard let route, !route.isStreaming else { return }
-        if upstream?.isWritable == false { bodyStarted = bodyStarted + Worker.tickLength }
-        let due = now - bodyStarted - worker.settings.bodyGrace
-        let dueBytes = Double(due.nanoseconds) / 1e9 * Double(worker.settings.limits.minimumBodyBytesPerSecond)
-        if Double(bytesIn) < dueBytes { refuse(Refusal(.requestTimeout), closing: true) }
+    /// A body that only drips in would keep an upstream connection, and what has come of it, from others.
+    private func checkBody(_ now: NIODeadline) {
+        if upstream?.isWritable == false {
+            bodyDeadline = bodyDeadline + Worker.tickLength
+            stallDeadline = stallDeadline + Worker.tickLength
+        }
+        guard now > min(bodyDeadline, stallDeadline) else { return }
+        worker.metrics.countLateBody()
+        refuse(Refusal(.requestTimeout, "The body came too slowly."), closing: true)
+    }
+
+    /// Ends a stream as its service would, so that the client takes it up again, after a moment that differs from client to client.
+    private func endStream() {
+        guard let front, let stream else { return }
+        if stream.isBetweenEvents { front.respond(ByteBuffer(string: "retry: \(Int.random(in: 100...1000))\n\n")) }
+        finish(outcome: .unknown, reusable: false)
+        front.endResponse(of: self)
     }
 
     /// Whether no byte moved either way for as long as `time`.
@@ -315,10 +355,25 @@ final class Exchange {
 
     // MARK: Details
 
-    private func enter(_ admission: Admission) throws(Refusal) -> InFlightLimits.Slot {
+    private func enter(_ admission: Admission, hasBody: Bool) throws(Refusal) -> InFlightLimits.Slot {
         let (address, credential) = (admission.address, admission.grant?.limitedCredential)
-        guard admission.match.route.isStreaming else { return try worker.inFlight.enter(address: address, credential: credential) }
-        return try worker.streams.enter(address: address, credential: credential)
+        if admission.match.route.isStreaming { return try worker.streams.enter(address: address, credential: credential) }
+        laterCredential = hasBody ? credential : nil
+        return try worker.inFlight.enter(address: address, credential: hasBody ? nil : credential)
+    }
+
+    /// Counts the request by its credential, as its body has come; whether that has room for it.
+    private func countCompleteBody() -> Bool {
+        guard let credential = laterCredential, var slot else { return true }
+        laterCredential = nil
+        do throws(Refusal) {
+            try worker.inFlight.add(credential: credential, to: &slot)
+            self.slot = slot
+            return true
+        } catch {
+            refuse(error, closing: true)
+            return false
+        }
     }
 
     private func leaveSlot() {
@@ -339,6 +394,10 @@ final class Exchange {
         self.backend = backend
         backend.begin(at: now)
         if mayReuse, tried.isEmpty, let connection = backend.takeIdle() { return send(on: connection) }
+        guard backend.mayConnect() else {
+            worker.metrics.countLackOfDescriptors()
+            return refuse(Refusal(.unavailable, retryAfter: 1), closing: !requestEnded)
+        }
         backend.connect { [self] result in
             switch result {
             case .success(let connection):
@@ -360,12 +419,10 @@ final class Exchange {
         lastProgress = worker.now
         connection.lend(to: self)
         connection.writeAndFlush(headWithRelay())
-        if requestEnded {
-            headDeadline = worker.now + (route?.headTimeout ?? .seconds(30))
-        } else {
-            bodyStarted = worker.now
-            front?.readyForBody()
-        }
+        guard !requestEnded else { return }
+        bodyDeadline = worker.now + (route?.bodyTimeout ?? .seconds(90))
+        if worker.settings.limits.minimumBodyBytesPerSecond > 0 { stallDeadline = worker.now + (route?.bodyStall ?? .seconds(10)) }
+        front?.readyForBody()
     }
 
     /// The request's head, with a line that says by which relay the answer's parts may come.
@@ -417,6 +474,7 @@ final class Exchange {
             worker.giveBack(requestHead)
             requestHead = ByteBuffer()
         }
+        front?.client.seat?.ended(at: worker.now)
         front = nil
         worker.note(self)
     }

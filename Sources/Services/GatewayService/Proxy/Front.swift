@@ -41,6 +41,8 @@ final class ClientConnection {
     /// The peer is a proxy whose forwarding headers are believed.
     let isTrustedProxy: Bool
     let memo = GrantMemo()
+    /// Nil where connections are not counted.
+    var seat: ClientConnections.Seat?
 
     init(_ address: SocketAddress?, isSecure: Bool, settings: Settings) {
         self.address = address.flatMap { IPAddress($0) }

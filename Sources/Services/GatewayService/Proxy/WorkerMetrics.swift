@@ -14,6 +14,8 @@ final class WorkerMetrics {
     private let timers: [Metrics.Timer]
     private let bytesInCounter = Counter(label: "martlet_gateway_received_bytes_total")
     private let bytesOutCounter = Counter(label: "martlet_gateway_sent_bytes_total")
+    private let lateBodies = Counter(label: "martlet_gateway_bodies_late")
+    private let lacksOfDescriptors = Counter(label: "martlet_gateway_descriptors_lacking")
 
     struct Tally {
         var count = 0
@@ -46,6 +48,12 @@ final class WorkerMetrics {
         bytesOut += exchange.bytesOut
         timers[name].recordNanoseconds(duration.nanoseconds)
     }
+
+    /// A body was refused because it came too slowly.
+    func countLateBody() { lateBodies.increment() }
+
+    /// A request was refused because there was no descriptor for a connection to its upstream.
+    func countLackOfDescriptors() { lacksOfDescriptors.increment() }
 
     /// What was counted since the last call, by service and class of the status.
     func take() -> [RequestCounts.Count] {

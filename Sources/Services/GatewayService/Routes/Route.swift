@@ -11,6 +11,11 @@ final class Route: Sendable {
     let methods: MethodSet
     let maximumBodyBytes: Int64
     let headTimeout: TimeAmount
+    /// For the whole request body.
+    let bodyTimeout: TimeAmount
+    /// How far a request body may fall behind the minimum rate.
+    let bodyStall: TimeAmount
+    let waits: Bool
     let isStreaming: Bool
     /// Where the upstream opens a relay for its streams (`Relay`).
     let relayPath: String?
@@ -84,6 +89,12 @@ final class Route: Sendable {
         let seconds = entry.timeoutSeconds ?? 0
         guard seconds >= 0, seconds < 86_400 else { throw invalid("timeoutSeconds is out of range") }
         self.headTimeout = seconds > 0 ? .milliseconds(Int64(seconds * 1000)) : TimeAmount(configuration.timeouts.responseHead)
+        let bodySeconds = entry.bodySeconds ?? 0
+        guard bodySeconds >= 0, bodySeconds < 86_400 else { throw invalid("bodySeconds is out of range") }
+        let (timeouts, hasOwn) = (configuration.timeouts, bodySeconds > 0)
+        self.bodyTimeout = hasOwn ? .milliseconds(Int64(bodySeconds * 1000)) : TimeAmount(timeouts.body)
+        self.bodyStall = TimeAmount(hasOwn ? timeouts.idle : timeouts.bodyStall)
+        self.waits = entry.waits ?? false
         self.isStreaming = entry.streaming ?? false
         guard entry.relay.map({ $0.hasPrefix("/") && entry.streaming == true && $0.utf8.allSatisfy { (0x21...0x7e).contains($0) } }) ?? true else {
             throw invalid("relay is a path, of a route with streaming")

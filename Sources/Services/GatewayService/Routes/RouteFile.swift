@@ -18,6 +18,11 @@ struct RouteFile: Codable {
         var maximumBodyBytes: Int64?
         /// For the response head. Default: `Timeouts.responseHead`.
         var timeoutSeconds: Double?
+        /// For the whole request body, which may then pause for as long as a connection may: for files from slow phones.
+        /// Default: `Timeouts.body`.
+        var bodySeconds: Double?
+        /// Its requests may wait for news: a gateway that stops answers 503 to those that do.
+        var waits: Bool?
         /// Events or WebSocket: no time limit behind the head, upgrades are passed through.
         var streaming: Bool?
         /// Of a route with `streaming`: the upstream's path where a relay is opened, by which it sends one event to many streams.

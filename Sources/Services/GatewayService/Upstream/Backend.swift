@@ -76,7 +76,16 @@ final class Backend {
         idle.removeAll { $0 === connection }
     }
 
-    /// Opens a connection for the one who asks; unless used, it is to be given back.
+    /// Takes a descriptor for a new connection, in place of an idle one of this address when there is no other.
+    func mayConnect() -> Bool {
+        if settings.upstreamDescriptors.take() { return true }
+        guard let oldest = idle.first else { return false }
+        idle.removeFirst()
+        oldest.close()
+        return settings.upstreamDescriptors.take()
+    }
+
+    /// Opens a connection for the one who asks, who has taken a descriptor; unless used, it is to be given back.
     func connect(_ completion: @escaping (Result<UpstreamConnection, any Error>) -> Void) {
         let settings = self.settings
         let connection = UpstreamConnection(backend: self, maximumHeadBytes: 64 * 1024)
@@ -89,7 +98,13 @@ final class Backend {
             }
             .connect(to: address)
             .assumeIsolated()
-            .whenComplete { result in completion(result.map { _ in connection }) }
+            .whenComplete { result in
+                switch result {
+                case .success(let channel): channel.closeFuture.whenComplete { _ in settings.upstreamDescriptors.giveBack() }
+                case .failure: settings.upstreamDescriptors.giveBack()
+                }
+                completion(result.map { _ in connection })
+            }
     }
 
     /// The relay of this address; nil until it is open, which the first call begins.

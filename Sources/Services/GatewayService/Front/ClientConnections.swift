@@ -1,0 +1,130 @@
+import Metrics
+import NIOCore
+import Synchronization
+
+/// Which clients are connected, over all event loops: how many in all, and how many of each address.
+///
+/// Under pressure the idlest connection of the address that has most makes room: clients with few connections do not
+/// suffer from one with many. A connection with a request under way is never closed for another one.
+final class ClientConnections: Sendable {
+    /// One connection, as long as it is open.
+    final class Seat: Sendable {
+        /// Nil: counted in all, not by address.
+        fileprivate let address: IPAddress?
+        private let channel: any Channel
+        private let underWay = Atomic<Int>(0)
+        private let lastUse: Atomic<UInt64>
+
+        fileprivate init(_ channel: any Channel, _ address: IPAddress?) {
+            self.channel = channel
+            self.address = address
+            lastUse = Atomic(NIODeadline.now().uptimeNanoseconds)
+        }
+
+        /// A request begins; every call is followed by one of `ended`. Both are called on the connection's event loop.
+        func began() { underWay.wrappingAdd(1, ordering: .relaxed) }
+
+        func ended(at now: NIODeadline) {
+            underWay.wrappingSubtract(1, ordering: .relaxed)
+            lastUse.store(now.uptimeNanoseconds, ordering: .relaxed)
+        }
+
+        fileprivate var isIdle: Bool { underWay.load(ordering: .relaxed) == 0 }
+        fileprivate var idleSince: UInt64 { lastUse.load(ordering: .relaxed) }
+
+        fileprivate func close(unlessBusy keep: @escaping @Sendable () -> Void) {
+            channel.eventLoop.execute { [self] in
+                if isIdle { channel.close(promise: nil) } else { keep() }
+            }
+        }
+    }
+
+    private struct State {
+        var count = 0
+        var seats: [IPAddress: [ObjectIdentifier: Seat]] = [:]
+    }
+
+    private let maximum: Int
+    private let maximumPerAddress: Int
+    private let state = Mutex(State())
+    private let gauge = Gauge(label: "martlet_gateway_connections")
+    private let refusals = ["all", "address"].map { Counter(label: "martlet_gateway_connections_refused", dimensions: [("limit", $0)]) }
+    private let evictions = Counter(label: "martlet_gateway_connections_evicted")
+
+    init(maximum: Int, maximumPerAddress: Int) {
+        self.maximum = maximum
+        self.maximumPerAddress = maximumPerAddress
+    }
+
+    var count: Int { state.withLock { $0.count } }
+
+    /// A seat for a connection that was accepted, to be given back once it is closed; nil: there is no room.
+    ///
+    /// - Parameter address: nil for a proxy, which brings many clients.
+    func enter(_ channel: any Channel, from address: IPAddress?) -> Seat? {
+        let seat = Seat(channel, address)
+        var isAddressFull = false
+        let (hasRoom, evicted) = state.withLock { state -> (Bool, Seat?) in
+            let own = address.flatMap { state.seats[$0]?.count } ?? 0
+            isAddressFull = own >= maximumPerAddress
+            var evicted: Seat?
+            if isAddressFull || state.count >= maximum {
+                let crowd = isAddressFull ? address.flatMap { state.seats[$0] } : state.seats.values.max { $0.count < $1.count }
+                guard let crowd, crowd.count > 1, let idlest = Self.idlest(crowd.values) else { return (false, nil) }
+                Self.remove(idlest, &state)
+                evicted = idlest
+            }
+            Self.add(seat, &state)
+            return (true, evicted)
+        }
+        guard hasRoom else {
+            refusals[isAddressFull ? 1 : 0].increment()
+            return nil
+        }
+        if let evicted {
+            evictions.increment()
+            // A request that came meanwhile is answered: for a moment there is one connection more.
+            evicted.close { [self] in state.withLock { Self.add(evicted, &$0) } }
+        }
+        return seat
+    }
+
+    func leave(_ seat: Seat) { state.withLock { Self.remove(seat, &$0) } }
+
+    func report() { gauge.record(count) }
+
+    private static func idlest(_ seats: some Sequence<Seat>) -> Seat? {
+        seats.lazy.filter(\.isIdle).min { $0.idleSince < $1.idleSince }
+    }
+
+    private static let nowhere = IPAddress(high: 0, low: 0)
+
+    private static func add(_ seat: Seat, _ state: inout State) {
+        guard state.seats[seat.address ?? nowhere, default: [:]].updateValue(seat, forKey: ObjectIdentifier(seat)) == nil else { return }
+        state.count += 1
+    }
+
+    private static func remove(_ seat: Seat, _ state: inout State) {
+        let address = seat.address ?? nowhere
+        guard state.seats[address]?.removeValue(forKey: ObjectIdentifier(seat)) != nil else { return }
+        if state.seats[address]?.isEmpty == true { state.seats[address] = nil }
+        state.count -= 1
+    }
+}
+
+/// Descriptors for connections to upstreams, over all event loops: beyond them requests are refused rather than the process ended.
+final class UpstreamDescriptors: Sendable {
+    private let maximum: Int
+    private let used = Atomic<Int>(0)
+
+    init(maximum: Int) { self.maximum = maximum }
+
+    /// Takes one, to be given back once the connection is closed; false: there is none.
+    func take() -> Bool {
+        if used.wrappingAdd(1, ordering: .relaxed).newValue <= maximum { return true }
+        giveBack()
+        return false
+    }
+
+    func giveBack() { used.wrappingSubtract(1, ordering: .relaxed) }
+}

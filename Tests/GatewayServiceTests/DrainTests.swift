@@ -1,0 +1,163 @@
+import Foundation
+import Logging
+import MartletCore
+import NIOCore
+import NIOHPACK
+import NIOHTTP1
+import ServiceLifecycle
+import Synchronization
+import Testing
+
+@testable import GatewayService
+
+@Suite struct DrainTests {
+    @Test func `A gateway that stops finishes what is under way, and answers once more on a connection that it has promised to keep`() async throws {
+        try await withGateway { test in
+            let (port, kept, idle, busy) = (test.port, try await test.connect(), try await test.connect(), try await test.connect())
+            for client in [kept, idle] {
+                try await client.send(TestGateway.request("x"))
+                await client.wait(for: "upstream-0")
+            }
+            try await busy.send(TestGateway.request("slow"))
+            await eventually { test.upstream.arrivals.count == 3 }
+            await test.shutDown()
+            await eventually { !test.gateway.isReady }
+            try await kept.send(TestGateway.request("y"))
+            await kept.waitForClose()
+            let answers = kept.text.components(of: "HTTP/1.1 200")
+            #expect(answers.count == 3 && answers.last?.contains("connection: close") == true, "\(kept.text)")
+            await busy.waitForClose()
+            #expect(busy.status == 200 && busy.text.contains("connection: close") && busy.body == "slow")
+            await idle.waitForClose()
+            #expect(idle.isClosed)
+            let isDown = await eventually(within: .seconds(20)) { test.gateway.boundPort == nil }
+            #expect(isDown)
+            await #expect(throws: (any Error).self) { _ = try await RawClient.connect(port) }
+        }
+    }
+
+    @Test(arguments: [("endless", true), ("torn", false)])
+    func `A stream of events ends with the gateway and says when to come back, but not within an event`(_ act: String, _ hasHint: Bool) async throws {
+        try await withGateway { test in
+            let client = try await test.connect()
+            try await client.send(TestGateway.request(act).replacing("/storage/", with: "/live/"))
+            await client.wait(for: act == "torn" ? "data: 2" : "data: 1\n\n")
+            await test.shutDown()
+            await client.waitForClose(within: .seconds(20))
+            #expect(client.text.hasSuffix("\r\n0\r\n\r\n"), "\(client.text)")
+            #expect(client.text.contains("retry: ") == hasHint, "\(client.text)")
+            if hasHint { #expect(client.text.contains("\n\n\r\n0\r\n"), "the hint is complete: \(client.text)") }
+            let isDown = await eventually(within: .seconds(20)) { test.gateway.boundPort == nil }
+            #expect(isDown)
+        }
+    }
+
+    @Test func `A stream of HTTP 2 ends after GOAWAY`() async throws {
+        try await withGateway { test in
+            let client = try await HTTP2Client.connect(test.port)
+            let pseudo = [(":method", "GET"), (":scheme", "http"), (":path", "/api/mk_live_A/live/endless"), (":authority", "gw")]
+            async let stream = client.ask(HPACKHeaders(pseudo + [("x-martlet-secret", "ms_A")]), body: nil)
+            await eventually { test.upstream.arrivals.count == 1 }
+            await test.shutDown()
+            let answer = try await stream
+            #expect(answer.status == 200 && answer.body.hasPrefix("data: 1\n\nretry: ") && answer.body.hasSuffix("\n\n"), "\(answer)")
+            let isClosed = await eventually { !client.isActive }
+            #expect(isClosed)
+        }
+    }
+
+    @Test func `A WebSocket is closed, and who waits for news is told to ask again`() async throws {
+        let server = try await UpgradeServer.start()
+        try await withGateway(configure: { $0.upstreams["sockets"] = [server.address]; $0.healthPath = nil }) { test in
+            let routes = testRoutes.replacing("{\"routes\": [", with: """
+                {"routes": [{"path": "/api/{appKey}/sockets/**", "upstream": "sockets", "credential": "client", "methods": ["GET"],
+                "streaming": true},
+                """)
+            try routes.write(toFile: test.routesFile, atomically: true, encoding: .utf8)
+            test.gateway.reloadRoutes()
+            let socket = try await test.connect()
+            let upgrade = TestGateway.request("x", ["Connection: Upgrade", "Upgrade: websocket"]).replacing("/storage/", with: "/sockets/")
+            try await socket.send(upgrade + "early")
+            await socket.wait(for: "early")
+            #expect(socket.status == 101, "\(socket.text)")
+            let poll = try await test.connect()
+            try await poll.send(TestGateway.request("never").replacing("/storage/", with: "/news/"))
+            await eventually { test.upstream.arrivals.count == 1 }
+            await test.shutDown()
+            await poll.waitForClose(within: .seconds(20))
+            #expect(poll.status == 503 && poll.text.contains("retry-after: 1") && poll.text.contains("connection: close"), "\(poll.text)")
+            await socket.waitForClose(within: .seconds(20))
+            #expect(socket.isClosed)
+        }
+        await server.stop()
+    }
+
+    @Test func `A second gateway takes over a port without a failed request`() async throws {
+        try await withGateway { test in
+            let port = test.port
+            let second = try successor(of: test)
+            let services = ServiceGroup(services: [second], logger: Logger(label: "test"))
+            let asked = Atomic(0)
+            let failures = Mutex<[String]>([])
+            let isOver = Atomic(false)
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for client in 0..<8 {
+                    tasks.addTask {
+                        while !isOver.load(ordering: .relaxed) {
+                            // Even ones keep their connection as long as they may.
+                            guard let connection = try? await RawClient.connect(port) else {
+                                failures.withLock { $0.append("refused") }
+                                continue
+                            }
+                            var count = 0
+                            repeat {
+                                count += 1
+                                let headers = client.isMultiple(of: 2) ? [] : ["Connection: close"]
+                                try? await connection.send(TestGateway.request("x", headers, method: "POST", body: "abc"))
+                                await eventually(within: .seconds(60)) {
+                                    connection.isClosed || connection.text.components(of: "upstream-0").count > count
+                                }
+                                let answers = connection.text.components(of: "HTTP/1.1 200").count - 1
+                                if answers != count { failures.withLock { $0.append("\(answers) of \(count): \(connection.text.suffix(300))") } }
+                                asked.wrappingAdd(1, ordering: .relaxed)
+                            } while !connection.text.contains("connection: close") && !connection.isClosed && count < 1000
+                            await connection.close()
+                        }
+                    }
+                }
+                tasks.addTask { try await services.run() }
+                await eventually(within: .seconds(30)) { second.isReady && asked.load(ordering: .relaxed) > 50 }
+                await test.shutDown()
+                let isDown = await eventually(within: .seconds(30)) { test.gateway.boundPort == nil }
+                #expect(isDown)
+                let before = asked.load(ordering: .relaxed)
+                await eventually(within: .seconds(30)) { asked.load(ordering: .relaxed) > before + 50 }
+                isOver.store(true, ordering: .relaxed)
+                await services.triggerGracefulShutdown()
+                try await tasks.waitForAll()
+            }
+            #expect(failures.withLock { $0 } == [])
+            #expect(asked.load(ordering: .relaxed) > 100)
+        }
+    }
+
+    @Test func `A port that another process listens at is named at the start, unless it is to be shared`() async throws {
+        try await withGateway { test in
+            let second = try successor(of: test, shared: false)
+            let error = await #expect(throws: GatewayConfigurationError.self) { try await second.run() }
+            #expect(error?.description.contains("http.port: another process listens at 127.0.0.1:\(test.port)") == true)
+        }
+    }
+
+    private func successor(of test: TestGateway, shared: Bool = true) throws -> Gateway {
+        var configuration = GatewayConfiguration(
+            routesFile: test.routesFile, upstreams: ["storage": test.upstreams.map(\.address)], internalSecret: TestKeys.internalSecret,
+            keyRingURL: test.auth.url, stateDirectory: test.directory)
+        configuration.host = "127.0.0.1"
+        configuration.port = test.port
+        configuration.isPortShared = shared
+        configuration.eventLoopThreads = 2
+        configuration.logsRequests = false
+        return try Gateway(configuration: configuration, logger: Logger(label: "test"))
+    }
+}
