@@ -145,7 +145,9 @@ import Testing
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Notes", #"{"_id":"a"}"#)
         let old = try await app.feed(since: nil).cursor
-        let foreign = ChangeCursor(epoch: "000000000000", position: try ChangeCursor(old).position).text
+        let (signer, name, space) = (app.live.changes.signer, try CollectionName("Notes"), try app.space())
+        let cursor = try signer.cursor(old, of: name, in: space)
+        let foreign = signer.text(of: ChangeCursor(epoch: "000000000000", position: cursor.position), name.text, in: space)
         #expect(try await app.client.get("/live/Notes?since=\(foreign)").isProblem(.cursorExpired))
         _ = try await app.client.post("/storage/Notes", #"{"_id":"b"}"#)
         let housekeeping = Housekeeping(postgres: app.postgres, logger: .silent, retentionInDays: 7)

@@ -153,7 +153,7 @@ extension StorageApp {
         "wrong parameters are refused",
         arguments: [
             ("since=x", "since"), ("limit=0", "limit"), ("limit=1001", "limit"), ("wait=31", "wait"), ("foo=1", "foo"),
-            ("since=MXxhfGF8MTox", "since"),
+            ("since=MXxhfGF8MTox", "since"), ("since=", "since"), ("since=Mnw", "since"),
         ])
     func refusals(parameters: String, field: String) async throws {
         let app = try await StorageApp()

@@ -1,9 +1,9 @@
-"""Kills storage and gateway again and again while live streams are read, and compares what each subscriber got with the change log.
+"""Kills storage, gateway and PostgreSQL again and again while live streams are read, and compares what each subscriber got with the change log.
 
 Arguments: the server's state folder, the folder of programs, kills, subscribers. Environment: KEY, SECRET, DATABASE, SCHEMA.
 
 There are two copies of storage: the supervisor's, and one that is started here, with a gateway in front of both. One of the three, drawn by
-lot, is killed by SIGKILL; the supervisor, or this program, starts it again. Ends with 1 when an event was lost or came twice.
+lot, or PostgreSQL, is killed by SIGKILL; the supervisor, or this program, starts it again. Ends with 1 when an event was lost or came twice.
 """
 
 import collections, http.client, json, os, random, re, signal, socket, subprocess, sys, threading, time, urllib.parse
@@ -199,7 +199,7 @@ try:
     authors = [Writer(number) for number in range(writers)]
     for author in authors:
         author.start()
-    victims, killed = [Supervised("storage"), second, front], collections.Counter()
+    victims, killed = [Supervised("storage"), second, front, Supervised("postgres")], collections.Counter()
     while sum(killed.values()) < kills:
         time.sleep(0.5 + 2 * pick.random())
         victim = pick.choice(victims)

@@ -86,7 +86,7 @@ public struct StorageService: ServiceDefinition {
             transfers: PostgresClient(configuration: ofTransfers, logger: logger),
             builder: PostgresClient(configuration: ofBuilds, logger: logger), jobs: jobs,
             maximumImportSizeInBytes: try settings.integer("import.limit.bytes", default: 1 << 30, in: 1...(1 << 40)), limits: limits,
-            hooks: try HookSettings(settings),
+            hooks: try HookSettings(settings), internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32),
             configFeed: ConfigFeed(
                 url: try settings.url("services.config", default: Self.defaultConfigURL),
                 internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger))
@@ -102,7 +102,7 @@ public struct StorageService: ServiceDefinition {
         logger: Logger = Logger(label: "storage") { _ in SwiftLogNoOpLogHandler() }, retentionInDays: Int = 7,
         transfers: PostgresClient? = nil, builder: PostgresClient? = nil, jobs: JobWorker.Configuration = JobWorker.Configuration(),
         maximumImportSizeInBytes: Int = 1 << 30, limits: Live.Limits = Live.Limits(),
-        hooks hookSettings: HookSettings = HookSettings(secret: .random()), configFeed: ConfigFeed? = nil
+        hooks hookSettings: HookSettings = HookSettings(secret: .random()), internalSecret: Secret = .random(), configFeed: ConfigFeed? = nil
     ) {
         let signal = ChangeSignal(postgres: postgres)
         self.signal = signal
@@ -159,7 +159,7 @@ public struct StorageService: ServiceDefinition {
             ],
             configuration: jobs, logger: logger)
 
-        let changes = ChangeStore(postgres: postgres, spaces: spaces)
+        let changes = ChangeStore(postgres: postgres, spaces: spaces, signer: CursorSigner(secret: internalSecret))
         self.live = Live(changes: changes, rights: rights, signal: signal, limits: limits)
         self.feed = SyncFeed(changes: changes, signal: signal)
         self.changeFeed = ChangeFeed(changes: changes, signal: signal)

@@ -139,6 +139,48 @@ extension PostgresServer {
         for file in ["\(data)/postmaster.pid", "\(directory)/.s.PGSQL.\(port).lock"] { try? FileManager.default.removeItem(atPath: file) }
     }
 
+    /// Spends numbers of transactions that a kill loses, and recovery gives out again: all are rolled back, and what would bring the log of it to
+    /// disk by and by is stopped until then. A commit that is waited for brings it there at once.
+    ///
+    /// - Returns: the last of them.
+    public func spendTransactions(_ count: Int) async throws -> Int64 {
+        var configuration = configuration()
+        configuration.maximumConnections = 1
+        configuration.becomePatient()
+        let client = PostgresClient(configuration: configuration, logger: Logger(label: "PostgresServer"))
+        do {
+            let writers: [Int32] = try await client.query(
+                "SELECT pid FROM pg_stat_activity WHERE backend_type <> 'client backend'"
+            ).map { try $0.decode(0) }
+            for writer in writers { Glibc.kill(writer, SIGSTOP) }
+            var last: Int64 = 0
+            for _ in 0..<count {
+                do {
+                    try await client.withTransaction { transaction in
+                        last = try await transaction.query("SELECT pg_current_xact_id()::text::bigint")[0].decode(0)
+                        throw RolledBack()
+                    }
+                } catch is RolledBack {}
+            }
+            await client.close()
+            return last
+        } catch {
+            await client.close()
+            throw error
+        }
+    }
+
+    private struct RolledBack: Error {}
+
+    /// Ends sessions and stops; starts as a standby that follows nobody, and takes over at once.
+    public func takeOver() async throws {
+        try await stop()
+        FileManager.default.createFile(atPath: "\(data)/standby.signal", contents: nil)
+        try command.giveToServer("\(data)/standby.signal")
+        try await start()
+        try await execute(["SELECT pg_promote()"])
+    }
+
     private var data: String { "\(directory)/data" }
 
     private var postmaster: Int32? {

@@ -19,6 +19,13 @@ public struct MigratedDatabase: Sendable {
         return MigratedDatabase(server: server, name: name)
     }
 
+    /// Makes one on a server of the test's own, which takes some seconds.
+    public static func make(on server: PostgresServer) async throws -> MigratedDatabase {
+        let template = try await Template.make(on: server)
+        let name = try await server.makeDatabaseNamed(template: template, for: Template.services.map { "martlet_" + $0 })
+        return MigratedDatabase(server: server, name: name)
+    }
+
     /// One for as long as `body` runs: some thousand of 15 MB each are more than a disk has.
     public static func with(_ body: (MigratedDatabase) async throws -> Void) async throws {
         let database = try await make()
@@ -83,7 +90,7 @@ private actor Template {
         return try await task.value
     }
 
-    private static func make(on server: PostgresServer) async throws -> String {
+    fileprivate static func make(on server: PostgresServer) async throws -> String {
         let database = MigratedDatabase(server: server, name: try await server.makeDatabaseNamed())
         let passwords = Dictionary(uniqueKeysWithValues: services.map { ($0, Secret(server.password)) })
         try await database.withSuperuser { _ = try await DatabaseSetup(client: $0, passwords: passwords).run() }

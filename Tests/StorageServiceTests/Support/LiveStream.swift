@@ -37,8 +37,8 @@ final class LiveStream: Sendable {
         since: String? = nil, pause: Duration? = nil
     ) async throws {
         let request = LiveRequest(collection: try CollectionName(collection), filter: filter, keys: keys)
-        let cursor = try (since ?? self.cursor).map { try ChangeCursor($0) }
         let space = try AppSpace(principal)
+        let cursor = try (since ?? self.cursor).map { try live.changes.signer.cursor($0, of: request.collection, in: space) }
         try await live.check(request, as: principal, after: cursor, in: space)
         state.withLock { $0.pending = "" }
         var writer: any ResponseBodyWriter = Writer(stream: self, pause: pause)

@@ -5,7 +5,8 @@ import MartletHTTP
 
 /// How far a follower has come in a space's change log, as text that it keeps and sends back.
 ///
-/// Base64url of `1|epoch|…`. `epoch` tells one log from another: transaction numbers of one database mean nothing in the next.
+/// Processes of ours keep base64url of `1|<body>`; clients get what `CursorSigner` makes of the body: `epoch|…`. `epoch` tells one log from
+/// another: transaction numbers of one database mean nothing in the next.
 struct ChangeCursor: Sendable, Hashable {
     static let maximumSizeInBytes = 6 << 10
 
@@ -29,37 +30,44 @@ struct ChangeCursor: Sendable, Hashable {
         self.isWalked = isWalked
     }
 
+    /// The cursor that a process of ours kept.
+    ///
     /// - Throws: `invalid-parameter`.
-    init(_ text: some StringProtocol, parameter: String = "since") throws {
-        let refusal = HTTPProblem(.invalidParameter, "This is not a cursor.", field: parameter)
+    init(_ text: some StringProtocol, parameter: String) throws {
         guard text.utf8.count <= Self.maximumSizeInBytes, let bytes = Base64URL.decode(text[...]),
-            let parts = String(bytes: bytes, encoding: .utf8)?.split(separator: "|", omittingEmptySubsequences: false),
-            parts.count >= 4, parts[0] == "1", !parts[1].isEmpty
-        else { throw refusal }
-        epoch = String(parts[1])
-        isWalked = parts[2] == "A" || parts[2] == "B"
-        switch (parts[2].lowercased(), parts.count) {
-        case ("a", 4):
-            guard let snapshot = Snapshot(parts[3]) else { throw refusal }
+            let text = String(bytes: bytes, encoding: .utf8), text.hasPrefix("1|"), let cursor = Self(body: text.dropFirst(2))
+        else { throw HTTPProblem(.invalidParameter, "This is not a cursor.", field: parameter) }
+        self = cursor
+    }
+
+    var text: String { Base64URL.encode(Array("1|\(body)".utf8)) }
+
+    /// Nil when the text is not what `body` makes.
+    init?(body: Substring) {
+        let parts = body.split(separator: "|", omittingEmptySubsequences: false)
+        guard parts.count >= 3, !parts[0].isEmpty else { return nil }
+        epoch = String(parts[0])
+        isWalked = parts[1] == "A" || parts[1] == "B"
+        switch (parts[1].lowercased(), parts.count) {
+        case ("a", 3):
+            guard let snapshot = Snapshot(parts[2]) else { return nil }
             position = .at(snapshot)
-        case ("b", 6):
-            guard let from = Snapshot(parts[3]), let to = Snapshot(parts[4]), let seq = Int64(parts[5]), seq >= 0 else { throw refusal }
+        case ("b", 5):
+            guard let from = Snapshot(parts[2]), let to = Snapshot(parts[3]), let seq = Int64(parts[4]), seq >= 0 else { return nil }
             position = .within(from: from, to: to, seq: seq)
-        case ("w", 5):
-            guard let snapshot = Snapshot(parts[3]), let last = try? ObjectID(String(parts[4])) else { throw refusal }
+        case ("w", 4):
+            guard let snapshot = Snapshot(parts[2]), let last = try? ObjectID(String(parts[3])) else { return nil }
             position = .walking(since: snapshot, last: last.text)
-        default: throw refusal
+        default: return nil
         }
     }
 
-    var text: String {
-        let body =
-            switch position {
-            case .at(let snapshot): "\(isWalked ? "A" : "a")|\(snapshot.text)"
-            case .within(let from, let to, let seq): "\(isWalked ? "B" : "b")|\(from.text)|\(to.text)|\(seq)"
-            case .walking(let since, let last): "w|\(since.text)|\(last)"
-            }
-        return Base64URL.encode(Array("1|\(epoch)|\(body)".utf8))
+    var body: String {
+        switch position {
+        case .at(let snapshot): "\(epoch)|\(isWalked ? "A" : "a")|\(snapshot.text)"
+        case .within(let from, let to, let seq): "\(epoch)|\(isWalked ? "B" : "b")|\(from.text)|\(to.text)|\(seq)"
+        case .walking(let since, let last): "\(epoch)|w|\(since.text)|\(last)"
+        }
     }
 
     /// The snapshot whose changes the follower may not have yet.

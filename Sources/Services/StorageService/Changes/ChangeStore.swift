@@ -6,6 +6,8 @@ import MartletPostgres
 struct ChangeStore: Sendable {
     let postgres: PostgresClient
     let spaces: Spaces
+    /// Signs the cursors that clients keep.
+    let signer: CursorSigner
 
     /// The end of a log, as one moment sees it.
     struct End: Sendable {
@@ -46,6 +48,7 @@ struct ChangeStore: Sendable {
     /// - Parameter findsFirst: whether `first` is wanted.
     func view(of collections: [String], after cursor: ChangeCursor?, findsFirst: Bool = false, in space: AppSpace) async throws -> View {
         let start = cursor?.start.text
+        let columns = try Self.end(of: collections, in: space)
         // The log is read by the index on (collection, txid, seq), from the cursor on.
         let first: PostgresQuery = !findsFirst ? "NULL::bigint" : """
             (SELECT min(seq) FROM \(try space.own("_changes"))
@@ -54,7 +57,7 @@ struct ChangeStore: Sendable {
             """
         let rows = try await run(
             """
-            SELECT pg_current_snapshot()::text, \(try Self.epoch(of: space)), \(.rfc3339("now()")),
+            SELECT \(columns), \(.rfc3339("now()")),
                 coalesce(pg_snapshot_xmax(\(start)::pg_snapshot) > pg_snapshot_xmax(pg_current_snapshot()), FALSE),
                 ARRAY(
                     SELECT collection || '/' || txid FROM \(try space.own("_changes_floor"))
@@ -63,27 +66,27 @@ struct ChangeStore: Sendable {
             """, in: space)
         let row = rows[0]
         let end = try Self.end(row)
-        let isAhead = try row.decode(3, as: Bool.self)
-        let lost = try row.decode(4, as: [String].self).map { text in
+        let isAhead = try row.decode(4, as: Bool.self)
+        let lost = try row.decode(5, as: [String].self).map { text in
             let parts = text.split(separator: "/", maxSplits: 1)
             return Lost(collection: String(parts[0]), transaction: String(parts[1]))
         }
         return View(
-            end: end, now: try row.decode(2), isForeign: cursor.map { $0.epoch != end.epoch || isAhead } ?? false, lost: lost, first: try row.decode(5))
+            end: end, now: try row.decode(3), isForeign: cursor.map { $0.epoch != end.epoch || isAhead } ?? false, lost: lost, first: try row.decode(6))
     }
 
     /// The end of the log, and which of `collections` have anything that `snapshot` does not see.
     func news(of collections: [String], since snapshot: Snapshot?, in space: AppSpace) async throws -> (end: End, changed: Set<String>) {
         let rows = try await run(
             """
-            SELECT pg_current_snapshot()::text, \(try Self.epoch(of: space)), ARRAY(
+            SELECT \(try Self.end(of: collections, in: space)), ARRAY(
                 SELECT name FROM unnest(\(collections)) AS name
                 WHERE \(snapshot?.text) IS NULL OR EXISTS (
                     SELECT FROM \(try space.own("_changes"))
                     WHERE collection = name AND txid >= pg_snapshot_xmin(\(snapshot?.text)::pg_snapshot)
                         AND NOT pg_visible_in_snapshot(txid, \(snapshot?.text)::pg_snapshot)))
             """, in: space)
-        return (try Self.end(rows[0]), Set(try rows[0].decode(2, as: [String].self)))
+        return (try Self.end(rows[0]), Set(try rows[0].decode(3, as: [String].self)))
     }
 
     /// A part of the changes between two snapshots, in order.
@@ -100,37 +103,62 @@ struct ChangeStore: Sendable {
     }
 
     /// The changes that `to` sees and `from` does not, from behind the number `seq` on; nil: none.
+    ///
+    /// - Parameter isPast: they may have happened long ago. Cells 11 and 12 then say whether the rules open the object as it is now, and its
+    ///   readers now: who lost access since is not shown what the object was. Of one that is gone nobody knows, but for its deletion.
     func changes(
-        from: Snapshot, to: Snapshot, after seq: Int64, of shape: LiveShape, in space: AppSpace
+        from: Snapshot, to: Snapshot, after seq: Int64, of shape: LiveShape, isPast: Bool, in space: AppSpace
     ) async throws -> Batch? {
-        let rows = try await run(
+        guard let table = PostgresIdentifier(schema: space.schema, name: shape.collection) else { throw HTTPProblem(.invalidName) }
+        let object = isPast ? shape.past : shape.object
+        let now: PostgresQuery = !isPast ? "TRUE, NULL::text[]" : "coalesce(now.may, log.kind = 'd' AND present.id IS NULL), present.readers"
+        let present: PostgresQuery = !isPast ? "" : """
+            LEFT JOIN \(table) AS present ON present.id = log.id
+            LEFT JOIN LATERAL (
+                SELECT coalesce((\(shape.may)), FALSE) AS may FROM \(Self.stateAfter("present")) OFFSET 0) AS now ON present.id IS NOT NULL
             """
-            SELECT log.seq, log.id, log.kind::text, log.readers, log.before_readers,
-                coalesce(after.may, FALSE), coalesce(after.fits, FALSE), coalesce(before.may, FALSE), coalesce(before.fits, FALSE),
-                CASE WHEN after.may AND (after.fits OR before.may AND before.fits) THEN shown.object
-                    WHEN log.kind = 'd' AND before.may AND before.fits THEN gone.object END,
-                log.last
-            FROM (
-                SELECT *, max(seq) OVER () AS last, row_number() OVER (ORDER BY seq) AS place,
-                    sum(coalesce(octet_length((CASE WHEN kind = 'd' THEN before_doc ELSE doc END)::text), 0)) OVER (ORDER BY seq) AS size
-                FROM (
-                    SELECT * FROM \(try space.own("_changes"))
-                    WHERE \(Self.between(from, to, shape.collection)) AND seq > \(seq)
-                    ORDER BY seq LIMIT \(Batch.maximumChanges + 1)) AS found) AS log
-            LEFT JOIN LATERAL (
-                SELECT coalesce((\(shape.may)), FALSE) AS may, coalesce((\(shape.fits)), FALSE) AS fits
-                FROM \(Self.stateAfter("log")) OFFSET 0) AS after ON log.kind <> 'd'
-            LEFT JOIN LATERAL (
-                SELECT coalesce((\(shape.may)), FALSE) AS may, coalesce((\(shape.fits)), FALSE) AS fits
-                FROM \(Self.stateBefore("log")) OFFSET 0) AS before ON log.kind <> 'c'
-            LEFT JOIN LATERAL (SELECT \(shape.object) AS object FROM \(Self.stateAfter("log"))) AS shown ON log.kind <> 'd'
-            LEFT JOIN LATERAL (SELECT \(shape.object) AS object FROM \(Self.stateBefore("log"))) AS gone ON log.kind = 'd'
-            WHERE place <= \(Batch.maximumChanges) AND (place = 1 OR size <= \(Batch.maximumSizeInBytes))
-            ORDER BY log.seq
-            """, in: space)
+        let rows: PostgresRows
+        do {
+            rows = try await run(
+                try Self.changing(from: from, to: to, after: seq, of: shape, object, now, present, in: space), in: space)
+        } catch let error as PostgresError where error.isUndefinedTable {
+            // There was no write yet, or the collection was dropped a moment ago, which the next look at the log's floor tells.
+            return nil
+        }
         guard let row = rows.last else { return nil }
         let last = try row.decode(0, as: Int64.self)
         return Batch(rows: rows, last: last, hasMore: try row.decode(10, as: Int64.self) > last)
+    }
+
+    private static func changing(
+        from: Snapshot, to: Snapshot, after seq: Int64, of shape: LiveShape, _ object: PostgresQuery, _ now: PostgresQuery,
+        _ present: PostgresQuery, in space: AppSpace
+    ) throws -> PostgresQuery {
+        """
+        SELECT log.seq, log.id, log.kind::text, log.readers, log.before_readers,
+            coalesce(after.may, FALSE), coalesce(after.fits, FALSE), coalesce(before.may, FALSE), coalesce(before.fits, FALSE),
+            CASE WHEN after.may AND (after.fits OR before.may AND before.fits) THEN shown.object
+                WHEN log.kind = 'd' AND before.may AND before.fits THEN gone.object END,
+            log.last, \(now)
+        FROM (
+            SELECT *, max(seq) OVER () AS last, row_number() OVER (ORDER BY seq) AS place,
+                sum(coalesce(octet_length((CASE WHEN kind = 'd' THEN before_doc ELSE doc END)::text), 0)) OVER (ORDER BY seq) AS size
+            FROM (
+                SELECT * FROM \(try space.own("_changes"))
+                WHERE \(Self.between(from, to, shape.collection)) AND seq > \(seq)
+                ORDER BY seq LIMIT \(Batch.maximumChanges + 1)) AS found) AS log
+        \(present)
+        LEFT JOIN LATERAL (
+            SELECT coalesce((\(shape.may)), FALSE) AS may, coalesce((\(shape.fits)), FALSE) AS fits
+            FROM \(Self.stateAfter("log")) OFFSET 0) AS after ON log.kind <> 'd'
+        LEFT JOIN LATERAL (
+            SELECT coalesce((\(shape.may)), FALSE) AS may, coalesce((\(shape.fits)), FALSE) AS fits
+            FROM \(Self.stateBefore("log")) OFFSET 0) AS before ON log.kind <> 'c'
+        LEFT JOIN LATERAL (SELECT \(object) AS object FROM \(Self.stateAfter("log"))) AS shown ON log.kind <> 'd'
+        LEFT JOIN LATERAL (SELECT \(object) AS object FROM \(Self.stateBefore("log"))) AS gone ON log.kind = 'd'
+        WHERE place <= \(Batch.maximumChanges) AND (place = 1 OR size <= \(Batch.maximumSizeInBytes))
+        ORDER BY log.seq
+        """
     }
 
     // MARK: Parts of statements
@@ -166,17 +194,27 @@ struct ChangeStore: Sendable {
     }
 
     /// Another text for every log whose transaction numbers mean something else: another cluster, another line of recovery (a restore to
-    /// a point in time), another table (a restore from a dump).
+    /// a point in time, a standby that took over), another table (a restore from a dump).
     static func epoch(of space: AppSpace) throws -> PostgresQuery {
+        "(SELECT left(md5(\(PostgresQuery.lineOfRecovery) || '/' || to_regclass(\(try space.own("_changes").quoted))::oid), 12))"
+    }
+
+    /// The columns that `end(_:)` reads: the snapshot, the epoch, and the last transaction of which the snapshot sees something in the logs of
+    /// `collections`, be it that the log no longer has it.
+    static func end(of collections: [String], in space: AppSpace) throws -> PostgresQuery {
         """
-        (SELECT left(md5(s.system_identifier || '/' || c.timeline_id || '/' \
-        || to_regclass(\(try space.own("_changes").quoted))::oid), 12) FROM pg_control_system() AS s, pg_control_checkpoint() AS c)
+        pg_current_snapshot()::text, \(try epoch(of: space)), greatest(
+            (SELECT txid FROM \(try space.own("_changes_floor")) WHERE collection = ANY (\(collections)) ORDER BY txid DESC LIMIT 1),
+            (SELECT latest.txid FROM unnest(\(collections)) AS name, LATERAL (
+                SELECT txid FROM \(try space.own("_changes")) WHERE collection = name ORDER BY txid DESC LIMIT 1) AS latest
+            ORDER BY latest.txid DESC LIMIT 1))::text
         """
     }
 
     static func end(_ row: PostgresRow) throws -> End {
+        let last = try row.decode(2, as: String?.self)
         guard let snapshot = Snapshot(try row.decode(0, as: String.self)) else { throw HTTPProblem(.internalError) }
-        return End(snapshot: snapshot, epoch: try row.decode(1))
+        return End(snapshot: snapshot.durable(upTo: last.flatMap { UInt64($0) }), epoch: try row.decode(1))
     }
 
     func run(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {

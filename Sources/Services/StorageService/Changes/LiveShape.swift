@@ -44,7 +44,7 @@ struct LiveRequest: Sendable, Hashable {
         let condition = try filter.map { try Self.condition($0, in: scope) }
         return LiveShape(
             collection: collection.text, may: access.ruled(for: .find) ?? "TRUE", fits: condition ?? "TRUE",
-            object: Rendering.object(access, keys: keys))
+            object: Rendering.object(access, keys: keys), past: Rendering.object(access, keys: keys, isPast: true))
     }
 }
 
@@ -59,6 +59,8 @@ struct LiveShape: Sendable, Hashable {
     let fits: PostgresQuery
     /// The object's text.
     let object: PostgresQuery
+    /// The same of a state of long ago, beside the row `present`.
+    let past: PostgresQuery
 }
 
 /// One change, as it looks to the subscribers of a shape.
@@ -76,6 +78,9 @@ struct LiveChange: Sendable {
     private let fitsAfter: Bool
     private let mayBefore: Bool
     private let fitsBefore: Bool
+    /// Whether the rules open the object as it is now, and its list of readers now.
+    let mayNow: Bool
+    let readersNow: [String]?
     private let row: PostgresRow
 
     /// A row of `ChangeStore.changes`.
@@ -90,6 +95,8 @@ struct LiveChange: Sendable {
         fitsAfter = try row.decode(6)
         mayBefore = try row.decode(7)
         fitsBefore = try row.decode(8)
+        mayNow = try row.decode(11)
+        readersNow = try row.decode(12)
     }
 
     /// Whether no subscriber gets anything.
@@ -107,10 +114,12 @@ struct LiveChange: Sendable {
         }
     }
 
-    /// The event's text (HTML standard, server-sent events). A `leave` shows the object only to whom it is still open.
-    func frame(_ event: Event, readsAfter: Bool, cursor: String) -> LiveFrame {
-        let shows = event != .leave || (mayAfter && readsAfter)
-        return row.withBytes(9) { object in
+    /// Whether the change left the object open: a `leave` shows it only to whom it is.
+    func shows(_ event: Event, readsAfter: Bool) -> Bool { event != .leave || (mayAfter && readsAfter) }
+
+    /// The event's text (HTML standard, server-sent events).
+    func frame(_ event: Event, shows: Bool, cursor: String) -> LiveFrame {
+        row.withBytes(9) { object in
             let object = shows ? object : nil
             return LiveFrame(minimumCapacity: 128 + cursor.utf8.count + (object?.count ?? 0)) { text in
                 text.append("id: ", cursor, "\nevent: ", event.rawValue, "\ndata: {\"seq\":", "\(seq)", ",\"id\":\"", id, "\"")

@@ -55,6 +55,8 @@ actor LiveTail {
         var held: [LiveFrame]? = []
         var heldSize = 0
 
+        var readsEverything: Bool { names == nil }
+
         func reads(_ readers: [String]?) -> Bool {
             guard let names, let readers else { return true }
             return readers.contains { names.contains($0) }
@@ -90,7 +92,7 @@ actor LiveTail {
         let subscriber = Subscriber(
             request: request, principal: principal, names: Self.names(rights.identity), outbox: outbox,
             ends: .now + Self.maximumAge + .seconds(Int.random(in: 0...120)), held: cursor == nil ? nil : [])
-        outbox.push(.hello(start.text))
+        outbox.push(.hello(text(of: start, shape)))
         groups[shape, default: Group(position: position)].subscribers[number] = subscriber
         members[number] = shape
         // They may have changed since they were asked for, and turns that heard of it did not know this one.
@@ -127,6 +129,10 @@ actor LiveTail {
     /// Ends every stream; the clients come back by their cursors.
     func finish() {
         for subscriber in groups.values.flatMap(\.subscribers.values) { subscriber.outbox.finish() }
+    }
+
+    private func text(of cursor: ChangeCursor, _ shape: LiveShape) -> String {
+        changes.signer.text(of: cursor, shape.collection, in: space)
     }
 
     private static func names(_ identity: Identity) -> Set<String>? {
@@ -269,18 +275,21 @@ actor LiveTail {
     }
 
     /// Reads the changes between two snapshots in order, with the cursor behind each.
+    ///
+    /// - Parameter pace: of one subscriber who comes back: what happened meanwhile is shown by what it may see now.
     private func read(
         from: Snapshot, to: Snapshot, after seq: Int64, _ shape: LiveShape, pace: Outbox? = nil, _ body: (Delivery) -> Void
     ) async throws {
         guard from != to else { return }
         var seq = seq
-        while let batch = try await changes.changes(from: from, to: to, after: seq, of: shape, in: space) {
+        let isPast = pace != nil
+        while let batch = try await changes.changes(from: from, to: to, after: seq, of: shape, isPast: isPast, in: space) {
             for row in batch.rows {
                 let change = try LiveChange(row)
                 guard !change.isForNone else { continue }
                 let isLast = !batch.hasMore && change.seq == batch.last
                 let position: ChangeCursor.Position = isLast ? .at(to) : .within(from: from, to: to, seq: change.seq)
-                body(Delivery(change, cursor: ChangeCursor(epoch: epoch, position: position).text))
+                body(Delivery(change, cursor: text(of: ChangeCursor(epoch: epoch, position: position), shape)))
                 if handed >= Self.maximumHanded { await untilHanded() }
             }
             guard batch.hasMore else { return }
@@ -376,8 +385,8 @@ actor LiveTail {
         let now = ContinuousClock.now
         guard now - lastHeartbeat >= Self.heartbeatInterval else { return }
         lastHeartbeat = now
-        for group in groups.values {
-            let frame = LiveFrame.heartbeat(ChangeCursor(epoch: epoch, position: .at(group.position)).text)
+        for (shape, group) in groups {
+            let frame = LiveFrame.heartbeat(text(of: ChangeCursor(epoch: epoch, position: .at(group.position)), shape))
             var handout = Handout()
             for subscriber in group.subscribers.values where subscriber.held == nil {
                 if subscriber.ends < now { subscriber.outbox.finish() } else { handout.add(frame, for: subscriber.outbox) }
@@ -415,9 +424,11 @@ final class Delivery {
         let after = subscriber.reads(change.readersAfter)
         let before = subscriber.reads(change.readersBefore)
         guard let event = change.event(readsAfter: after, readsBefore: before) else { return nil }
-        if let frame = frames[event]?[after] { return frame }
-        let frame = change.frame(event, readsAfter: after, cursor: cursor)
-        frames[event, default: [:]][after] = frame
+        let isOpenNow = subscriber.readsEverything || (change.mayNow && subscriber.reads(change.readersNow))
+        let shows = change.shows(event, readsAfter: after) && isOpenNow
+        if let frame = frames[event]?[shows] { return frame }
+        let frame = change.frame(event, shows: shows, cursor: cursor)
+        frames[event, default: [:]][shows] = frame
         return frame
     }
 }

@@ -110,8 +110,9 @@ struct SyncFeed: Sendable {
 
     // MARK: The log
 
-    /// For each object that changed, how it was at `from` and how it is at `to`. One that the asker could see then and not now counts as
-    /// deleted; one that the asker could see neither then nor now is not told of.
+    /// For each object that changed, how it was at `from` and how it was at `to`. One that the asker could see then and not at `to` counts as
+    /// deleted; one that the asker could see neither then nor at `to` is not told of. `to` may be long ago: what the asker may not see now
+    /// counts as not seen at `to`.
     private func changed(
         _ query: Query, from: Snapshot, to: Snapshot, after seq: Int64, _ cursor: ChangeCursor?, _ end: ChangeStore.End, _ scope: QueryScope
     ) async throws -> Page {
@@ -119,6 +120,7 @@ struct SyncFeed: Sendable {
         let access = scope.access
         let log = try scope.space.own("_changes")
         let visible = Self.visible(query, access)
+        let readable = access.readable(for: .find) ?? "TRUE"
         // A walk may have shown any of the states in between.
         let wasSeen: PostgresQuery = !isWalked ? "FALSE" : """
             EXISTS (
@@ -127,8 +129,7 @@ struct SyncFeed: Sendable {
                 CROSS JOIN LATERAL (SELECT \(visible) AS fits FROM \(ChangeStore.stateAfter("passed")) OFFSET 0) AS seen
                 WHERE meant.id = page.id AND passed.kind <> 'd' AND seen.fits)
             """
-        let rows = try await changes.run(
-            """
+        let statement: PostgresQuery = """
             WITH range AS (
                 SELECT id, seq, txid FROM \(log) WHERE \(ChangeStore.between(from, to, scope.collection.text))),
             first AS (SELECT DISTINCT ON (id) id, seq, txid FROM range ORDER BY id, seq),
@@ -137,17 +138,23 @@ struct SyncFeed: Sendable {
                 SELECT id, last.seq, last.txid, first.seq AS first_seq, first.txid AS first_txid FROM last JOIN first USING (id)
                 WHERE last.seq > \(seq) ORDER BY last.seq LIMIT \(query.limit + 1)),
             states AS (
-                SELECT page.seq, page.id, coalesce(after.fits, FALSE) AS is_in, coalesce(before.fits, FALSE) OR NOT coalesce(after.fits, FALSE) AND \(wasSeen) AS was_in,
-                    CASE WHEN after.fits THEN shown.object END AS object
+                SELECT page.seq, page.id, fate.is_in, coalesce(before.fits, FALSE) OR NOT fate.is_in AND \(wasSeen) AS was_in,
+                    CASE WHEN fate.is_in THEN shown.object END AS object
                 FROM page
                 JOIN \(log) AS new ON new.collection = \(scope.collection.text) AND new.txid = page.txid AND new.seq = page.seq
+                LEFT JOIN \(try scope.table) AS present ON present.id = page.id AND present.deleted IS NULL
                 JOIN \(log) AS old ON old.collection = \(scope.collection.text) AND old.txid = first_txid AND old.seq = first_seq
                 LEFT JOIN LATERAL (
                     SELECT \(visible) AS fits FROM \(ChangeStore.stateAfter("new")) OFFSET 0) AS after ON new.kind <> 'd'
                 LEFT JOIN LATERAL (
+                    SELECT \(readable) AS may FROM \(ChangeStore.stateAfter("present")) OFFSET 0) AS now
+                    ON present.id IS NOT NULL
+                CROSS JOIN LATERAL (SELECT coalesce(after.fits AND now.may, FALSE) AS is_in) AS fate
+                LEFT JOIN LATERAL (
                     SELECT \(visible) AS fits FROM \(ChangeStore.stateBefore("old")) OFFSET 0) AS before ON old.kind <> 'c'
                 LEFT JOIN LATERAL (
-                    SELECT \(Rendering.object(access, keys: query.keys)) AS object FROM \(ChangeStore.stateAfter("new"))) AS shown ON TRUE)
+                    SELECT \(Rendering.object(access, keys: query.keys, isPast: true)) AS object
+                    FROM \(ChangeStore.stateAfter("new"))) AS shown ON TRUE)
             SELECT max(seq), coalesce(count(*) < max(total), FALSE),
                 coalesce(string_agg(object, ',' ORDER BY seq), ''),
                 coalesce(string_agg('"' || id || '"', ',' ORDER BY seq) FILTER (WHERE was_in AND NOT is_in), '')
@@ -156,7 +163,15 @@ struct SyncFeed: Sendable {
                     sum(coalesce(octet_length(object), 0)) OVER (ORDER BY seq) AS size
                 FROM states) AS sized
             WHERE place <= \(query.limit) AND (place = 1 OR size <= \(Self.maximumPageSizeInBytes))
-            """, in: scope.space)
+            """
+        let rows: PostgresRows
+        do {
+            rows = try await changes.run(statement, in: scope.space)
+        } catch let error as PostgresError where error.isUndefinedTable {
+            // There was no write yet, or the collection was dropped a moment ago, which the next look at the log's floor tells.
+            let cursor = ChangeCursor(epoch: end.epoch, position: .at(to))
+            return Page(cursor: cursor, hasMore: to != end.snapshot, isEmpty: true)
+        }
         let isCut = try rows[0].decode(1, as: Bool.self)
         let last = try rows[0].decode(0, as: Int64?.self)
         let isEmpty = rows[0].withBytes(2) { $0?.isEmpty ?? true } && rows[0].withBytes(3) { $0?.isEmpty ?? true }

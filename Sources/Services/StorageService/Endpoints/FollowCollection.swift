@@ -17,7 +17,10 @@ struct FollowCollection: Endpoint {
         let (space, principal) = (try context.space, try context.principal)
         let wanted = LiveRequest(
             collection: try context.collection, filter: try request.filter, keys: try request.keys)
-        let cursor = try request.headers[Self.lastEventID].map { try ChangeCursor($0, parameter: "Last-Event-ID") } ?? request.since
+        let signer = live.changes.signer
+        let cursor = try request.headers[Self.lastEventID].map {
+            try signer.cursor($0, parameter: "Last-Event-ID", of: wanted.collection, in: space)
+        } ?? request.since(of: wanted.collection, in: space, by: signer)
         try await live.check(wanted, as: principal, after: cursor, in: space)
         let relay = request.headers[OpenRelay.header].flatMap { live.relays.find($0) }
         return Response(
@@ -33,8 +36,8 @@ struct FollowCollection: Endpoint {
 
 extension Request {
     /// The cursor in `since`.
-    var since: ChangeCursor? {
-        get throws { try uri.queryParameters["since"].map { try ChangeCursor($0) } }
+    func since(of collection: CollectionName, in space: AppSpace, by signer: CursorSigner) throws -> ChangeCursor? {
+        try uri.queryParameters["since"].map { try signer.cursor($0, of: collection, in: space) }
     }
 
     /// The filter's text in `where`.

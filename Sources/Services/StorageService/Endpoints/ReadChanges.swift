@@ -26,16 +26,18 @@ struct ReadChanges: Endpoint {
         if let text = parameters["wait"] {
             query.wait = .seconds(try ListQuery.integer(text, "wait", in: 0...SyncFeed.maximumWaitInSeconds))
         }
-        return Self.response(try await feed.page(query, after: try request.since, in: scope))
+        let signer = feed.changes.signer
+        let page = try await feed.page(query, after: try request.since(of: scope.collection, in: scope.space, by: signer), in: scope)
+        return Self.response(page, cursor: signer.text(of: page.cursor, scope.collection.text, in: scope.space))
     }
 
-    private static func response(_ page: SyncFeed.Page) -> Response {
+    private static func response(_ page: SyncFeed.Page, cursor: String) -> Response {
         var body = ByteBuffer()
         body.writeStaticString("{\"changed\":[")
         _ = page.row?.withBytes(2) { $0.map { body.writeBytes($0) } }
         body.writeStaticString("],\"deleted\":[")
         _ = page.row?.withBytes(3) { $0.map { body.writeBytes($0) } }
-        body.writeString("],\"cursor\":\"\(page.cursor.text)\",\"more\":\(page.hasMore)}")
+        body.writeString("],\"cursor\":\"\(cursor)\",\"more\":\(page.hasMore)}")
         return .json(body)
     }
 }

@@ -69,10 +69,16 @@ struct Access: Sendable {
     var hidesNothing: Bool { hiddenFields.isEmpty }
 
     /// `doc` (of a row called `row`, if given) without the fields that are hidden from this identity.
-    func visible(_ document: PostgresQuery = "doc") -> PostgresQuery {
+    ///
+    /// - Parameter isPast: `doc` is what the object was; what it is now stands in a row called `present`, and a field shows only where both
+    ///   open it.
+    func visible(_ document: PostgresQuery = "doc", isPast: Bool = false) -> PostgresQuery {
         hiddenFields.reduce(document) { visible, hidden in
             guard let condition = hidden.unless else { return "(\(visible) - \(hidden.name))" }
-            return "(CASE WHEN \(condition) THEN \(visible) ELSE \(visible) - \(hidden.name) END)"
+            let isOpen: PostgresQuery = !isPast ? condition : """
+                (\(condition) AND (present.id IS NULL OR (SELECT \(condition) FROM (SELECT present.doc) AS now (doc))))
+                """
+            return "(CASE WHEN \(isOpen) THEN \(visible) ELSE \(visible) - \(hidden.name) END)"
         }
     }
 

@@ -5,9 +5,11 @@ enum Rendering {
     /// The object as a client sees it: system fields first, then the document without what is hidden from the asker.
     ///
     /// Ids need no escape (`ObjectID`). Concatenation costs about half of `jsonb_build_object(…) || doc`.
-    static func object(_ access: Access, keys: [String]? = nil) -> PostgresQuery {
-        guard let keys else { return "\(system) || \(whole(access))" }
-        return object(access.visible(), keys: keys)
+    ///
+    /// - Parameter isPast: as for `Access.visible`.
+    static func object(_ access: Access, keys: [String]? = nil, isPast: Bool = false) -> PostgresQuery {
+        guard let keys else { return "\(system) || \(whole(access, isPast: isPast))" }
+        return object(access.visible(isPast: isPast), keys: keys)
     }
 
     /// The object with this in place of its document.
@@ -41,9 +43,9 @@ enum Rendering {
         "\(version) || '-' || (extract(epoch FROM \(updated)) * 1000)::bigint"
     }
 
-    private static func whole(_ access: Access) -> PostgresQuery {
+    private static func whole(_ access: Access, isPast: Bool) -> PostgresQuery {
         guard !access.hidesNothing else { return "CASE WHEN doc = '{}'::jsonb THEN '}' ELSE ',' || substr(doc::text, 2) END" }
-        let visible = access.visible()
+        let visible = access.visible(isPast: isPast)
         return "CASE WHEN \(visible) = '{}'::jsonb THEN '}' ELSE ',' || substr(\(visible)::text, 2) END"
     }
 

@@ -84,6 +84,9 @@ struct ConnectionOptions {
         let limits = [
             "statement_timeout": String(Engine.statementTimeoutInMilliseconds(configuration.queryTimeout.nanoseconds)),
             "lock_timeout": String(Self.milliseconds(configuration.lockTimeout)),
+            // What others see is on disk: an acknowledged write survives a crash, and so does the number of a transaction that a follower has
+            // seen (`Snapshot.durable`). Stronger than the server's, the role's and the database's setting.
+            "synchronous_commit": "on",
         ]
         settings.merge(limits) { own, _ in own }
         let added = settings.sorted { $0.key < $1.key }.map { "-c \(Self.escape($0.key))=\(Self.escape($0.value))" }

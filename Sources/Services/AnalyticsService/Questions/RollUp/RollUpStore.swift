@@ -65,11 +65,7 @@ struct RollUpStore: Sendable {
     }
 
     /// Another text where transactions' numbers mean something else: after a restore nothing before the watermark is looked at again.
-    private static let epoch: PostgresQuery =
-        """
-        (SELECT s.system_identifier || '/' || c.timeline_id || '/' || 'analytics.rollups'::regclass::oid
-            FROM pg_control_system() AS s, pg_control_checkpoint() AS c)
-        """
+    private static let epoch: PostgresQuery = "(\(PostgresQuery.lineOfRecovery) || '/' || 'analytics.rollups'::regclass::oid)"
 
     /// How far events are rolled up.
     static let done: PostgresQuery =
