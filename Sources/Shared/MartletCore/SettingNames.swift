@@ -24,7 +24,8 @@ public enum SettingNames {
                 "limit.key.rate", "limit.key.burst", "limit.address.rate", "limit.address.burst", "limit.header.bytes",
                 "limit.header.count", "limit.uri.bytes", "limit.body.bytes", "limit.address.inflight",
                 "limit.key.inflight", "limit.address.streams", "limit.key.streams", "limit.connections",
-                "timeout.header", "timeout.idle", "timeout.connect", "timeout.response", "timeout.drain",
+                "limit.address.connections", "limit.body.rate", "timeout.header", "timeout.body", "timeout.stall", "timeout.idle",
+                "timeout.connect", "timeout.response", "timeout.drain", "drain.delay", "http.shared",
             ]),
         "auth": Set(
             everywhere + ofServices + mail + [
