@@ -49,7 +49,7 @@ import Testing
 
     @Test(arguments: [
         (#"{"a":1,"a":2}"#, 8), (#"{"a":1,"b":2,"\u0061":3}"#, 14), (#"[{"x":{"a":1}},{"a":{"b":1,"c":{},"b":1}}]"#, 35),
-        (#"{"é":1,"\u00e9":2}"#, 9), (#"{"":1,"":2}"#, 7), (many(200, "k7"), 7 + 190 * 8 + 10 * 7 + 1), (many(200, #"\u006b7"#), nil),
+        (#"{"é":1,"\u00e9":2}"#, 9), (#"{"":1,"":2}"#, 7), (many(200, "k7"), nil), (many(200, #"\u006b7"#), nil),
         ("{\"a\\n\":1,\"a\\u000a\":1}", 10),
     ] as [(String, Int?)]) func `a name that its object already has is refused where it stands`(_ text: String, _ offset: Int?) {
         let found = error(text.utf8)
@@ -100,9 +100,9 @@ import Testing
     }
 
     @Test func `an object's members are taken out as bytes`() throws {
-        let text = #" { "a" : 1.10 , "\u0062":{"x":[1]}, "a":"z" } "#
+        let text = #" { "a" : 1.10 , "\u0062":{"x":[1]}, "c":"z" } "#
         let members = try members(text)
-        #expect(members.map(\.name) == ["a", "b", "a"])
+        #expect(members.map(\.name) == ["a", "b", "c"])
         #expect(members.map { String(decoding: Array(text.utf8)[$0.value], as: UTF8.self) } == ["1.10", #"{"x":[1]}"#, #""z""#])
     }
 
