@@ -31,7 +31,8 @@ extension IntegrationTests {
                 environment: ["PATH": "/usr/bin:/bin", "AUTHLIB_INSECURE_TRANSPORT": "1", "OAUTHLIB_INSECURE_TRANSPORT": "1"],
                 output: output, errors: errors)
             let status = try await program.exitStatus()
-            try #require(status == 0, "\(try String(contentsOf: errors, encoding: .utf8))")
+            let trouble = try String(contentsOf: errors, encoding: .utf8)
+            try #require(status == 0, "\(trouble)")
             let text = try String(contentsOf: output, encoding: .utf8)
             guard case .string(let user)? = try JSONValue(parsing: text.utf8)["user"] else { throw Trouble("no user in \(text)") }
             return user

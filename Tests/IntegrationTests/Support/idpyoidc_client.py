@@ -61,17 +61,18 @@ def sign_in(back):
     return parameters["state"]
 
 
-def begin():
-    started = handler.begin(issuer, req_args={"scope": SCOPE})
+def begin(scope):
+    started = handler.begin(issuer, req_args={"scope": scope})
     return started["url"] if isinstance(started, dict) else started
 
 
-state = sign_in(walk(browser, begin(), name="idpy"))
+state = sign_in(walk(browser, begin(SCOPE), name="idpy"))
 fresh = handler.refresh_access_token(state)
 check(fresh["access_token"] and fresh["refresh_token"], fresh)
 
-# It is let in already: as it has a secret, nobody is asked again, although it comes back to this machine.
-again = browser.get(begin(), allow_redirects=False, timeout=30)
+# It is let in already: as it has a secret, nobody is asked again, although it comes back to this machine. (With offline_access the library itself
+# has the user asked.)
+again = browser.get(begin(SCOPE[:3]), allow_redirects=False, timeout=30)
 check(again.status_code == 303 and again.headers["location"].startswith(REDIRECT + "?code="), again.text)
 sign_in(again.headers["location"])
 print(json.dumps({"user": user["id"], "client": registered["id"]}))
