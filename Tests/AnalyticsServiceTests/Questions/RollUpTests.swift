@@ -87,7 +87,7 @@ import Testing
             try await server.start()
             let deadline = ContinuousClock.now + .seconds(60)
             while (try? await app.postgres.query("SELECT 1")) == nil {
-                try #require(.now < deadline)
+                try #require(ContinuousClock.now < deadline)
                 try await Task.sleep(for: .milliseconds(20))
             }
             for person in 2...30 { try await app.insert([Happening("2026-05-01T10:00:00Z", "a", person)], by: app.postgres) }
