@@ -48,16 +48,16 @@ extension IntegrationTests {
                     await book.write(to: "Drill", as: client, number: number, round: round)
                     let credential = Data("\(ingest):".utf8).base64EncodedString()
                     _ = try? await Client.send(
-                        "POST", url + "/segment/v1/batch", headers: ["Authorization": "Basic \(credential)"],
+                        "POST", url + "/segment/v1/batch", headers: ["Authorization": "Basic \(credential)", "Content-Type": "application/json"],
                         #"{"batch":[{"type":"track","event":"Drill","userId":"u\#(round % 50)"}]}"#)
                     try? await Task.sleep(for: .milliseconds(30))
                 } during: {
-                    for number in 1...max(1, Self.kills) {
+                    for round in 1...max(1, Self.kills) {
                         try await Task.sleep(for: .milliseconds(Int.random(in: 300...1_200)))
                         try await server.restart("postgres")
                         let next = try await number("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
                         if next <= spent.last { reused += 1 }
-                        if number.isMultiple(of: 10) { print("follower crashes: \(number) kills") }
+                        if round.isMultiple(of: 10) { print("follower crashes: \(round) kills") }
                     }
                     try await Task.sleep(for: .seconds(1))
                 }
@@ -87,7 +87,8 @@ extension IntegrationTests {
                     #expect(ids.subtracting(reader.ids) == [])
                 }
                 #expect(ids.subtracting(told()) == [])
-                #expect(ids.subtracting(try await acted()) == [])
+                let untold = ids.subtracting(try await acted())
+                #expect(untold == [])
                 #expect(try await number("SELECT coalesce(sum(events), 0)::bigint FROM analytics.hours WHERE dimension = 0") == events && events > 0)
                 #expect(try await number("SELECT coalesce(sum(events), 0)::bigint FROM analytics.days WHERE dimension = 0") == events)
             }
@@ -183,7 +184,7 @@ private final class FeedReader: Sendable {
     func run() async {
         while !Task.isCancelled, refusal == nil {
             let since = state.withLock { $0.cursor }.map { "&since=\($0)" } ?? ""
-            guard let page = try? await client.get("changes/\(collection)?limit=20&wait=1\(since)"), page.status == 200 || page.status < 500 else {
+            guard let page = try? await client.get("changes/\(collection)?limit=20&wait=1\(since)"), page.status < 500, page.status != 429 else {
                 try? await Task.sleep(for: .milliseconds(50))
                 continue
             }

@@ -121,7 +121,7 @@ import Testing
     private func eventually(_ what: Comment, _ isSo: () async throws -> Bool) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while try await !isSo() {
-            try #require(.now < deadline, what)
+            try #require(ContinuousClock.now < deadline, what)
             try await Task.sleep(for: .milliseconds(20))
         }
     }

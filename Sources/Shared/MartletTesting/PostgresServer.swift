@@ -175,7 +175,7 @@ extension PostgresServer {
     /// Ends sessions and stops; starts as a standby that follows nobody, and takes over at once.
     public func takeOver() async throws {
         try await stop()
-        FileManager.default.createFile(atPath: "\(data)/standby.signal", contents: nil)
+        try Data().write(to: URL(fileURLWithPath: "\(data)/standby.signal"))
         try command.giveToServer("\(data)/standby.signal")
         try await start()
         try await execute(["SELECT pg_promote()"])

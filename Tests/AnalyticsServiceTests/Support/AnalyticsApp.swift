@@ -24,21 +24,25 @@ struct AnalyticsApp: ServiceApp {
     var environment = AppEnvironment.live
 
     static func run(_ options: AnalyticsOptions = .withColleagues, _ body: @Sendable (AnalyticsApp) async throws -> Void) async throws {
+        try await MigratedDatabase.with { try await run(options, on: $0, body) }
+    }
+
+    static func run(
+        _ options: AnalyticsOptions = .withColleagues, on database: MigratedDatabase, _ body: @Sendable (AnalyticsApp) async throws -> Void
+    ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "martlet-analytics-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         var options = options
         if options.crashes.spoolDirectory == CrashSettings().spoolDirectory { options.crashes.spoolDirectory = folder.appending(path: "spool").path }
-        try await MigratedDatabase.with { database in
-            let postgres = database.client(for: "analytics")
-            let service = AnalyticsService(
-                postgres: postgres, files: LocalFiles(directory: folder.path), options: options, logger: .silent)
-            let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
-            let application = Application(router: router, services: service.background, logger: .silent)
-            try await application.test(.router) { client in
-                try await eventually("the service is ready") { await service.isReady() }
-                try await body(
-                    AnalyticsApp(database: database, postgres: postgres, service: service, gateway: ServiceClient(client, principal: nil)))
-            }
+        let postgres = database.client(for: "analytics")
+        let service = AnalyticsService(
+            postgres: postgres, files: LocalFiles(directory: folder.path), options: options, logger: .silent)
+        let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
+        let application = Application(router: router, services: service.background, logger: .silent)
+        try await application.test(.router) { client in
+            try await eventually("the service is ready") { await service.isReady() }
+            try await body(
+                AnalyticsApp(database: database, postgres: postgres, service: service, gateway: ServiceClient(client, principal: nil)))
         }
     }
 
