@@ -1,5 +1,4 @@
 import CoreMetrics
-import Glibc
 import NIOPosix
 import Synchronization
 
@@ -124,7 +123,7 @@ private final class ReportMeter: TaskExecutor {
     private struct State {
         var spent = Duration.zero
         /// Parts that run now, by when their threads' clocks say that they began.
-        var running: [Int: (clock: clockid_t, start: Duration)] = [:]
+        var running: [Int: (clock: CPUClock, start: Duration)] = [:]
         var count = 0
         var isGivenUp = false
         var onOverrun: (@Sendable () -> Void)?
@@ -147,16 +146,15 @@ private final class ReportMeter: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) { threads.submit(UnownedJob(job), self) }
 
     func run(_ job: UnownedJob) {
-        var clock = clockid_t()
-        pthread_getcpuclockid(pthread_self(), &clock)
+        let clock = CPUClock.ofThisThread
         let part = state.withLock { state in
             state.count += 1
-            state.running[state.count] = (clock, Self.time(of: clock))
+            state.running[state.count] = (clock, clock.time)
             return state.count
         }
         job.runSynchronously(on: asUnownedTaskExecutor())
         let wasLost = state.withLock { state in
-            if let part = state.running.removeValue(forKey: part) { state.spent += Self.time(of: part.clock) - part.start }
+            if let part = state.running.removeValue(forKey: part) { state.spent += part.clock.time - part.start }
             return state.isGivenUp && state.running.isEmpty
         }
         if wasLost { threads.threadCameBack() }
@@ -165,7 +163,7 @@ private final class ReportMeter: TaskExecutor {
     /// Tells of it when the budget is used up, once. True: a thread is lost to it.
     func giveUpBeyondBudget() -> Bool {
         let (onOverrun, isLost) = state.withLock { state -> ((@Sendable () -> Void)?, Bool) in
-            let spent = state.running.values.reduce(state.spent) { $0 + Self.time(of: $1.clock) - $1.start }
+            let spent = state.running.values.reduce(state.spent) { $0 + $1.clock.time - $1.start }
             guard spent > budget, !state.isGivenUp else { return (nil, false) }
             state.isGivenUp = !state.running.isEmpty
             defer { state.onOverrun = nil }
@@ -173,12 +171,6 @@ private final class ReportMeter: TaskExecutor {
         }
         onOverrun?()
         return isLost
-    }
-
-    private static func time(of clock: clockid_t) -> Duration {
-        var time = timespec()
-        clock_gettime(clock, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 }
 
