@@ -111,6 +111,7 @@ import Testing
     @Test("hidden fields are not shown and not filtered by; a stream whose right ends is closed with an error")
     func rules() async throws {
         let app = try await StorageApp()
+        _ = try await app.master.put("/roles/admins", "{}")
         _ = try await app.master.put("/collections/Notes/rules", #"{"hidden":{"email":["role:admins"]}}"#)
         let answer = try await app.client.get("/live/Notes?where=%7B%22email%22:%22x%22%7D")
         #expect(answer.isProblem(.forbidden, field: "email"))

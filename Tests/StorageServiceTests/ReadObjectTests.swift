@@ -27,6 +27,16 @@ import Testing
         #expect(Set(members.map(\.name)) == Set(["_id", "created", "updated", "deleted", "_version"] + fields))
     }
 
+    @Test func `a read by If-Match gets the version it names or 412`() async throws {
+        let app = try await StorageApp()
+        let tag = try #require(try await app.client.post("/storage/Note", #"{"_id":"a","x":1}"#).header("etag"))
+        for (match, status) in [(tag, 200), ("*", 200), ("\"0\", \(tag)", 200), ("\"0\"", 412), ("W/\(tag)", 412)] {
+            let answer = try await app.client.send("GET", "/storage/Note/a", bytes: nil, headers: ["if-match": match])
+            #expect(answer.status == status, "\(match): \(answer)")
+        }
+        #expect(try await app.client.send("GET", "/storage/Note/b", bytes: nil, headers: ["if-match": "*"]).isProblem(.objectNotFound))
+    }
+
     @Test func `a removed object is there with deleted=true only`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a","x":1}"#)

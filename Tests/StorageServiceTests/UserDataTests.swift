@@ -74,6 +74,7 @@ import Testing
 
     @Test func `Fields by which the rules let users change an object say whose it is`() async throws {
         let app = try await StorageApp()
+        #expect(try await app.master.put("/roles/admin", "{}").status == 204)
         let rules = #"{"rules":{"update":["field:by","field:team"],"delete":["field:by","role:admin"],"get":["authenticated"]}}"#
         #expect(try await app.master.put("/collections/Posts/rules", rules).status == 200)
         #expect(try await app.master.put("/collections/Wiki/rules", #"{"rules":{"delete":["field:by"],"get":["field:by"]}}"#).status == 200)
@@ -169,6 +170,7 @@ import Testing
 
     @Test func `Fields that are hidden from the user are not handed out`() async throws {
         let app = try await StorageApp()
+        #expect(try await app.master.put("/roles/admin", "{}").status == 204)
         #expect(try await app.master.put("/collections/Notes/rules", #"{"hidden":{"remark":["role:admin"]}}"#).status == 200)
         #expect(try await app.master.post("/storage/Notes", #"{"_id":"n","_writers":["\#(anna)"],"a":1,"remark":"rude"}"#).status == 201)
         let lines = try await export(app, anna)

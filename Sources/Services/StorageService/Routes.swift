@@ -25,8 +25,8 @@ extension StorageService {
         router.on(.delete, "collections/:collection", DropCollection(collections: collections, builds: indexes.builds, rights: rights))
         router.on(.post, "collections/:collection/rename", RenameCollection(collections: collections, builds: indexes.builds, rights: rights))
         router.on(.get, "collections/:collection/indexes", ListIndexes(indexes: indexes))
-        router.on(.post, "collections/:collection/indexes", CreateIndex(indexes: indexes))
-        router.on(.delete, "collections/:collection/indexes/:index", DropIndex(indexes: indexes))
+        router.on(.post, "collections/:collection/indexes", CreateIndex(indexes: indexes, rights: rights))
+        router.on(.delete, "collections/:collection/indexes/:index", DropIndex(indexes: indexes, rights: rights))
         router.on(.get, "collections/:collection/rules", ReadRules(rules: rules))
         router.on(.put, "collections/:collection/rules", SetRules(rules: rules))
 
@@ -73,6 +73,7 @@ extension StorageService {
         router.on(.delete, "jobs/:id", CancelJob(transfers: transfers))
         router.on(.get, "jobs/:id/result", FetchJobResult(transfers: transfers))
         router.on(.post, "environment/copy", StartEnvironmentCopy(transfers: transfers))
+        router.on(.put, "environment", OpenEnvironment(transfers: transfers))
         router.on(.delete, "environment", WipeEnvironment(transfers: transfers))
 
         // Hooks

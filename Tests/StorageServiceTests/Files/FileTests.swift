@@ -125,6 +125,26 @@ import Testing
         if example.status != 416 { #expect(answer.text == example.text) }
     }
 
+    @Test func `a read by If-Match gets the version it names or 412, before anything else is looked at`() async throws {
+        let app = try await StorageApp()
+        let tag = try #require(try await app.client.send("PUT", "/upload/f", "1234")["sha256"])
+        let link = try #require(try await app.client.post("/upload-link/f", "{}").json?["path"]).text.filter { $0 != "\"" }
+        for path in ["/upload/f", "/\(link)"] {
+            for (headers, status) in [
+                (["if-match": tag], 200), (["if-match": "*"], 200), (["if-match": "\"x\", \(tag)"], 200), (["if-match": "\"x\""], 412),
+                (["if-match": "W/\(tag)"], 412), (["if-match": "\"x\"", "if-none-match": tag], 412), (["if-match": tag, "if-none-match": tag], 304),
+                (["if-match": "\"x\"", "range": "bytes=9-"], 412), (["if-match": tag, "range": "bytes=9-"], 416),
+                (["if-match": tag, "range": "bytes=1-2"], 206), (["if-unmodified-since": "Thu, 01 Jan 1970 00:00:00 GMT"], 200),
+                (["range": "bytes=1-2", "if-range": "Thu, 01 Jan 2099 00:00:00 GMT"], 200), (["range": "bytes=1-2", "if-range": "W/\(tag)"], 200),
+                (["range": "bytes=1-2", "if-range": tag], 206), (["if-match": "x"], 400),
+            ] {
+                let answer = try await app.client.send("GET", path, bytes: nil, headers: headers)
+                #expect(answer.status == status, "\(headers) \(answer)")
+                if status == 412 { #expect(answer.isProblem(.preconditionFailed)) }
+            }
+        }
+    }
+
     @Test func `what the asker has already is not sent, and what has changed meanwhile is not touched`() async throws {
         let app = try await StorageApp()
         let tag = try #require(try await app.client.send("PUT", "/upload/f", "1")["sha256"])

@@ -126,6 +126,38 @@ import Testing
         #expect(try await create(ann, "1").status == 201)
     }
 
+    @Test func `unfinished uploads of callers without a user are counted by address, and leave room for users`() async throws {
+        let app = try await StorageApp()
+        func begin(_ address: String) async throws -> Answer {
+            try await app.client.send(
+                "POST", "/files/tus", bytes: [],
+                headers: [
+                    "tus-resumable": "1.0.0", "upload-length": "1", HeaderName.address: address,
+                    "upload-metadata": "path \(Data("a".utf8).base64EncodedString())",
+                ])
+        }
+        func fill(_ count: Int, like id: String) async throws {
+            try await app.superuser.execute(
+                """
+                INSERT INTO \(app.space().own("_transfers")) (id, path, size, sets_readers, sets_writers, origin, expires)
+                SELECT gen_random_uuid()::text, 'x', 1, FALSE, FALSE, coalesce(origin, 'other'), now() + interval '1 hour'
+                FROM generate_series(1, \(count)), (SELECT max(origin) AS origin FROM \(app.space().own("_transfers")) WHERE id = \(id)) AS one
+                """)
+        }
+        let first = try location(try await begin("192.0.2.1")).split(separator: "/").last.map(String.init) ?? ""
+        try await fill(98, like: first)
+        #expect(try await begin("192.0.2.1").status == 201)
+        try await app.expectRefusal(.limitExceeded) { try await begin("192.0.2.1") }
+        #expect(try await begin("192.0.2.2").status == 201)
+        try await fill(398, like: "none")
+        #expect(try await begin("192.0.2.3").status == 201)
+        try await app.expectRefusal(.limitExceeded) { try await begin("192.0.2.4") }
+        #expect(try await create(app.user("ann"), "1").status == 201)
+        #expect(try await create(app.master, "1").status == 201)
+        let stored = try await app.everything()["_transfers"] ?? ""
+        #expect(!stored.contains("192.0.2"), "addresses are not kept")
+    }
+
     @Test func `whoever brings the last bytes, the file is of the one who began it`() async throws {
         let app = try await StorageApp()
         let first = try location(try await create(app.user("ann"), "2", path: "ann"))

@@ -106,6 +106,7 @@ import Testing
         let job = try await app.finished(app.master.post("/environment/copy"))
         #expect(job["state"] == #""done""# && job["result.objects"] == "2" && job["result.collections"] == "2", "\(job)")
         #expect(try await app.contents() == live)
+        #expect(try await app.master.put("/environment", #"{"open":true}"#).status == 200)
         #expect(try await app.testClient.get("/storage/Note").text == app.client.get("/storage/Note").text)
         #expect(try await app.testClient.get("/storage/Old")["count"] == "0")
         let testMaster = app.testMaster
@@ -128,6 +129,7 @@ import Testing
         #expect(job["state"] == #""done""# && job["result.files"] == "2", "\(job)")
         #expect(try await app.testMaster.get("/upload/a/one.txt?info=true").text == app.master.get("/upload/a/one.txt?info=true").text)
         #expect(try await app.testMaster.get("/upload/a/one.txt").text == "live one")
+        #expect(try await app.master.put("/environment", #"{"open":true}"#).status == 200)
         #expect(try await app.testClient.get("/upload/a/one.txt").isProblem(.fileNotFound))
         #expect(try await app.testClient.get("/upload/b.txt").text.utf8.count == 300_000)
         #expect(try await app.testClient.get("/upload/old.txt").isProblem(.fileNotFound))

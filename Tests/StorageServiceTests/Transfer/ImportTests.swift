@@ -159,7 +159,7 @@ import Testing
         for (method, path) in [
             ("POST", "/imports/Note?format=json"), ("GET", "/exports/Note?format=json"), ("POST", "/exports/Note?format=json"), ("GET", "/jobs"),
             ("GET", "/jobs/0190c2a4-0000-7000-8000-000000000000"), ("DELETE", "/jobs/0190c2a4-0000-7000-8000-000000000000"),
-            ("GET", "/jobs/0190c2a4-0000-7000-8000-000000000000/result"), ("POST", "/environment/copy"), ("DELETE", "/environment"),
+            ("GET", "/jobs/0190c2a4-0000-7000-8000-000000000000/result"), ("POST", "/environment/copy"), ("DELETE", "/environment"), ("PUT", "/environment"),
             ("GET", "/collections/Note"),
         ] {
             let answer = try await app.client.send(method, path, "[]")

@@ -351,7 +351,7 @@ actor LiveTail {
         let principals = Set(groups.values.flatMap(\.subscribers.values).map(\.principal))
         try await rights.prepare(principals.compactMap(\.userID), in: space, for: ahead)
         var known: [Principal: Rights] = [:]
-        for principal in principals { known[principal] = try await rights.rights(of: principal, in: space) }
+        for principal in principals { known[principal] = try await rights.rights(of: principal, in: space, evenIfClosed: true) }
         // Another pass, which began later, knows better.
         guard revision >= rightsRevision else { return }
         apply(known)

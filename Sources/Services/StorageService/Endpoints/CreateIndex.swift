@@ -9,6 +9,7 @@ import MartletPostgres
 /// that builds it.
 struct CreateIndex: Endpoint {
     let indexes: IndexStore
+    let rights: RightsStore
 
     private struct Body: Codable {
         var name: String?
@@ -40,6 +41,7 @@ struct CreateIndex: Endpoint {
             name: name, kind: kind, fields: body.fields, unique: body.unique ?? false,
             language: kind == .text ? body.language ?? TextSearch.defaultLanguage : nil)
         let entry = try await indexes.create(index, on: collection, of: space)
+        rights.forget(space)
         return try .encoding(entry, status: entry.state == .ready ? .created : .accepted)
     }
 }

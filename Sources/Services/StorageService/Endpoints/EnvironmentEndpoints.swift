@@ -4,15 +4,15 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// `POST /environment/copy`: puts a copy of the live data in place of the test data, by a job, 202 with it; master key.
+/// `POST /environment/copy`: puts a copy of the live data in place of the test data, by a job, 202 with it; master key, with a live key.
 ///
-/// One copy of an app waits or runs at a time; a further one is 409.
+/// Clients are kept out of the copy until `OpenEnvironment`: whom live keeps out by who may sign up, test may let in. One copy of an app waits or runs at a time; a further one is 409.
 struct StartEnvironmentCopy: Endpoint {
     let transfers: TransferStores
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
-        let space = try context.managedSpace
+        let space = try context.liveSpace
         try await request.allowNoBody()
         var options = transfers.options(space)
         options.uniqueKey = space.appID
@@ -20,6 +20,48 @@ struct StartEnvironmentCopy: Endpoint {
             throw HTTPProblem(.conflict, "A copy of this app waits or runs.")
         }
         return try await .job(job, transfers, space, status: .accepted)
+    }
+}
+
+/// `PUT /environment` with `{"open":true}`: lets clients into the test environment after a copy, or with `false` keeps them out; 200 with the same.
+/// Master key, with a live key: test may hold live's data.
+///
+/// In force at once in this copy of the service and within a second in the others.
+struct OpenEnvironment: Endpoint {
+    let transfers: TransferStores
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters()
+        let test = try SpaceName(appID: context.liveSpace.appID, environment: .test).space
+        guard let isOpen = try await BodyFields(request, ["open"]).flag("open") else {
+            throw HTTPProblem(.invalidBody, "Expected true or false.", field: "open")
+        }
+        let closed = try test.own("_closed")
+        try await transfers.spaces.prepare(test)
+        try await transfers.postgres.withTransaction(role: test.role) { transaction in
+            try await transaction.execute("LOCK TABLE \(closed) IN SHARE ROW EXCLUSIVE MODE")
+            try await transaction.execute("DELETE FROM \(closed)")
+            if !isOpen { try await transaction.execute("INSERT INTO \(closed) DEFAULT VALUES") }
+            try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(test.schema))")
+        }
+        transfers.rights.forgetAll()
+        transfers.signal.written(in: test)
+        return .json(#"{"open":\#(isOpen)}"#)
+    }
+}
+
+extension ServiceContext {
+    /// Live's data, for what shows them elsewhere: a test key opens none of it.
+    ///
+    /// - Throws: `forbidden`.
+    fileprivate var liveSpace: AppSpace {
+        get throws {
+            let space = try managedSpace
+            guard space.environment == .live else {
+                throw HTTPProblem(.forbidden, "This call needs a live key, and no X-Martlet-Environment: test, as it shows live data in test.")
+            }
+            return space
+        }
     }
 }
 

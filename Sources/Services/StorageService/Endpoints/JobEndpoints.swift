@@ -7,7 +7,7 @@ import MartletJobs
 import MartletPostgres
 import NIOCore
 
-/// `GET /jobs?limit=&before=`: the app's jobs, newest first; master key.
+/// `GET /jobs?limit=&before=`: the environment's jobs, newest first; master key.
 struct ListJobs: Endpoint {
     let transfers: TransferStores
 
@@ -23,7 +23,7 @@ struct ListJobs: Endpoint {
             }
             before = id
         }
-        let jobs = try await transfers.jobs.jobs(scope: space.appID, before: before, limit: limit)
+        let jobs = try await transfers.jobs.jobs(scope: space.jobScope, before: before, limit: limit)
         let data = jobs.map(\.json.text).joined(separator: ",")
         return .json(ByteBuffer(string: "{\"count\":\(jobs.count),\"data\":[\(data)]}"))
     }
@@ -47,7 +47,7 @@ struct CancelJob: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let space = try context.managedSpace
-        guard let job = try await transfers.jobs.cancel(context.jobID, scope: space.appID) else { throw HTTPProblem(.jobNotFound) }
+        guard let job = try await transfers.jobs.cancel(context.jobID, scope: space.jobScope) else { throw HTTPProblem(.jobNotFound) }
         if job.state == .cancelled { try await transfers.spool.deleteFiles(of: job.id) }
         return .json(ByteBuffer(string: job.json.text), status: .accepted)
     }
@@ -60,7 +60,7 @@ struct FetchJobResult: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let space = try context.managedSpace
-        guard let job = try await transfers.jobs.job(context.jobID, scope: space.appID) else { throw HTTPProblem(.jobNotFound) }
+        guard let job = try await transfers.jobs.job(context.jobID, scope: space.jobScope) else { throw HTTPProblem(.jobNotFound) }
         guard job.kind == ExportCollection.kind, job.state == .done, let file = try await transfers.spool.file(of: job.id) else {
             throw HTTPProblem(.conflict, "The job has no file to fetch, or not yet.")
         }
@@ -83,11 +83,11 @@ extension ServiceContext {
 }
 
 extension Response {
-    /// - Throws: `job-not-found` when the app has no such job.
+    /// - Throws: `job-not-found` when the environment has no such job.
     static func job(
         _ id: UUID, _ transfers: TransferStores, _ space: AppSpace, status: HTTPResponse.Status = .ok
     ) async throws -> Response {
-        guard let job = try await transfers.jobs.job(id, scope: space.appID) else { throw HTTPProblem(.jobNotFound) }
+        guard let job = try await transfers.jobs.job(id, scope: space.jobScope) else { throw HTTPProblem(.jobNotFound) }
         return .json(ByteBuffer(string: job.json.text), status: status)
     }
 }

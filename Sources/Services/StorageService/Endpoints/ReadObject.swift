@@ -3,7 +3,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// `GET /storage/{collection}/{id}?keys=&excludeKeys=&include=&deleted=`; 304 when `If-None-Match` names its entity tag.
+/// `GET /storage/{collection}/{id}?keys=&excludeKeys=&include=&deleted=`; 304 when `If-None-Match` names its entity tag,
+/// 412 when `If-Match` does not.
 struct ReadObject: Endpoint {
     let objects: ObjectStore
     let rights: RightsStore
@@ -18,9 +19,8 @@ struct ReadObject: Endpoint {
         // With others' contents in it, the object's version does not tell whether the answer is the same.
         guard query.include.isEmpty else { return try .object(found, hasTag: false) }
         let tag = try found.entityTag
-        if let known = request.headers[.ifNoneMatch], try EntityTag.list(known)?.contains(tag) ?? true {
-            return Response(status: .notModified, headers: [.eTag: tag.header])
-        }
+        guard try request.matches(tag) else { throw HTTPProblem(.preconditionFailed) }
+        if try request.knows(tag) { return Response(status: .notModified, headers: [.eTag: tag.header]) }
         return try .object(found)
     }
 }

@@ -1,4 +1,5 @@
 import Hummingbird
+import MartletCore
 import MartletHTTP
 
 /// `GET /collections/{collection}/rules`: `{"rules":{…},"hidden":{…},"defaults":{…}}`; master key.
@@ -7,6 +8,6 @@ struct ReadRules: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
-        return try .encoding(try await rules.read(context.collection, of: context.managedSpace))
+        return .json(try await rules.read(context.collection, of: context.managedSpace).json.text)
     }
 }

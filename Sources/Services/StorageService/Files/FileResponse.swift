@@ -17,14 +17,14 @@ struct FileResponse: Sendable {
 
     private var tag: EntityTag { EntityTag(text: sha256) }
 
-    /// 200, 206, 304, or 416 as a problem. One range only: a list of many small ones would cost us more than the client.
+    /// 200, 206, 304, or 412 and 416 as problems, in the order of RFC 9110 §13.2.2. Files have no `Last-Modified`, so that nothing that goes by dates
+    /// is looked at (§13.1.3, §13.1.4), and an `If-Range` with a date gets the whole. One range only: a list of many small ones would cost us more than the client.
     ///
-    /// - Throws: `invalid-parameter`, `range-not-satisfiable`.
+    /// - Throws: `invalid-parameter`, `precondition-failed`, `range-not-satisfiable`.
     func response(to request: Request, from backend: any FileBackend) throws -> Response {
         var headers = headers
-        if let known = request.headers[.ifNoneMatch], try EntityTag.list(known)?.contains(tag) ?? true {
-            return Response(status: .notModified, headers: headers)
-        }
+        guard try request.matches(tag) else { throw HTTPProblem(.preconditionFailed) }
+        if try request.knows(tag) { return Response(status: .notModified, headers: headers) }
         let range: Range<Int>?
         do {
             range = try ByteRange.parse(request.headers[.range], ifRange: request.headers[.ifRange], tag: tag.header, size: sizeInBytes)
@@ -53,6 +53,26 @@ struct FileResponse: Sendable {
         headers[.contentDisposition] = ContentDisposition.header(isInline: ContentType.isInline(contentType), name: name)
         headers[HTTPField.Name("Cross-Origin-Resource-Policy")!] = "cross-origin"
         return headers
+    }
+}
+
+extension Request {
+    /// Whether a read goes on by its `If-Match` (RFC 9110 §13.1.1): there is none, it is `*`, or it has the tag, compared strongly.
+    ///
+    /// - Throws: `invalid-parameter`.
+    func matches(_ tag: EntityTag) throws -> Bool {
+        guard let header = headers[.ifMatch] else { return true }
+        guard try EntityTag.list(header) != nil else { return true }
+        // `list` takes a weak tag for its strong one, which here it is not.
+        return header.split(separator: ",").contains { $0.trimmingCharacters(in: .whitespaces) == tag.header }
+    }
+
+    /// Whether the client has this already, by its `If-None-Match` (RFC 9110 §13.1.2).
+    ///
+    /// - Throws: `invalid-parameter`.
+    func knows(_ tag: EntityTag) throws -> Bool {
+        guard let header = headers[.ifNoneMatch] else { return false }
+        return try EntityTag.list(header)?.contains(tag) ?? true
     }
 }
 

@@ -44,7 +44,9 @@ extension BeforeHooks {
             array.writeImmutableBuffer(object)
         }
         array.writeString("]")
-        return try Documents(array)
+        var made = try Documents(array)
+        made.touched.keep(sent.touched)
+        return made
     }
 
     private func asked(_ object: ByteBuffer, _ number: Int, in scope: QueryScope, until deadline: ContinuousClock.Instant) async throws -> ByteBuffer {

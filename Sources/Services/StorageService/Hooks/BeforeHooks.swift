@@ -76,13 +76,16 @@ struct BeforeHooks: Sendable {
     /// The hook's fields in place of the client's.
     private static func write(_ write: Write, with object: JSONValue, _ hook: Hook) throws -> Write {
         let body = ByteBuffer(string: completed(object, by: write.document).text)
+        func made(_ id: ObjectID?) throws -> Document {
+            var made = try id.map { try Document(body, replacing: $0) } ?? Document(body)
+            if let sent = write.document { made.touched.keep(sent.touched) }
+            return made
+        }
         do {
             switch write {
-            case .create(let document, let mustBeNew):
-                if let id = document.id { return .create(try Document(body, replacing: id), mustBeNew: mustBeNew) }
-                return .create(try Document(body), mustBeNew: mustBeNew)
-            case .replace(let id, _): return .replace(id, try Document(body, replacing: id))
-            case .change(let id, _, let isUpsert): return .change(id, try Document(body, replacing: id), isUpsert: isUpsert)
+            case .create(let document, let mustBeNew): return .create(try made(document.id), mustBeNew: mustBeNew)
+            case .replace(let id, _): return .replace(id, try made(id))
+            case .change(let id, _, let isUpsert): return .change(id, try made(id), isUpsert: isUpsert)
             case .remove, .delete: return write
             }
         } catch let problem as HTTPProblem {
@@ -116,7 +119,7 @@ struct BeforeHooks: Sendable {
                 document.operations == nil ? "\(kept)\(document.stored)" : "\(kept)storage.apply('{}', \(document.stored), TRUE)"
             guard let found = try await stored(id, document, doc, .update, in: scope) else { return (nil, try await initial(document, scope)) }
             guard !mustBeNew else { throw HTTPProblem(.preconditionFailed, "There is an object with this id.", field: "_id") }
-            guard found.may else { throw HTTPProblem(.conflict, "The id is taken.", field: "_id") }
+            guard found.may else { throw found.seen ? Access.refusal(.update) : HTTPProblem(.conflict, "The id is taken.", field: "_id") }
             return (found.before, found.after)
         case .replace(let id, let document):
             let kept = scope.access.kept(of: "doc").map { "\($0) || " as PostgresQuery } ?? ""
@@ -124,52 +127,65 @@ struct BeforeHooks: Sendable {
         case .change(let id, let document, let isUpsert):
             let doc: PostgresQuery =
                 document.operations == nil ? "doc || \(document.stored)" : "storage.apply(doc, \(document.stored), FALSE)"
-            guard isUpsert else { return try await writable(id, document, doc, .update, in: scope) }
-            guard let found = try await stored(id, document, doc, .update, in: scope) else {
+            let veil = try scope.access.veil(document.touched.operated)
+            guard isUpsert else { return try await writable(id, document, doc, .update, veil, in: scope) }
+            guard let found = try await stored(id, document, doc, .update, veil, in: scope) else {
                 try scope.access.require(.create)
                 return (nil, try await initial(document, scope))
             }
-            guard found.may else { throw HTTPProblem(.preconditionFailed, "There is an object with this id.", field: "_id") }
+            guard found.seen else { throw HTTPProblem(.preconditionFailed, "There is an object with this id.", field: "_id") }
+            try Self.check(found, .update, veil)
             return (found.before, found.after)
         case .remove(let id): return (try await writable(id, nil, "doc", .delete, in: scope).before, nil)
         case .delete(let id): return (try await writable(id, nil, "doc", .delete, includingRemoved: true, in: scope).before, nil)
         }
     }
 
-    /// - Throws: `object-not-found`, also for what the asker may not write.
+    /// - Throws: `object-not-found` also for what the asker may not read, `forbidden` for what they may read and not write.
     private func writable(
-        _ id: ObjectID, _ document: Document?, _ doc: PostgresQuery, _ operation: Access.Operation, includingRemoved: Bool = false,
-        in scope: QueryScope
+        _ id: ObjectID, _ document: Document?, _ doc: PostgresQuery, _ operation: Access.Operation, _ veil: Access.Veil? = nil,
+        includingRemoved: Bool = false, in scope: QueryScope
     ) async throws -> (before: String?, after: String?) {
-        let found = try await stored(id, document, doc, operation, includingRemoved: includingRemoved, in: scope)
-        guard let found, found.may else { throw HTTPProblem(.objectNotFound) }
+        let found = try await stored(id, document, doc, operation, veil, includingRemoved: includingRemoved, in: scope)
+        guard let found, found.seen else { throw HTTPProblem(.objectNotFound) }
+        try Self.check(found, operation, veil)
         return (found.before, found.after)
+    }
+
+    private static func check(_ found: Stored, _ operation: Access.Operation, _ veil: Access.Veil?) throws {
+        guard found.may else { throw Access.refusal(operation) }
+        if let veil, !found.shows { throw veil.refusal }
     }
 
     private struct Stored {
         var before: String
         var after: String
+        /// Whether the asker may read the object, also write it, and sees what the write depends on.
+        var seen: Bool
         var may: Bool
+        var shows: Bool
     }
 
-    /// The object, and it with `doc` as its document; nil when there is none.
+    /// The object, and it with `doc` as its document; nil when there is none. What the asker may not write stays as it is.
     private func stored(
-        _ id: ObjectID, _ document: Document?, _ doc: PostgresQuery, _ operation: Access.Operation, includingRemoved: Bool = false,
-        in scope: QueryScope
+        _ id: ObjectID, _ document: Document?, _ doc: PostgresQuery, _ operation: Access.Operation, _ veil: Access.Veil? = nil,
+        includingRemoved: Bool = false, in scope: QueryScope
     ) async throws -> Stored? {
         let (readers, writers) = (Self.list(document?.readers, "readers"), Self.list(document?.writers, "writers"))
+        let after: PostgresQuery = "CASE WHEN s.may AND s.shows THEN \(doc) ELSE doc END"
         let rows = try await run(
             """
             SELECT \(Rendering.object(.master)), (
-                SELECT \(Rendering.object(doc, keys: nil))
+                SELECT \(Rendering.object(after, keys: nil))
                 FROM (SELECT s.id, s.created, s.updated, s.deleted, s.version, \(readers) AS readers, \(writers) AS writers, s.doc) AS state),
-                may
+                seen, may, shows
             FROM (
-                SELECT *, \(scope.access.writable(for: operation) ?? "TRUE") AS may FROM \(try scope.table)
-                WHERE id = \(id.text)\(includingRemoved ? "" : " AND deleted IS NULL" as PostgresQuery)) AS s
+                SELECT *, \(scope.access.columns(for: operation)), (\(veil?.condition ?? "TRUE")) AS shows FROM \(try scope.table)
+                WHERE id = \(id.text)\(includingRemoved ? "" : " AND deleted IS NULL" as PostgresQuery) OFFSET 0) AS s
             """, in: scope.space)
         guard let row = rows?.first else { return nil }
-        return Stored(before: try row.decode(0), after: try row.decode(1), may: try row.decode(2))
+        return Stored(
+            before: try row.decode(0), after: try row.decode(1), seen: try row.decode(2), may: try row.decode(3), shows: try row.decode(4))
     }
 
     private static func list(_ listing: Document.Listing?, _ column: StaticString) -> PostgresQuery {

@@ -58,6 +58,7 @@ struct BuildIndex: JobHandler {
             try await transaction.execute("COMMENT ON INDEX \(index) IS \(comment)")
             // Else PostgreSQL knows nothing of the values in it until the collection has changed by a tenth.
             try await transaction.execute("ANALYZE \(table)", timeout: IndexStore.buildTimeout)
+            try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(build.space.schema))")
             try await transaction.executeScript("RESET ROLE")
             try await job.finish(report, in: transaction)
         }

@@ -49,10 +49,10 @@ struct IndexBuilds: Sendable {
     func start(
         _ index: IndexDefinition, on collection: CollectionName, of space: AppSpace, in transaction: PostgresTransaction
     ) async throws -> UUID {
-        guard try await jobs.unfinished(scope: space.appID, kinds: [BuildIndex.kind]) < Self.maximumUnfinished else {
+        guard try await jobs.unfinished(scope: space.jobScope, kinds: [BuildIndex.kind]) < Self.maximumUnfinished else {
             throw HTTPProblem(.limitExceeded, "An app may have \(Self.maximumUnfinished) indexes that wait to be built.")
         }
-        let options = JobOptions(scope: space.appID, lane: BuildIndex.lane)
+        let options = JobOptions(scope: space.jobScope, lane: BuildIndex.lane)
         let parameters = BuildIndex.Options(space: SpaceName(space), collection: collection.text, name: index.name)
         guard let job = try await jobs.enqueue(BuildIndex.self, parameters, options, in: transaction) else { throw HTTPProblem(.conflict) }
         try await forget(index.name, on: collection, of: space, in: transaction)
@@ -97,7 +97,7 @@ struct IndexBuilds: Sendable {
                 AND (\(collection?.text)::text IS NULL OR collection = \(collection?.text)) AND (\(name)::text IS NULL OR name = \(name))
             RETURNING job
             """)
-        for row in rows { _ = try await jobs.cancel(try row.decode(0), scope: space.appID) }
+        for row in rows { _ = try await jobs.cancel(try row.decode(0), scope: space.jobScope) }
         if name == nil, !rows.isEmpty { try await waitForEnd(of: try rows.map { try $0.decode(0) }) }
         return rows.count
     }

@@ -88,6 +88,8 @@ struct IndexStore: Sendable {
             try await transaction.execute("COMMENT ON INDEX \(qualified) IS \(comment)")
             // Else PostgreSQL knows nothing of the values in it until the collection has changed by a tenth.
             try await transaction.execute("ANALYZE \(table)", timeout: Self.buildTimeout)
+            // What is unique says who may write what is hidden.
+            try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
         }
     }
 
@@ -135,6 +137,7 @@ struct IndexStore: Sendable {
                 let identifier = PostgresIdentifier(schema: space.schema, name: index.internalName)
             else { throw HTTPProblem(.indexNotFound) }
             try await transaction.execute("DROP INDEX \(identifier)")
+            try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
         }
     }
 

@@ -35,6 +35,9 @@ struct AppSpace: Sendable, Hashable {
         self = space
     }
 
+    /// Whose jobs are those of this environment: nobody with a test key sees, cancels or fetches those of live.
+    var jobScope: String { environment == .live ? appID : appID + "_test" }
+
     func table(_ collection: CollectionName) throws -> PostgresIdentifier {
         guard let table = PostgresIdentifier(schema: schema, name: collection.text) else { throw HTTPProblem(.invalidName) }
         return table

@@ -36,7 +36,7 @@ struct Include: Sendable {
 
     private mutating func insert(_ parts: ArraySlice<String>) {
         guard let name = parts.first else { return }
-        if let index = children.firstIndex(where: { $0.name == name }) {
+        if let index = children.firstIndex(where: { FieldName($0.name) == FieldName(name) }) {
             children[index].include.insert(parts.dropFirst())
         } else {
             children.append((name, Include()))
@@ -128,17 +128,17 @@ struct Inclusion {
 
     /// The fields that are meant, each with the collections it points to.
     private static func resolved(
-        _ include: Include, in scope: QueryScope, _ types: [String: [String]]
+        _ include: Include, in scope: QueryScope, _ types: [FieldName: [String]]
     ) throws -> [(name: String, include: Include, classes: [CollectionName])] {
         var resolved: [(name: String, include: Include, classes: [CollectionName])] = []
         for child in include.children where child.name != "*" {
             try scope.access.check(try FieldPath(child.name))
-            resolved.append((child.name, child.include, classes(types[child.name] ?? [])))
+            resolved.append((child.name, child.include, classes(types[FieldName(child.name)] ?? [])))
         }
         guard let all = include.children.first(where: { $0.name == "*" }) else { return resolved }
-        for (name, types) in types.sorted(by: { $0.key < $1.key }) where !resolved.contains(where: { $0.name == name }) {
-            guard !classes(types).isEmpty, let path = try? FieldPath(name), (try? scope.access.check(path)) != nil else { continue }
-            resolved.append((name, all.include, classes(types)))
+        for (name, types) in types.sorted(by: { $0.key < $1.key }) where !resolved.contains(where: { FieldName($0.name) == name }) {
+            guard !classes(types).isEmpty, let path = try? FieldPath(name.text), (try? scope.access.check(path)) != nil else { continue }
+            resolved.append((name.text, all.include, classes(types)))
         }
         return resolved
     }

@@ -9,15 +9,24 @@ struct Access: Sendable {
 
     let identity: Identity
     let rules: CollectionRules
+    /// Whether the environment keeps clients out.
+    var isClosed = false
 
     static let master = Access(identity: .master, rules: .open)
 
     /// - Throws: `forbidden` when no object whatever would be open to the operation.
     func require(_ operation: Operation) throws {
+        if isClosed { throw Self.closed }
         guard permission(for: operation) != .denied else {
             throw HTTPProblem(.forbidden, "The collection's rules do not allow this: \(operation.rawValue).")
         }
+        guard operation == .update || operation == .delete, permission(for: .get) == .denied, permission(for: .find) == .denied else { return }
+        throw HTTPProblem(.forbidden, "Who may \(operation.rawValue) an object must be able to read it: by get or by find.")
     }
+
+    /// What a client gets where the app keeps clients out.
+    static let closed = HTTPProblem(
+        .forbidden, "The test environment has a copy of live data and is closed to clients. The app's server opens it: PUT environment.")
 
     /// The rows this identity may see in answer to `operation`; nil: all.
     func readable(for operation: Operation) -> PostgresQuery? { condition(column: "readers", operation) }
@@ -31,11 +40,29 @@ struct Access: Sendable {
         }
     }
 
-    /// The rows this identity may see and change by `operation`; nil: all.
-    func writable(for operation: Operation) -> PostgresQuery? {
+    /// The rows this identity may read in any way: its list of readers lets them, and the rule for `get` or that for `find`. Nil: all.
+    var seen: PostgresQuery? {
         guard identity != .master else { return nil }
-        let parts = [condition(column: "readers", nil), condition(column: "writers", operation)].compactMap(\.self)
-        return parts.isEmpty ? nil : parts.joined(separator: " AND ")
+        let listed: PostgresQuery = "(readers IS NULL OR readers && \(identity.names))"
+        switch (permission(for: .get), permission(for: .find)) {
+        case (.granted, _), (_, .granted): return listed
+        case (.denied, .denied): return "FALSE"
+        case (let get, let find): return "\(listed) AND \(named(in: get.paths + find.paths))"
+        }
+    }
+
+    /// Of the rows this identity sees, those that it may change by `operation`; nil: all.
+    func changeable(by operation: Operation) -> PostgresQuery? { condition(column: "writers", operation) }
+
+    /// What a statement has to know before it changes a row: the columns `seen` and `may`.
+    func columns(for operation: Operation) -> PostgresQuery {
+        let seen = seen ?? "TRUE"
+        return "(\(seen)) AS seen, (\(seen)) AND (\(changeable(by: operation) ?? "TRUE")) AS may"
+    }
+
+    /// For an object that this identity may read and not change.
+    static func refusal(_ operation: Operation) -> HTTPProblem {
+        HTTPProblem(.forbidden, "The collection's rules or the object's writers do not allow this: \(operation.rawValue).")
     }
 
     /// What a new object must satisfy; nil: anything.
@@ -56,13 +83,45 @@ struct Access: Sendable {
 
     /// - Throws: `forbidden` naming a field that this identity cannot see in every object: neither filter nor order may tell of it.
     func check(_ path: FieldPath) throws {
-        guard let grantees = rules.hidden?[path.parts[0]], permission(of: grantees) != .granted else { return }
+        guard let grantees = rules.hidden?[FieldName(path.parts[0])], permission(of: grantees) != .granted else { return }
         throw HTTPProblem(.forbidden, "This field is hidden.", field: path.text)
     }
 
     /// As `check(_:)`, of a field's name in a filter, order or list; system fields are never hidden.
     func check(_ target: Target) throws {
         if case .document(let path) = target { try check(path) }
+    }
+
+    /// What an object must satisfy for a write to it to tell nothing of what it hides.
+    struct Veil: Sendable {
+        let condition: PostgresQuery
+        /// One of the fields.
+        let field: FieldName
+
+        var refusal: HTTPProblem { Access.hidden(field) }
+    }
+
+    private static func hidden(_ field: FieldName) -> HTTPProblem {
+        HTTPProblem(.forbidden, "This field is hidden. A write that depends on what it holds would tell of it.", field: field.text)
+    }
+
+    /// The veil of a write whose outcome depends on what these fields hold; nil: none of them is ever hidden from this identity.
+    ///
+    /// - Throws: `forbidden` naming a field that no object shows to this identity.
+    func veil(_ fields: Set<FieldName>) throws -> Veil? {
+        guard identity != .master, let hidden = rules.hidden else { return nil }
+        var veil: Veil?
+        for field in fields.sorted() {
+            guard let grantees = hidden[field] else { continue }
+            switch permission(of: grantees) {
+            case .granted: continue
+            case .denied: throw Self.hidden(field)
+            case .fields(let paths):
+                let condition = named(in: paths)
+                veil = Veil(condition: veil.map { "\($0.condition) AND \(condition)" } ?? condition, field: veil?.field ?? field)
+            }
+        }
+        return veil
     }
 
     /// Whether the whole of every object may be shown.
@@ -97,8 +156,8 @@ struct Access: Sendable {
         return hidden.sorted { $0.key < $1.key }.compactMap { name, grantees in
             switch permission(of: grantees) {
             case .granted: nil
-            case .denied: (name, nil)
-            case .fields(let paths): (name, named(in: paths))
+            case .denied: (name.text, nil)
+            case .fields(let paths): (name.text, named(in: paths))
             }
         }
     }
@@ -108,6 +167,8 @@ struct Access: Sendable {
         case denied
         /// For objects that name the user in one of these fields.
         case fields([FieldPath])
+
+        var paths: [FieldPath] { if case .fields(let paths) = self { paths } else { [] } }
     }
 
     private func permission(for operation: Operation) -> Permission {

@@ -1,56 +1,131 @@
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// What an app says about who may do what in a collection; everything absent is open to every client.
 ///
 /// A grantee is `*`, `authenticated`, a user's id, `role:<name>` or `field:<path>`: whoever the object's field names, by id, by a
 /// pointer, or in a list of these. An empty list leaves an operation to the master key.
-struct CollectionRules: Codable, Sendable, Equatable {
-    enum Operation: String, Codable, Sendable, CaseIterable {
+struct CollectionRules: Sendable, Equatable {
+    enum Operation: String, Sendable, CaseIterable {
         case find, get, count, create, update, delete, addField
     }
 
     /// Readers and writers of an object created without any; `owner` stands for the user who creates it.
-    struct Defaults: Codable, Sendable, Equatable {
+    struct Defaults: Sendable, Equatable {
         var readers: [String]?
         var writers: [String]?
     }
 
     /// Operation → grantees.
-    var rules: [String: [String]]?
+    var rules: [Operation: [String]]?
     /// Top-level field → the grantees that see it.
-    var hidden: [String: [String]]?
+    var hidden: [FieldName: [String]]?
     var defaults: Defaults?
 
     static let open = CollectionRules()
+    private static let maximumHidden = 50
 
-    func grantees(_ operation: Operation) -> [String]? { rules?[operation.rawValue] }
+    init(rules: [Operation: [String]]? = nil, hidden: [FieldName: [String]]? = nil, defaults: Defaults? = nil) {
+        (self.rules, self.hidden, self.defaults) = (rules, hidden, defaults)
+    }
+
+    /// Not by `Decodable`, whose containers know names as Swift compares text: of two fields that look alike one would be lost.
+    ///
+    /// - Throws: `invalid-body` naming a member that is not known, stands twice, or is not of the right type.
+    init(_ value: JSONValue) throws {
+        let body = try BodyFields(value, ["rules", "hidden", "defaults"])
+        rules = try Self.lists(body["rules"], "rules")?.reduce(into: [:]) { rules, list in
+            guard let operation = Operation(rawValue: list.name) else {
+                let known = Operation.allCases.map(\.rawValue).joined(separator: ", ")
+                throw HTTPProblem(.invalidBody, "Expected an operation: \(known).", field: "rules.\(list.name)")
+            }
+            rules[operation] = list.grantees
+        }
+        hidden = try Self.lists(body["hidden"], "hidden")?.reduce(into: [:]) { $0[FieldName($1.name)] = $1.grantees }
+        guard let value = body["defaults"], value != .null else { return }
+        let lists = try BodyFields(value, ["readers", "writers"])
+        defaults = Defaults(
+            readers: try Self.list(lists["readers"], "defaults.readers"), writers: try Self.list(lists["writers"], "defaults.writers"))
+    }
+
+    private static func lists(_ value: JSONValue?, _ field: String) throws -> [(name: String, grantees: [String])]? {
+        guard let value, value != .null else { return nil }
+        guard case .object(let members) = value else {
+            throw HTTPProblem(.invalidBody, "Expected an object of names, each with a list of grantees.", field: field)
+        }
+        guard Set(members.map { FieldName($0.name) }).count == members.count else {
+            throw HTTPProblem(.invalidBody, "A name stands twice.", field: field)
+        }
+        return try members.map { member in
+            let inner = "\(field).\(member.name.prefix(128))"
+            guard let list = try list(member.value, inner) else { throw HTTPProblem(.invalidBody, "Expected a list of grantees.", field: inner) }
+            return (member.name, list)
+        }
+    }
+
+    /// Nil where there is none, or null.
+    private static func list(_ value: JSONValue?, _ field: String) throws -> [String]? {
+        guard let value, value != .null else { return nil }
+        guard case .array(let elements) = value else { throw HTTPProblem(.invalidBody, "Expected a list of grantees.", field: field) }
+        return try elements.map { element in
+            guard case .string(let name) = element else { throw HTTPProblem(.invalidBody, "Expected a list of strings.", field: field) }
+            return name
+        }
+    }
+
+    /// What `init` takes.
+    var json: JSONValue {
+        func list(_ names: [String]) -> JSONValue { .array(names.map { .string($0) }) }
+        var members: [JSONValue.Member] = []
+        if let defaults {
+            let lists = [("readers", defaults.readers), ("writers", defaults.writers)]
+            members.append(.init("defaults", .object(lists.compactMap { name, names in names.map { .init(name, list($0)) } })))
+        }
+        if let hidden {
+            members.append(.init("hidden", .object(hidden.sorted { $0.key < $1.key }.map { .init($0.key.text, list($0.value)) })))
+        }
+        if let rules {
+            members.append(
+                .init("rules", .object(rules.sorted { $0.key.rawValue < $1.key.rawValue }.map { .init($0.key.rawValue, list($0.value)) })))
+        }
+        return .object(members)
+    }
+
+    func grantees(_ operation: Operation) -> [String]? { rules?[operation] }
 
     /// Fields that say whose an object is: by which users may change or delete it, where not everybody may change it.
     var ownerFields: [FieldPath] {
         func open(_ names: [String]) -> Bool { names.contains("*") || names.contains("authenticated") }
         guard let changing = grantees(.update), !open(changing) else { return [] }
         let deleting = grantees(.delete).flatMap { open($0) ? nil : $0 } ?? []
-        let names = Set((changing + deleting).filter { $0.hasPrefix("field:") })
-        return names.sorted().compactMap { try? FieldPath(String($0.dropFirst(6))) }
+        let paths = (changing + deleting).filter { $0.hasPrefix("field:") }.map { FieldName(String($0.dropFirst(6))) }
+        return Set(paths).sorted().compactMap { try? FieldPath($0.text) }
     }
 
-    /// - Throws: `invalid-body` naming the field.
+    /// Every list with the place where it stands.
+    private var lists: [(field: String, names: [String])] {
+        var lists: [(field: String, names: [String])] = (rules ?? [:]).map { ("rules.\($0.key.rawValue)", $0.value) }
+        lists += (hidden ?? [:]).map { ("hidden.\($0.key.text)", $0.value) }
+        return lists + [("defaults.readers", defaults?.readers ?? []), ("defaults.writers", defaults?.writers ?? [])]
+    }
+
+    /// Whether the rules are well formed by themselves.
+    ///
+    /// - Throws: `invalid-body` naming the field, `limit-exceeded`.
     func check() throws {
-        for (name, grantees) in rules ?? [:] {
-            guard let operation = Operation(rawValue: name) else {
-                throw HTTPProblem(.invalidBody, "This operation is not known.", field: "rules.\(name)")
-            }
-            try Self.check(grantees, allowingFields: operation != .addField, field: "rules.\(name)")
+        for (operation, grantees) in rules ?? [:] {
+            try Self.check(grantees, allowingFields: operation != .addField, field: "rules.\(operation.rawValue)")
         }
-        guard (hidden ?? [:]).count <= 50 else {
-            throw HTTPProblem(.limitExceeded, "At most 50 fields can be hidden.", field: "hidden")
+        guard (hidden ?? [:]).count <= Self.maximumHidden else {
+            throw HTTPProblem(.limitExceeded, "At most \(Self.maximumHidden) fields can be hidden.", field: "hidden")
         }
         for (name, grantees) in hidden ?? [:] {
-            guard SystemField(rawValue: name) == nil, let path = try? FieldPath(name), path.parts.count == 1 else {
-                throw HTTPProblem(.invalidBody, "Only top-level fields of the document can be hidden.", field: "hidden.\(name)")
+            let field = "hidden.\(name.text.prefix(128))"
+            guard SystemField(rawValue: name.text) == nil, let path = try? FieldPath(name.text), path.parts.count == 1 else {
+                throw HTTPProblem(.invalidBody, "Only top-level fields of the document can be hidden.", field: field)
             }
-            try Self.check(grantees, allowingFields: true, field: "hidden.\(name)")
+            try Self.check(grantees, allowingFields: true, field: field)
         }
         for (name, list) in [("readers", defaults?.readers), ("writers", defaults?.writers)] {
             _ = try Grantee.checked((list ?? []).filter { $0 != "owner" }, field: "defaults.\(name)")
@@ -67,5 +142,68 @@ struct CollectionRules: Codable, Sendable, Equatable {
                     .invalidBody, "A grantee is \"*\", \"authenticated\", a user's id, \"role:<name>\" or \"field:<path>\".", field: field)
             }
         }
+    }
+}
+
+// MARK: - What cannot work
+
+extension CollectionRules {
+    /// What stands in the app already: rules that do not fit it would never open anything.
+    struct Surroundings: Sendable {
+        /// The fields that the collection's objects have had, with their types.
+        var fields: [FieldName: [String]]
+        var roles: Set<String>
+    }
+
+    /// Every word that could be a role's name, with and without `role:` in front.
+    var mentionedRoles: [String] {
+        lists.flatMap(\.names).map { $0.hasPrefix("role:") ? String($0.dropFirst(5)) : $0 }.filter(Grantee.isRoleName)
+    }
+
+    /// - Throws: `invalid-body` naming the field and what would be right.
+    func check(in surroundings: Surroundings) throws {
+        for (field, names) in lists {
+            for name in names where name != "*" && name != "authenticated" {
+                let isDefault = field.hasPrefix("defaults.")
+                guard !isDefault || name != "owner", let detail = Self.objection(to: name, isDefault: isDefault, surroundings) else { continue }
+                throw HTTPProblem(.invalidBody, detail, field: field)
+            }
+        }
+    }
+
+    private static func objection(to grantee: String, isDefault: Bool, _ surroundings: Surroundings) -> String? {
+        if grantee.hasPrefix("role:") {
+            let role = String(grantee.dropFirst(5))
+            return surroundings.roles.contains(role) ? nil : "There is no role \"\(role)\". Make it first, with PUT roles/\(role)."
+        }
+        if grantee.hasPrefix("field:") { return objection(toPath: String(grantee.dropFirst(6)), surroundings) }
+        if grantee == "owner" || surroundings.fields[FieldName(topOf: grantee)] != nil {
+            return isDefault
+                ? "\"\(grantee)\" is a field, not a user's id. Write \"owner\" for the user who creates the object."
+                : "\"\(grantee)\" is a field, not a user's id. Write \"field:\(grantee)\" for the user whom the field names."
+        }
+        if surroundings.roles.contains(grantee) { return "\"\(grantee)\" is a role, not a user's id. Write \"role:\(grantee)\"." }
+        return nil
+    }
+
+    private static func objection(toPath path: String, _ surroundings: Surroundings) -> String? {
+        let top = FieldName(topOf: path)
+        guard SystemField(rawValue: top.text) == nil else {
+            return "\"\(top.text)\" is kept by the server. Name a field of the document that holds the user's id."
+        }
+        guard let types = surroundings.fields[top], !types.isEmpty else { return nil }
+        let held = types.joined(separator: ", ")
+        guard path.holds(".") else {
+            let canName = types.contains { $0 == "String" || $0.hasPrefix("Pointer<") || $0.hasPrefix("Array") }
+            return canName ? nil : "The field \"\(path)\" holds \(held). Name a field that holds a user's id, a pointer to a user, or a list of these."
+        }
+        guard !types.contains("Object") else { return nil }
+        guard types.contains(where: { $0.hasPrefix("Pointer<") }) else {
+            return "The field \"\(top.text)\" holds \(held), which has no fields inside. Name a field that holds a user's id."
+        }
+        return """
+            The field \"\(top.text)\" holds \(held), and a rule's path does not go through pointers. Keep the user's id in a field of \
+            the object itself, or write \"field:\(top.text)\" for the user to whom it points.
+            """
     }
 }

@@ -29,11 +29,22 @@ final class RightsStore: Sendable {
     struct Collection: Sendable {
         var rules: CollectionRules
         /// Field → types, as `FieldTypes` has them.
-        var fields: [String: [String]]
+        var fields: [FieldName: [String]]
+        /// The top-level fields of each unique index.
+        var unique: [Set<FieldName>] = []
+    }
+
+    /// What a space says about rights.
+    private struct Known: Sendable {
+        var collections: [String: Collection] = [:]
+        /// Whether clients are kept out (`_closed`).
+        var isClosed = false
+
+        var rules: [String: CollectionRules] { collections.mapValues(\.rules) }
     }
 
     private struct Memory {
-        var collections: [AppSpace: (known: [String: Collection], until: ContinuousClock.Instant)] = [:]
+        var spaces: [AppSpace: (known: Known, until: ContinuousClock.Instant)] = [:]
         var roles: [UserKey: (roles: [String], until: ContinuousClock.Instant)] = [:]
         /// Grows with every forgetting, so that what was read before it is not remembered after it.
         var generation = 0
@@ -48,10 +59,16 @@ final class RightsStore: Sendable {
     ///
     /// - Parameter collections: those that are asked for. One that is not known is looked for: another copy may have made it a moment ago,
     ///   or given this name to one with rules.
-    func rights(of principal: Principal, in space: AppSpace, to collections: [CollectionName] = []) async throws -> Rights {
+    /// - Parameter evenIfClosed: for what is done in a client's name and not for the client; whatever `Access.require` is asked is refused then.
+    /// - Throws: `forbidden` for a client where the environment keeps clients out.
+    func rights(
+        of principal: Principal, in space: AppSpace, to collections: [CollectionName] = [], evenIfClosed: Bool = false
+    ) async throws -> Rights {
         let identity = try await identity(of: principal, in: space)
         if identity == .master { return .master }
-        let rights = Rights(identity: identity, collections: try await self.collections(of: space).mapValues(\.rules))
+        let known = try await known(of: space)
+        guard evenIfClosed || !known.isClosed else { throw Access.closed }
+        let rights = Rights(identity: identity, collections: known.rules, isClosed: known.isClosed)
         return try await complete(rights, with: collections, in: space)
     }
 
@@ -60,17 +77,19 @@ final class RightsStore: Sendable {
         let unknown = collections.filter { !rights.knows($0) }.map(\.text)
         guard !unknown.isEmpty, try await exists(anyOf: unknown, in: space) else { return rights }
         forget(space)
-        return Rights(identity: rights.identity, collections: try await load(space).mapValues(\.rules))
+        return rights.with(try await load(space).rules)
     }
 
-    func collections(of space: AppSpace) async throws -> [String: Collection] {
+    func collections(of space: AppSpace) async throws -> [String: Collection] { try await known(of: space).collections }
+
+    private func known(of space: AppSpace) async throws -> Known {
         let now = ContinuousClock.now
-        let (remembered, generation) = memory.withLock { ($0.collections[space], $0.generation) }
+        let (remembered, generation) = memory.withLock { ($0.spaces[space], $0.generation) }
         if let remembered, remembered.until > now { return remembered.known }
         let known = try await load(space)
         memory.withLock { memory in
             guard memory.generation == generation else { return }
-            memory.collections[space] = (known, now + Self.validity)
+            memory.spaces[space] = (known, now + Self.validity)
         }
         return known
     }
@@ -81,7 +100,7 @@ final class RightsStore: Sendable {
     func forget(_ space: AppSpace) {
         memory.withLock { memory in
             memory.generation += 1
-            memory.collections[space] = nil
+            memory.spaces[space] = nil
             memory.roles = memory.roles.filter { $0.key.space != space }
         }
     }
@@ -89,7 +108,7 @@ final class RightsStore: Sendable {
     func forgetAll() {
         memory.withLock { memory in
             memory.generation += 1
-            memory.collections = [:]
+            memory.spaces = [:]
             memory.roles = [:]
         }
     }
@@ -121,17 +140,42 @@ final class RightsStore: Sendable {
         return !found.isEmpty
     }
 
-    private func load(_ space: AppSpace) async throws -> [String: Collection] {
+    private func load(_ space: AppSpace) async throws -> Known {
         try await spaces.prepare(space)
-        var query: PostgresQuery = "SELECT name, rules::text, fields::text FROM \(try space.own("_collections"))"
+        // One row at least, as an environment without collections can be closed too.
+        var query: PostgresQuery = """
+            SELECT state.is_closed, c.name, c.rules::text, c.fields::text, ARRAY(
+                SELECT obj_description(x.indexrelid, 'pg_class') FROM pg_index AS x JOIN pg_class AS t ON t.oid = x.indrelid
+                WHERE t.relname = c.name AND t.relnamespace = to_regnamespace(quote_ident(\(space.schema))) AND x.indisunique
+                    AND obj_description(x.indexrelid, 'pg_class') IS NOT NULL)
+            FROM (SELECT EXISTS (SELECT FROM \(try space.own("_closed"))) AS is_closed) AS state
+            LEFT JOIN \(try space.own("_collections")) AS c ON TRUE
+            """
         query.role = space.role
-        var known: [String: Collection] = [:]
+        var known = Known()
         for row in try await postgres.query(query) {
-            let rules = try JSONDecoder().decode(CollectionRules.self, from: Data(try row.decode(1, as: String.self).utf8))
-            let fields = try JSONDecoder().decode([String: [String]].self, from: Data(try row.decode(2, as: String.self).utf8))
-            known[try row.decode(0)] = Collection(rules: rules, fields: fields)
+            known.isClosed = try row.decode(0)
+            guard let name = try row.decode(1, as: String?.self) else { continue }
+            known.collections[name] = Collection(
+                rules: try CollectionRules(JSONValue(parsing: row.decode(2, as: String.self).utf8)),
+                fields: try Self.fields(row.decode(3)),
+                unique: try row.decode(4, as: [String].self).map(Self.indexed))
         }
         return known
+    }
+
+    /// `{"name":["String"],…}`, each field by its own bytes.
+    static func fields(_ text: String) throws -> [FieldName: [String]] {
+        guard case .object(let members) = try JSONValue(parsing: text.utf8) else { return [:] }
+        return members.reduce(into: [:]) { fields, member in
+            guard case .array(let types) = member.value else { return }
+            fields[FieldName(member.name)] = types.compactMap { if case .string(let type) = $0 { type } else { nil } }
+        }
+    }
+
+    private static func indexed(_ comment: String) throws -> Set<FieldName> {
+        let index = try JSONDecoder().decode(IndexDefinition.self, from: Data(comment.utf8))
+        return Set(index.fields.map { FieldName(topOf: $0.begins(with: "-") ? String($0.dropFirst()) : $0) })
     }
 
     /// One query, however deep roles are nested.
@@ -185,8 +229,9 @@ final class RightsStore: Sendable {
     }
 
     /// Adds to what is known of a collection's fields.
-    func learn(_ fields: [String: Set<String>], _ scope: QueryScope) async throws {
-        let encoded = PostgresJSON(Array(try JSONEncoder().encode(fields)))
+    func learn(_ fields: [FieldName: Set<String>], _ scope: QueryScope) async throws {
+        let members = fields.map { JSONValue.Member($0.key.text, .array($0.value.sorted().map { .string($0) })) }
+        let encoded = PostgresJSON(JSONValue.object(members).text)
         var query: PostgresQuery = """
             UPDATE \(try scope.space.own("_collections")) SET fields = storage.merge_fields(fields, \(encoded))
             WHERE name = \(scope.collection.text)

@@ -1,5 +1,5 @@
-import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 import MartletPostgres
 
@@ -17,9 +17,11 @@ struct RulesStore: Sendable {
         return known.rules
     }
 
+    /// - Throws: `invalid-body` for rules that could never open anything, naming the field; nothing is made then.
     func set(_ rules: CollectionRules, on collection: CollectionName, of space: AppSpace) async throws {
+        try rules.check(in: try await surroundings(of: rules, on: collection, of: space))
         try await collections.create(collection, of: space)
-        let encoded = PostgresJSON(Array(try JSONEncoder().encode(rules)))
+        let encoded = PostgresJSON(rules.json.text)
         let table = try space.own("_collections")
         try await postgres.withTransaction(role: space.role) { transaction in
             try await transaction.execute(
@@ -30,5 +32,16 @@ struct RulesStore: Sendable {
             try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
         }
         rights.forget(space)
+    }
+
+    private func surroundings(
+        of rules: CollectionRules, on collection: CollectionName, of space: AppSpace
+    ) async throws -> CollectionRules.Surroundings {
+        let row = try await spaces.query(
+            """
+            SELECT coalesce((SELECT fields::text FROM \(try space.own("_collections")) WHERE name = \(collection.text)), '{}'),
+                ARRAY(SELECT name FROM \(try space.own("_roles")) WHERE name = ANY (\(rules.mentionedRoles)))
+            """, in: space, on: postgres)[0]
+        return CollectionRules.Surroundings(fields: try RightsStore.fields(row.decode(0)), roles: Set(try row.decode(1, as: [String].self)))
     }
 }

@@ -43,7 +43,7 @@ extension CollectionStore {
     }
 
     /// The fields known by name, and those of a sample of objects.
-    func fields(of collection: CollectionName, of space: AppSpace, known: [String: [String]]) async throws -> [Field] {
+    func fields(of collection: CollectionName, of space: AppSpace, known: [FieldName: [String]]) async throws -> [Field] {
         let table = try space.table(collection)
         let rows = try await looking(
             """
@@ -62,14 +62,14 @@ extension CollectionStore {
             """, in: space)
         var fields = known.mapValues { Field(name: "", types: $0, sampled: 0) }
         for row in rows {
-            let (name, type) = (try row.decode(0, as: String.self), try row.decode(1, as: String.self))
+            let (name, type) = (FieldName(try row.decode(0)), try row.decode(1, as: String.self))
             var field = fields[name] ?? Field(name: "", types: [], sampled: 0)
             field.sampled += try row.decode(2, as: Int.self)
             if type != "Null", !field.types.contains(type) { field.types.append(type) }
             fields[name] = field
         }
-        return fields.map { Field(name: $0.key, types: $0.value.types.sorted(), sampled: $0.value.sampled) }
-            .sorted { $0.name < $1.name }
+        return fields.sorted { $0.key < $1.key }
+            .map { Field(name: $0.key.text, types: $0.value.types.sorted(), sampled: $0.value.sampled) }
     }
 
     private func looking(_ statement: PostgresQuery, in space: AppSpace) async throws -> PostgresRows {

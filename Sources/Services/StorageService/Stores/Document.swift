@@ -20,8 +20,10 @@ struct Document: Sendable {
     let hasSystemFields: Bool
     let readers: Listing
     let writers: Listing
-    /// Top-level field → type.
-    let fields: [String: String]
+    /// Top-level field → type; those that are null or taken away have none.
+    let fields: [FieldName: String]
+    /// Which fields the client writes, and how: a hook's document keeps what its client sent.
+    var touched: Touched
     /// Atomic operations and dotted keys, which `change` carries out one by one; nil: the text only has values to set.
     let operations: Operations?
 
@@ -33,6 +35,19 @@ struct Document: Sendable {
         case names([String])
 
         var names: [String]? { if case .names(let names) = self { names } else { nil } }
+    }
+
+    /// The top-level fields of a write.
+    struct Touched: Sendable, Equatable {
+        /// All that the write names.
+        var written: Set<FieldName> = []
+        /// Those that it does not merely take away: what `addField` is about.
+        var added: Set<FieldName> = []
+        /// Those that it changes by what they hold: by an operation, or by a dotted name.
+        var operated: Set<FieldName> = []
+
+        /// Of a hook's document in place of a client's: what it makes of fields that the client does not see is the app's own doing.
+        mutating func keep(_ sent: Touched) { (written, operated) = (sent.written, sent.operated) }
     }
 
     /// - Throws: `invalid-json`, `invalid-body`, `invalid-name`, `invalid-id`, `limit-exceeded`.
@@ -65,6 +80,8 @@ struct Document: Sendable {
         readers = facts.readers
         writers = facts.writers
         fields = facts.fields
+        touched = Touched(
+            written: facts.names, added: facts.names.subtracting(operations?.deleted ?? []), operated: operations?.operated ?? [])
         self.operations = operations
     }
 
@@ -89,7 +106,9 @@ struct Documents: Sendable {
     /// In order; nil where an id is to be made.
     let ids: [ObjectID?]
     /// Top-level field → types, of all.
-    let fields: [String: Set<String>]
+    let fields: [FieldName: Set<String>]
+    /// Of all.
+    var touched = Document.Touched()
 
     /// - Throws: as `Document`, and `limit-exceeded` beyond `Document.maximumBatch`.
     init(_ body: ByteBuffer) throws {
@@ -102,7 +121,8 @@ struct Documents: Sendable {
             }
         }
         var ids: [ObjectID?] = []
-        var fields: [String: Set<String>] = [:]
+        var fields: [FieldName: Set<String>] = [:]
+        var names: Set<FieldName> = []
         let elements = try bytes.withUnsafeBufferPointer { bytes in
             try checked { () throws(JSONError) in try JSONText.elements(of: bytes, maximum: Document.maximumBatch) }
         }
@@ -114,8 +134,10 @@ struct Documents: Sendable {
             }
             let facts = try Facts(members, bytes)
             ids.append(facts.id)
+            names.formUnion(facts.names)
             for (name, type) in facts.fields { fields[name, default: []].insert(type) }
         }
+        self.touched = Document.Touched(written: names, added: names)
         self.json = PostgresJSON(bytes)
         self.ids = ids
         self.fields = fields
@@ -128,15 +150,18 @@ private struct Facts {
     var hasSystemFields = false
     var readers = Document.Listing.absent
     var writers = Document.Listing.absent
-    var fields: [String: String] = [:]
+    var fields: [FieldName: String] = [:]
+    /// Also those without a type.
+    var names: Set<FieldName> = []
 
     init(_ members: [JSONText.Member], _ bytes: [UInt8], areNamesPaths: Bool = false) throws {
         for member in members {
             guard let field = SystemField(rawValue: member.name) else {
                 try Self.check(name: member.name, isPath: areNamesPaths)
-                let name = areNamesPaths ? String(member.name.prefix { $0 != "." }) : member.name
-                let type = name == member.name ? Self.type(bytes[member.value]) : "Object"
-                if let type { fields[name] = type }
+                let name = areNamesPaths ? FieldName(topOf: member.name) : FieldName(member.name)
+                let isWhole = name.text.utf8.count == member.name.utf8.count
+                names.insert(name)
+                if let type = isWhole ? Self.type(bytes[member.value]) : "Object" { fields[name] = type }
                 continue
             }
             hasSystemFields = true

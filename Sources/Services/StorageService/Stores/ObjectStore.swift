@@ -129,7 +129,7 @@ struct ObjectStore: Sendable {
     func create(_ document: Document, at id: ObjectID? = nil, mustBeNew: Bool = false, in scope: QueryScope) async throws -> Written {
         let access = scope.access
         try access.require(.create)
-        try await checkFields(document.fields.keys, scope)
+        try await checkFields(document.touched.added, scope)
         let written =
             if let id = id ?? document.id {
                 try await put(id, document, mustBeNew: mustBeNew, in: scope)
@@ -144,7 +144,8 @@ struct ObjectStore: Sendable {
     func createAll(_ documents: Documents, in scope: QueryScope) async throws -> Page {
         let access = scope.access
         try access.require(.create)
-        try await checkFields(documents.fields.keys, scope)
+        try await checkFields(documents.touched.added, scope)
+        let veil = try await veil(ofNew: documents.touched, scope)
         let table = try scope.table
         let ids = documents.ids.map { ($0 ?? ObjectID.make()).text }
         guard Set(ids).count == ids.count else {
@@ -160,20 +161,21 @@ struct ObjectStore: Sendable {
                 SELECT (\(ids))[position] AS id, value FROM jsonb_array_elements(\(documents.json)) WITH ORDINALITY AS element (value, position)),
             -- In one order, so that two posts of the same ids wait for each other and never in a circle.
             old AS MATERIALIZED (
-                SELECT id, deleted, \(Self.before), \(access.writable(for: .update) ?? "TRUE") AS may
+                SELECT id, deleted, \(Self.before), \(access.columns(for: .update))
                 FROM \(table) WHERE id = ANY (\(given)) ORDER BY id FOR UPDATE),
             upserted AS (
                 INSERT INTO \(table) AS stored (id, doc, readers, writers)
-                SELECT item.id, \(kept)(value - \(SystemField.names)),
-                    \(Self.listing("_readers", kept: "before_readers", default: readers)),
-                    \(Self.listing("_writers", kept: "before_writers", default: writers))
-                FROM item LEFT JOIN old ON old.id = item.id ORDER BY item.id
+                SELECT id, doc, readers, writers FROM (
+                    SELECT item.id, \(kept)(value - \(SystemField.names)) AS doc,
+                        \(Self.listing("_readers", kept: "before_readers", default: readers)) AS readers,
+                        \(Self.listing("_writers", kept: "before_writers", default: writers)) AS writers
+                    FROM item LEFT JOIN old ON old.id = item.id) AS new\(Self.unveiled(veil)) ORDER BY id
                 ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1,
                     readers = excluded.readers, writers = excluded.writers
                 RETURNING stored.*, stored.xmax = 0 AS is_new),
             written AS (
                 SELECT u.*, \(Self.kind), \(Self.upsertedBefore) FROM upserted AS u LEFT JOIN old USING (id)
-                WHERE (coalesce(may, TRUE) OR storage.fail('MT409', 'id'))
+                WHERE (coalesce(may, TRUE) OR storage.fail(CASE WHEN seen THEN 'MT403' ELSE 'MT409' END, 'id'))
                     AND (u.is_new OR old.id IS NOT NULL OR storage.fail('40001', 'id'))\(Self.creatable(access))),
             \(try ChangeLog.append(in: scope))
             SELECT count(*), string_agg(\(Rendering.object(access)), ',' ORDER BY array_position(\(ids), id)) FROM written
@@ -190,7 +192,7 @@ struct ObjectStore: Sendable {
         let document = document
         let access = scope.access
         try access.require(.update)
-        try await checkFields(document.fields.keys, scope)
+        try await checkFields(document.touched.added, scope)
         let kept = access.kept(of: "old.doc").map { kept -> PostgresQuery in "\(kept) || \(document.stored)" }
         let written = try await update(id, doc: kept ?? document.stored, document, if: precondition, in: scope)
         if written != nil { try await learn(document.fields.mapValues { [$0] }, scope) }
@@ -203,7 +205,7 @@ struct ObjectStore: Sendable {
     func change(_ id: ObjectID, by document: Document, if precondition: Precondition?, in scope: QueryScope) async throws -> Written? {
         let access = scope.access
         try access.require(.update)
-        try await checkFields(document.fields.keys, scope)
+        try await checkFields(document.touched.added, scope)
         let doc: PostgresQuery =
             document.operations == nil
             ? "old.doc || \(document.stored)" : "storage.apply(old.doc, \(document.stored), FALSE)"
@@ -224,15 +226,15 @@ struct ObjectStore: Sendable {
             WITH \(try Self.old(id, scope, .delete)),
             changed AS (
                 UPDATE \(table) AS stored SET deleted = now(), updated = now(), version = stored.version + 1
-                FROM old WHERE stored.id = old.id\(Self.precondition(precondition))
+                FROM old WHERE stored.id = old.id AND old.may\(Self.precondition(precondition))
                 RETURNING stored.*, \(Self.beforeNames)),
             written AS (SELECT *, 'd' AS kind FROM changed),
             \(try ChangeLog.append(in: scope))
-            SELECT \(Rendering.object(access)), \(Rendering.entityTag), written.id IS NOT NULL
-            FROM (SELECT id AS old_id FROM old) AS target LEFT JOIN written ON TRUE
+            SELECT \(Rendering.object(access)), \(Rendering.entityTag), written.id IS NOT NULL, target.may, TRUE
+            FROM (SELECT id AS old_id, may FROM old) AS target LEFT JOIN written ON TRUE
             """
         }
-        return try changed(rows, scope)
+        return try changed(rows, by: .delete)
     }
 
     /// Deletes an object for good, removed or not, and its relations; false when there was none.
@@ -246,7 +248,7 @@ struct ObjectStore: Sendable {
             """
             WITH \(try Self.old(id, scope, .delete, includingRemoved: true)),
             gone AS (
-                DELETE FROM \(table) AS stored USING old WHERE stored.id = old.id\(Self.precondition(precondition))
+                DELETE FROM \(table) AS stored USING old WHERE stored.id = old.id AND old.may\(Self.precondition(precondition))
                 RETURNING stored.*, \(Self.beforeNames)),
             -- Those who follow saw a removed one go when it was removed.
             written AS (SELECT *, 'd' AS kind FROM gone WHERE deleted IS NULL),
@@ -255,10 +257,10 @@ struct ObjectStore: Sendable {
                 WHERE (r.collection = \(scope.collection.text) AND r.owner = gone.id)
                     OR (r.related_collection = \(scope.collection.text) AND r.related = gone.id)),
             \(try ChangeLog.append(in: scope))
-            SELECT NULL::text, NULL::text, gone.id IS NOT NULL FROM old LEFT JOIN gone ON TRUE
+            SELECT NULL::text, NULL::text, gone.id IS NOT NULL, old.may, TRUE FROM old LEFT JOIN gone ON TRUE
             """
         }
-        return try changed(rows, scope) != nil
+        return try changed(rows, by: .delete) != nil
     }
 
     // MARK: Statements
@@ -268,11 +270,15 @@ struct ObjectStore: Sendable {
         let table = try scope.table
         let readers = document.readers == .absent ? access.defaultReaders : document.readers.names
         let writers = document.writers == .absent ? access.defaultWriters : document.writers.names
+        let veil = try await veil(ofNew: document.touched, scope)
         let rows = try await writing(to: scope) {
             """
             WITH inserted AS (
                 INSERT INTO \(table) (id, doc, readers, writers)
-                VALUES (\(ObjectID.make().text), \(Self.initial(document)), \(readers), \(writers)) RETURNING *),
+                SELECT id, doc, readers, writers FROM (
+                    SELECT \(ObjectID.make().text)::text AS id, (\(Self.initial(document)))::jsonb AS doc, \(readers)::text[] AS readers,
+                        \(writers)::text[] AS writers) AS new\(Self.unveiled(veil))
+                RETURNING *),
             written AS (SELECT *, 'c' AS kind, \(Self.noBefore) FROM inserted WHERE TRUE\(Self.creatable(access))),
             \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
             SELECT \(Rendering.object(access)), \(Rendering.entityTag) FROM written
@@ -287,15 +293,18 @@ struct ObjectStore: Sendable {
         let readers = Self.listing(document.readers, kept: "before_readers", default: access.defaultReaders)
         let writers = Self.listing(document.writers, kept: "before_writers", default: access.defaultWriters)
         let kept = access.kept(of: "coalesce((SELECT before_doc FROM old WHERE deleted IS NULL), '{}')").map { "\($0) || " as PostgresQuery }
+        let veil = try await veil(ofNew: document.touched, scope)
         let rows = try await writing(to: scope) {
             """
             WITH old AS MATERIALIZED (
-                SELECT id, deleted, \(Self.before), \(access.writable(for: .update) ?? "TRUE") AS may
-                FROM \(table) WHERE id = \(id.text) FOR UPDATE),
+                SELECT id, deleted, \(Self.before), \(access.columns(for: .update)) FROM \(table) WHERE id = \(id.text) FOR UPDATE),
             upserted AS (
                 INSERT INTO \(table) AS stored (id, doc, readers, writers)
-                SELECT \(id.text), \(kept ?? "")\(Self.initial(document)), \(readers), \(writers)
-                WHERE NOT EXISTS (SELECT FROM old WHERE NOT may\(mustBeNew ? " OR deleted IS NULL" as PostgresQuery : ""))
+                SELECT id, doc, readers, writers FROM (
+                    SELECT \(id.text)::text AS id, (\(kept ?? "")\(Self.initial(document)))::jsonb AS doc, (\(readers))::text[] AS readers,
+                        (\(writers))::text[] AS writers
+                    WHERE NOT EXISTS (SELECT FROM old WHERE NOT may\(mustBeNew ? " OR deleted IS NULL" as PostgresQuery : ""))
+                    OFFSET 0) AS new\(Self.unveiled(veil))
                 ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1,
                     readers = excluded.readers, writers = excluded.writers
                 RETURNING stored.*, stored.xmax = 0 AS is_new),
@@ -304,15 +313,13 @@ struct ObjectStore: Sendable {
                 -- Another has just made it: this statement saw nothing of that and has to begin again.
                 WHERE (u.is_new OR old.id IS NOT NULL OR storage.fail('40001', 'id'))\(Self.creatable(access))),
             \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
-            SELECT \(Rendering.object(access)), \(Rendering.entityTag), is_new FROM written
+            SELECT \(Rendering.object(access)), \(Rendering.entityTag), is_new, written.id IS NOT NULL, coalesce((SELECT seen AND NOT may FROM old), FALSE)
+            FROM (SELECT TRUE AS one) AS answer LEFT JOIN written ON TRUE
             """
         }
-        guard let row = rows.first else {
-            throw mustBeNew
-                ? HTTPProblem(.preconditionFailed, "There is an object with this id.", field: "_id")
-                : HTTPProblem(.conflict, "The id is taken.", field: "_id")
-        }
-        return Written(rows: rows, isNew: try row.decode(2, as: Bool.self))
+        if try rows[0].decode(3, as: Bool.self) { return Written(rows: rows, isNew: try rows[0].decode(2, as: Bool.self)) }
+        if mustBeNew { throw HTTPProblem(.preconditionFailed, "There is an object with this id.", field: "_id") }
+        throw try rows[0].decode(4, as: Bool.self) ? Access.refusal(.update) : HTTPProblem(.conflict, "The id is taken.", field: "_id")
     }
 
     private func update(
@@ -323,37 +330,45 @@ struct ObjectStore: Sendable {
         var lists: PostgresQuery = ""
         if document.readers != .absent { lists.append(", readers = \(document.readers.names)") }
         if document.writers != .absent { lists.append(", writers = \(document.writers.names)") }
+        let veil = try await veil(of: document.touched, scope)
         let rows = try await reading(of: scope) {
             """
-            WITH \(try Self.old(id, scope, .update)),
+            WITH \(try Self.old(id, scope, .update, veil)),
             changed AS (
                 UPDATE \(table) AS stored SET doc = \(doc), updated = now(), version = stored.version + 1\(lists)
-                FROM old WHERE stored.id = old.id\(Self.precondition(precondition))
+                -- The row is chosen before the document is made: nothing of a hidden field is looked at for whom it is hidden from.
+                FROM old WHERE stored.id = old.id AND old.may AND old.shows\(Self.precondition(precondition))
                 RETURNING stored.*, \(Self.beforeNames)),
             written AS (SELECT *, 'u' AS kind FROM changed),
             \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
-            SELECT \(Rendering.object(access)), \(Rendering.entityTag), written.id IS NOT NULL
-            FROM (SELECT id AS old_id FROM old) AS target LEFT JOIN written ON TRUE
+            SELECT \(Rendering.object(access)), \(Rendering.entityTag), written.id IS NOT NULL, target.may, target.shows
+            FROM (SELECT id AS old_id, may, shows FROM old) AS target LEFT JOIN written ON TRUE
             """
         }
-        return try changed(rows, scope)
+        return try changed(rows, by: .update, veil)
     }
 
-    /// Nil: no such object; otherwise what the statement did, unless the precondition held it back.
-    private func changed(_ rows: PostgresRows?, _ scope: QueryScope) throws -> Written? {
+    /// Nil: no object that the asker may read; otherwise what the statement did, unless something held it back.
+    ///
+    /// - Throws: `forbidden` for an object that the asker may read and not change, `precondition-failed`.
+    private func changed(_ rows: PostgresRows?, by operation: Access.Operation, _ veil: Access.Veil? = nil) throws -> Written? {
         guard let rows, let row = rows.first else { return nil }
+        guard try row.decode(3, as: Bool.self) else { throw Access.refusal(operation) }
+        if let veil, try !row.decode(4, as: Bool.self) { throw veil.refusal }
         guard try row.decode(2, as: Bool.self) else { throw HTTPProblem(.preconditionFailed) }
         return Written(rows: rows)
     }
 
-    /// The object as it is before the write, locked, if the asker may write it.
+    /// The object as it is before the write, locked, if the asker may read it; `may`: and change it, `shows`: and sees what the write depends on.
     private static func old(
-        _ id: ObjectID, _ scope: QueryScope, _ operation: Access.Operation, includingRemoved: Bool = false
+        _ id: ObjectID, _ scope: QueryScope, _ operation: Access.Operation, _ veil: Access.Veil? = nil, includingRemoved: Bool = false
     ) throws -> PostgresQuery {
-        let conditions = [includingRemoved ? nil : "deleted IS NULL", scope.access.writable(for: operation)].compactMap(\.self)
+        let access = scope.access
+        let conditions = [includingRemoved ? nil : "deleted IS NULL", access.seen].compactMap(\.self)
         return """
             old AS MATERIALIZED (
-                SELECT id, doc, \(before) FROM \(try scope.table)
+                SELECT id, doc, \(before), (\(access.changeable(by: operation) ?? "TRUE")) AS may, (\(veil?.condition ?? "TRUE")) AS shows
+                FROM \(try scope.table)
                 WHERE \((["id = \(id.text)"] + conditions).joined(separator: " AND ")) FOR UPDATE)
             """
     }
@@ -382,6 +397,11 @@ struct ObjectStore: Sendable {
     /// The new row has to be one that the rules let this asker create.
     private static func creatable(_ access: Access) -> PostgresQuery {
         access.creatable.map { " AND (\($0) OR storage.fail('MT403', 'create'))" } ?? ""
+    }
+
+    /// Ends the statement before a unique index is asked about what the asker does not see.
+    private static func unveiled(_ veil: Access.Veil?) -> PostgresQuery {
+        veil.map { " WHERE (\($0.condition) OR storage.fail('MT403', 'hidden'))" } ?? ""
     }
 
     /// A new object's document: operations have nothing to start from.
@@ -440,19 +460,34 @@ struct ObjectStore: Sendable {
     // MARK: Fields
 
     /// - Throws: `forbidden` naming a field that nobody has written yet and the asker may not add.
-    private func checkFields(_ names: some Sequence<String>, _ scope: QueryScope) async throws {
+    private func checkFields(_ names: Set<FieldName>, _ scope: QueryScope) async throws {
         guard scope.access.mayNotAddFields else { return }
-        var known = try await rights.collections(of: scope.space)[scope.collection.text]?.fields ?? [:]
-        guard let first = names.first(where: { known[$0] == nil }) else { return }
-        rights.forget(scope.space)
-        known = try await rights.collections(of: scope.space)[scope.collection.text]?.fields ?? [:]
-        guard known[first] != nil, names.allSatisfy({ known[$0] != nil }) else {
-            throw HTTPProblem(.forbidden, "The collection's rules do not allow new fields.", field: first)
+        func unknown() async throws -> FieldName? {
+            let known = try await rights.collections(of: scope.space)[scope.collection.text]?.fields ?? [:]
+            return names.filter { known[$0] == nil }.min()
         }
+        guard try await unknown() != nil else { return }
+        rights.forget(scope.space)
+        if let name = try await unknown() { throw HTTPProblem(.forbidden, "The collection's rules do not allow new fields.", field: name.text) }
+    }
+
+    /// Of a write to an object that is there: its operations depend on what the fields hold, and unique indexes on what others hold.
+    ///
+    /// - Throws: `forbidden` naming a field that is hidden from the asker in every object.
+    private func veil(of touched: Document.Touched, _ scope: QueryScope) async throws -> Access.Veil? {
+        let access = scope.access
+        guard !access.hidesNothing else { return nil }
+        let unique = try await rights.collections(of: scope.space)[scope.collection.text]?.unique ?? []
+        return try access.veil(unique.filter { !$0.isDisjoint(with: touched.written) }.reduce(touched.operated) { $0.union($1) })
+    }
+
+    /// Of a new object, whose operations start from nothing.
+    private func veil(ofNew touched: Document.Touched, _ scope: QueryScope) async throws -> Access.Veil? {
+        try await veil(of: Document.Touched(written: touched.written), scope)
     }
 
     /// Remembers fields and types that the collection has not had yet.
-    private func learn(_ fields: [String: Set<String>], _ scope: QueryScope) async throws {
+    private func learn(_ fields: [FieldName: Set<String>], _ scope: QueryScope) async throws {
         signal.written(in: scope.space)
         guard !fields.isEmpty else { return }
         let known = try await rights.collections(of: scope.space)[scope.collection.text]?.fields ?? [:]

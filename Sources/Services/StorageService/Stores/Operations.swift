@@ -14,6 +14,10 @@ struct Operations: Sendable, Equatable {
     private(set) var normalized: JSONValue
     private(set) var added: [Member] = []
     private(set) var removed: [Member] = []
+    /// The top-level fields that are changed by what they hold.
+    let operated: Set<FieldName>
+    /// Those of them that are only taken away.
+    let deleted: Set<FieldName>
 
     /// One member of a relation.
     struct Member: Sendable, Hashable {
@@ -32,7 +36,11 @@ struct Operations: Sendable, Equatable {
             return nil
         }
         normalized = .null
-        guard Set(members.map(\.name)).count == members.count else { throw HTTPProblem(.invalidBody, "A field stands twice.") }
+        guard Set(members.map { FieldName($0.name) }).count == members.count else { throw HTTPProblem(.invalidBody, "A field stands twice.") }
+        operated = Set(members.filter { $0.name.holds(".") || $0.value["__op"] != nil }.map { FieldName(topOf: $0.name) })
+        let isDeletion = { (member: JSONValue.Member) in member.value["__op"] == .string("Delete") }
+        deleted = Set(members.filter(isDeletion).map { FieldName(topOf: $0.name) })
+            .subtracting(members.filter { !isDeletion($0) }.map { FieldName(topOf: $0.name) })
         var checked: [JSONValue.Member] = []
         var operations = 0
         for member in members {
@@ -57,9 +65,12 @@ struct Operations: Sendable, Equatable {
 
     /// Dotted keys in two parts of one field would depend on their order.
     private static func refuseOverlap(_ names: [String]) throws {
-        let sorted = names.sorted()
-        for (name, next) in zip(sorted, sorted.dropFirst()) where next.hasPrefix(name + ".") {
-            throw HTTPProblem(.invalidBody, "One of two fields in the body lies inside the other.", field: next)
+        let all = Set(names.map { FieldName($0) })
+        for name in names where name.holds(".") {
+            let parts = name.parts(between: ".")
+            for count in 1..<parts.count where all.contains(FieldName(parts.prefix(count).joined(separator: "."))) {
+                throw HTTPProblem(.invalidBody, "One of two fields in the body lies inside the other.", field: name)
+            }
         }
     }
 

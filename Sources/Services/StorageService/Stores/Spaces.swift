@@ -24,6 +24,8 @@ final class Spaces: Sendable {
         (10, String(decoding: PackageResources.space_010_hook_failures_sql, as: UTF8.self)),
         (11, String(decoding: PackageResources.space_011_file_usage_sql, as: UTF8.self)),
         (12, String(decoding: PackageResources.space_012_pass_readers_sql, as: UTF8.self)),
+        (13, String(decoding: PackageResources.space_013_closed_sql, as: UTF8.self)),
+        (14, String(decoding: PackageResources.space_014_upload_origin_sql, as: UTF8.self)),
     ]
 
     func prepare(_ space: AppSpace) async throws {

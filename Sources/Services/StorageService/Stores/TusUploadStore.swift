@@ -1,5 +1,7 @@
+import Crypto
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletFiles
 import MartletHTTP
 import MartletPostgres
@@ -8,8 +10,9 @@ import MartletPostgres
 struct TusUploadStore: Sendable {
     /// Requests that may bring bytes of one upload.
     static let maximumParts = 1_000
-    /// Unfinished ones of one user, and of all in a space.
+    /// Unfinished ones of one user, or of one address whose callers are nobody in particular; of all these callers; and of all in a space.
     static let maximumOfUser = 100
+    static let maximumOfNobody = 500
     static let maximumInSpace = 1_000
 
     let files: FileStore
@@ -37,33 +40,46 @@ struct TusUploadStore: Sendable {
         var sizeInBytes: Int
     }
 
+    /// - Parameter address: the caller's, as the gateway says. Only its digest is kept, and only where the caller is nobody in particular.
     /// - Throws: `limit-exceeded`, `file-quota-exceeded`.
     func create(
-        _ declaration: FileIntake.Declaration, sizeInBytes: Int, expires: Date, in scope: FileScope
+        _ declaration: FileIntake.Declaration, sizeInBytes: Int, expires: Date, from address: String, in scope: FileScope
     ) async throws -> String {
         let id = BlobName.random(in: scope.space.schema).id
         let (grants, transfers) = (declaration.grants, try scope.space.own("_transfers"))
         let uploader = scope.identity.userID
+        let origin = scope.identity == .anonymous ? Self.digest(of: address, in: scope.space) : nil
         // Two at once may both be the last one; it is a bound, not a quota.
         let unfinished: PostgresQuery = "(SELECT coalesce(sum(size), 0) FROM \(transfers) WHERE NOT is_finished)"
         let rows = try await files.run(
             """
             WITH \(try files.room(at: declaration.path, in: scope.space, isLocked: false))
             INSERT INTO \(transfers)
-                (id, path, size, content_type, sets_readers, sets_writers, readers, writers, uploader, is_master, expires)
+                (id, path, size, content_type, sets_readers, sets_writers, readers, writers, uploader, is_master, origin, expires)
             SELECT \(id), \(declaration.path.text), \(sizeInBytes)::bigint, \(declaration.contentType)::text, \(grants.readers != nil),
                 \(grants.writers != nil), \(grants.readers)::text[], \(grants.writers)::text[], \(uploader)::text,
-                \(scope.identity == .master), \(expires)
+                \(scope.identity == .master), \(origin)::text, \(expires)
             FROM room WHERE \(files.fits(sizeInBytes: sizeInBytes, waiting: unfinished))
                 AND (SELECT count(*) FROM \(transfers) WHERE NOT is_finished) < \(Self.maximumInSpace)
                 AND (SELECT count(*) FROM \(transfers) WHERE NOT is_finished AND uploader = \(uploader)::text) < \(Self.maximumOfUser)
+                AND (SELECT count(*) FROM \(transfers) WHERE NOT is_finished AND origin = \(origin)::text) < \(Self.maximumOfUser)
+                AND (\(origin)::text IS NULL
+                    OR (SELECT count(*) FROM \(transfers) WHERE NOT is_finished AND uploader IS NULL AND NOT is_master) < \(Self.maximumOfNobody))
             RETURNING id
             """, in: scope.space)
         guard !rows.isEmpty else {
             throw HTTPProblem(
-                .limitExceeded, "\(Self.maximumOfUser) uploads of one user, and \(Self.maximumInSpace) in all, can be unfinished at a time.")
+                .limitExceeded,
+                """
+                At a time \(Self.maximumOfUser) uploads of one user or one address can be unfinished, \(Self.maximumOfNobody) of callers without a \
+                user, and \(Self.maximumInSpace) in all.
+                """)
         }
         return id
+    }
+
+    private static func digest(of address: String, in space: AppSpace) -> String {
+        Base64URL.encode(SHA256.hash(data: Data("\(space.schema) \(address)".utf8)).prefix(12))
     }
 
     /// Nil when there is none, it has expired, or somebody else began it.

@@ -75,13 +75,13 @@ struct CopyEnvironment: JobHandler {
             try await copy.takePlace(tables)
             try await copy.own()
             try await copy.ownFiles()
+            try await copy.close()
             // Not `job.finish`: the job's row has changed since this transaction's snapshot. A copy is harmless to repeat.
             try await job.report(JobProgress(done: report.objects, total: report.objects, message: "taking place"), isImportant: true)
             return report
         }
         transfers.rights.forgetAll()
         transfers.signal.written(in: test)
-        _ = try? await transfers.postgres.query("SELECT pg_notify(\(RightsStore.channel), \(test.schema))")
         return report
     }
 }
@@ -193,6 +193,13 @@ struct EnvironmentCopy {
         }
     }
 
+    /// Keeps clients out of what was copied, with the commit: who may sign up in test is not who may in live.
+    func close() async throws {
+        try await become(test.role)
+        try await transaction.execute("INSERT INTO \(try identifier(test, "_closed")) DEFAULT VALUES")
+        try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(test.schema))")
+    }
+
     // MARK: Files
 
     struct File {
@@ -266,7 +273,7 @@ struct EnvironmentCopy {
         // changed since its snapshot.
         let own = [
             "_file_usage", "_changes", "_idempotency", "_relations", "_role_members", "_roles", "_collections",
-            "_files", "_thumbnails", "_uploads", "_transfer_parts", "_transfers",
+            "_files", "_thumbnails", "_uploads", "_transfer_parts", "_transfers", "_closed",
         ]
         let tables = own.compactMap { PostgresIdentifier(schema: space.schema, name: $0)?.quoted }.joined(separator: ", ")
         // Not DELETE: that would leave what others write meanwhile.

@@ -59,7 +59,7 @@ struct ImportCollection: JobHandler {
         var pending: [ImportRecord] = []
         var pendingSize = 0
         var staged = 0
-        var fields: [String: Set<String>] = [:]
+        var fields: [FieldName: Set<String>] = [:]
 
         init(options: ImportOptions, job: RunningJob, stage: ImportStage, transfers: TransferStores) {
             self.options = options
@@ -262,12 +262,12 @@ struct TransferStores: Sendable {
     /// - Throws: `limit-exceeded` when the app has too many jobs that wait or run.
     func checkNumberOfJobs(of space: AppSpace) async throws {
         let kinds = [ImportCollection.kind, ExportCollection.kind, CopyEnvironment.kind]
-        guard try await jobs.unfinished(scope: space.appID, kinds: kinds) < Self.maximumUnfinishedJobs else {
+        guard try await jobs.unfinished(scope: space.jobScope, kinds: kinds) < Self.maximumUnfinishedJobs else {
             throw HTTPProblem(.limitExceeded, "An app may have \(Self.maximumUnfinishedJobs) unfinished jobs.")
         }
     }
 
     func options(_ space: AppSpace) -> JobOptions {
-        JobOptions(scope: space.appID, lane: space.appID)
+        JobOptions(scope: space.jobScope, lane: space.appID)
     }
 }

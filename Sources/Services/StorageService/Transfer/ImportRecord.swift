@@ -21,7 +21,7 @@ struct ImportRecord: Sendable {
     /// With system fields still in it.
     var document: [UInt8]
     /// Top-level field → type.
-    var fields: [String: String]
+    var fields: [FieldName: String]
 
     /// - Throws: `RecordFault`.
     init(line: Int, text: [UInt8], idField: String?) throws(RecordFault) {

@@ -99,7 +99,8 @@ extension StoredUserData {
         var principal = Principal(
             kind: .client, appID: owner.space.appID, appNumber: 0, environment: owner.space.environment, credentialID: "")
         principal.userID = owner.id
-        let access = try await rights.rights(of: principal, in: owner.space, to: [look.scope.collection]).access(to: look.scope.collection)
+        let rights = try await rights.rights(of: principal, in: owner.space, to: [look.scope.collection], evenIfClosed: true)
+        let access = rights.access(to: look.scope.collection)
         let rows = try await run(
             """
             SELECT line, id, total FROM (
@@ -131,7 +132,7 @@ extension StoredUserData {
                 FROM (SELECT id FROM \(try scope.table) WHERE id > \(id) ORDER BY id LIMIT \(Self.rowsPerLook)) AS looked
                 """, owner)[0]
             guard let text: String = try row.decode(0), let end: String = try row.decode(1) else { return nil }
-            let rules = try JSONDecoder().decode(CollectionRules.self, from: Data(text.utf8))
+            let rules = try CollectionRules(JSONValue(parsing: text.utf8))
             let named = NamedObjects(
                 table: try scope.table, space: owner.space, collection: name, userID: owner.id, fields: rules.ownerFields)
             guard let ids = try await named.ids(behind: id, limit: Self.rowsPerSlice, on: postgres) else {

@@ -8,6 +8,8 @@ import MartletHTTP
 ///
 /// `Upload-Metadata`: `path`, or else `filename`, says where the file will be; `filetype`, `readers` and `writers` are as in `UploadFile`.
 struct CreateTransfer: Endpoint {
+    private static let address = HTTPField.Name(HeaderName.address)!
+
     let uploads: TusUploads
     let rights: RightsStore
 
@@ -32,7 +34,8 @@ struct CreateTransfer: Endpoint {
         try await uploads.store.files.checkWritable(declaration.path, in: scope)
         let now = settings.now()
         let id = try await uploads.store.create(
-            declaration, sizeInBytes: size, expires: now.addingTimeInterval(settings.uploadLifetime), in: scope)
+            declaration, sizeInBytes: size, expires: now.addingTimeInterval(settings.uploadLifetime),
+            from: request.headers[Self.address] ?? "", in: scope)
         guard let transfer = try await uploads.store.find(id, at: now, in: scope) else { throw HTTPProblem(.internalError) }
         try await uploads.finish(transfer, in: scope)
         var headers = Tus.headers(of: transfer, offset: 0)

@@ -1,0 +1,26 @@
+import MartletCore
+
+/// The name of a field, or a dotted path, compared by its UTF-8 bytes as PostgreSQL compares it.
+///
+/// To Swift's `String`, U+212A (KELVIN SIGN) equals `K`, and a composed `é` equals a decomposed one. Two fields can be called so, and rights to the
+/// one are no rights to the other.
+struct FieldName: Sendable, Hashable, Comparable, ExpressibleByStringLiteral {
+    let text: String
+
+    init(_ text: String) { self.text = text }
+    init(stringLiteral text: String) { self.text = text }
+
+    /// The top-level field that a dotted path goes through.
+    init(topOf path: String) {
+        text = path.utf8.firstIndex(of: UInt8(ascii: ".")).map { String(decoding: path.utf8[..<$0], as: UTF8.self) } ?? path
+    }
+
+    static func == (one: FieldName, other: FieldName) -> Bool { one.text.utf8.elementsEqual(other.text.utf8) }
+
+    static func < (one: FieldName, other: FieldName) -> Bool { one.text.utf8.lexicographicallyPrecedes(other.text.utf8) }
+
+    func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+}
