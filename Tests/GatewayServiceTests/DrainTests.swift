@@ -120,7 +120,7 @@ import Testing
                                 let answers = connection.text.components(of: "HTTP/1.1 200").count - 1
                                 if answers != count { failures.withLock { $0.append("\(answers) of \(count): \(connection.text.suffix(300))") } }
                                 asked.wrappingAdd(1, ordering: .relaxed)
-                            } while !connection.text.contains("connection: close") && !connection.isClosed && count < 1000
+                            } while !connection.text.contains("connection: close") && !connection.isClosed && count < 100
                             await connection.close()
                         }
                     }

@@ -101,7 +101,7 @@ private func ask(
     on connection: RawClient, keeping: Bool, until isOver: borrowing Atomic<Bool>,
     _ book: borrowing Mutex<(answers: Int, failures: [String], streams: Int)>
 ) async {
-    for count in 1...2_000 {
+    for count in 1...100 {
         try? await connection.send(TestGateway.request("x", keeping ? [] : ["Connection: close"], method: "POST", body: "abc"))
         await eventually(within: .seconds(60)) { connection.isClosed || connection.text.components(of: "\r\n\r\nupstream-0").count > count }
         let answers = connection.text.components(of: "\r\n\r\nupstream-0").count - 1

@@ -137,7 +137,11 @@ import Testing
     }
 
     @Test func `Unfinished bodies take no place of their credential, and no body reaches its end when there is none left`() async throws {
-        try await withGateway(configure: { $0.eventLoopThreads = 1; $0.limits.maximumRequestsPerCredential = 1 }) { test in
+        try await withGateway(configure: {
+            $0.eventLoopThreads = 1
+            $0.limits.maximumRequestsPerCredential = 1
+            $0.timeouts.bodyStall = .seconds(60)
+        }) { test in
             let uploads = try await startUploads(3, test)
             #expect(try await test.ask("x").status == 200)
             #expect(try await test.ask("sink", method: "POST", body: "abc").status == 200)

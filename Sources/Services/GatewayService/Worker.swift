@@ -32,7 +32,7 @@ final class Worker: @unchecked Sendable {
 
     static let tickLength = TimeAmount.milliseconds(200)
     /// For the next request of a connection that a gateway which stops has promised to keep.
-    static let lastIdleTime = TimeAmount.seconds(2)
+    static let lastIdleTime = TimeAmount.seconds(3)
 
     init(eventLoop: any EventLoop, settings: Settings, routes: RouteTable) {
         self.eventLoop = eventLoop

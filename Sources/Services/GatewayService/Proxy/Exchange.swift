@@ -474,7 +474,7 @@ final class Exchange {
             worker.giveBack(requestHead)
             requestHead = ByteBuffer()
         }
-        front?.client.seat?.ended(at: worker.now)
+        front?.client.seat?.ended(at: .now())
         front = nil
         worker.note(self)
     }
