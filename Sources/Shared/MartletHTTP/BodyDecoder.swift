@@ -27,7 +27,8 @@ struct BodyDecoder: Decoder {
             let read = try Value(from: decoder)
             try decoder.refuseUnknown()
             return read
-        } catch DecodingError.dataCorrupted {
+        } catch is DecodingError {
+            // Of an initializer that makes something of the value: an enum of its names, for example.
             throw HTTPProblem(.invalidBody, "This value is not one of those that are known.", field: path.joined(separator: "."))
         }
     }
