@@ -49,7 +49,7 @@ struct BodyDecoder: Decoder {
     }
 
     private func unknown(_ name: String) -> HTTPProblem {
-        HTTPProblem.unknownMember(name, at: (path + [name]).joined(separator: "."), known: asked.names)
+        HTTPProblem.unknownMember(name, in: path.isEmpty ? nil : path.joined(separator: "."), known: asked.names)
     }
 
     /// A member that is required and not there; it may only be misspelt.
