@@ -27,7 +27,8 @@ struct BodyDecoder: Decoder {
             let read = try Value(from: decoder)
             try decoder.refuseUnknown()
             return read
-        } catch DecodingError.dataCorrupted {
+        } catch is DecodingError {
+            // Of an initializer that makes something of the value: an enum of its names, for example.
             throw HTTPProblem(.invalidBody, "This value is not one of those that are known.", field: path.joined(separator: "."))
         }
     }
@@ -48,7 +49,7 @@ struct BodyDecoder: Decoder {
     }
 
     private func unknown(_ name: String) -> HTTPProblem {
-        HTTPProblem.unknownMember(name, at: (path + [name]).joined(separator: "."), known: asked.names)
+        HTTPProblem.unknownMember(name, in: path.isEmpty ? nil : path.joined(separator: "."), known: asked.names)
     }
 
     /// A member that is required and not there; it may only be misspelt.

@@ -47,7 +47,7 @@ public struct BodyFields: Sendable {
         for member in members {
             // By bytes: what Swift takes for the same text need not be the same name.
             if let index = known.firstIndex(of: member.name), known[index].utf8.elementsEqual(member.name.utf8) { continue }
-            throw HTTPProblem.unknownMember(member.name, at: path.map { "\($0).\(member.name)" }, known: known)
+            throw HTTPProblem.unknownMember(member.name, in: path, known: known)
         }
     }
 

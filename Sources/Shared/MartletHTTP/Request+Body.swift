@@ -66,11 +66,13 @@ extension HTTPProblem {
 
     /// A member that a body may not have.
     ///
-    /// - Parameter known: the members that it may have.
-    public static func unknownMember(_ name: String, at path: String? = nil, known: some Collection<String>) -> HTTPProblem {
-        let name = name.utf8.count <= 128 ? name : name.prefix(64) + "…"
+    /// - Parameters:
+    ///   - path: of the object that has it; nil: it is the body.
+    ///   - known: the members that it may have.
+    public static func unknownMember(_ name: String, in path: String? = nil, known: some Collection<String>) -> HTTPProblem {
+        let name = name.utf8.count <= 128 ? name : String(String.UnicodeScalarView(name.unicodeScalars.prefix(64))) + "…"
         let near = NearMiss.suggestion(for: name, among: known).map { "; did you mean \"\($0)\"?" } ?? "."
-        return HTTPProblem(.invalidBody, "Unknown member \"\(name)\"" + near, field: path ?? name)
+        return HTTPProblem(.invalidBody, "Unknown member \"\(name)\"" + near, field: path.map { "\($0).\(name)" } ?? name)
     }
 }
 

@@ -1,4 +1,5 @@
 import MartletAPI
+import MartletPostgres
 import MartletTesting
 import Testing
 

@@ -56,6 +56,9 @@ import Testing
         (#"{"when":{"alert":"crash"},"webhook":{"url":"http://127.0.0.1/"}}"#, .invalidBody, "webhook.url"),
         (#"{"when":{"alert":"crash"},"to":[{"user":"a"}],"content":{"title":"x"},"limit":{"count":0,"seconds":1}}"#, .invalidBody, "limit"),
         (#"{"when":{"alert":"crash"},"to":[{"user":"a"}],"content":{"title":"x"},"else":1}"#, .invalidBody, "else"),
+        (#"{"when":{"cron":"0 8 * * *","timeZone":"posixrules"},"to":[{"user":"a"}],"content":{"title":"x"}}"#, .invalidBody, "when.timeZone"),
+        (#"{"when":{"cron":"0 8 * * *","timeZone":"GMT+5"},"to":[{"user":"a"}],"content":{"title":"x"}}"#, .invalidBody, "when.timeZone"),
+        (#"{"when":{"alert":"crash"},"to":[{"user":"a"}],"to":[{"user":"b"}],"content":{"title":"x"}}"#, .invalidBody, nil),
         (#"{"when":{"alert":"crash"},"to":[{"user":"a"}],"content":{"title":"x"},"description":"\u0000"}"#, .invalidBody, nil),
     ])
     func `what is no rule is refused and not kept`(body: String, code: ErrorCode, field: String?) async throws {

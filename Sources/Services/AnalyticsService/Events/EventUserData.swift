@@ -65,7 +65,7 @@ struct EventUserData: UserDataHolder {
 
     /// The days that there are events of, from one on.
     private func days(from day: String?) async throws -> [String] {
-        if let day, EventTime.date(day) == nil || day.utf8.count != 10 {
+        if let day, CalendarDay(day) == nil {
             throw HTTPProblem(.invalidBody, "There is no such place to go on.", field: "after")
         }
         return try await postgres.query(

@@ -10,13 +10,6 @@ struct Hook: Sendable, Equatable {
         case beforeSave, afterSave, beforeDelete, afterDelete, function
 
         var isAfter: Bool { self == .afterSave || self == .afterDelete }
-
-        init(from decoder: any Decoder) throws {
-            guard let event = Event(rawValue: try decoder.singleValueContainer().decode(String.self)) else {
-                throw DecodingError.typeMismatch(Self.self, .init(codingPath: decoder.codingPath, debugDescription: "not an event"))
-            }
-            self = event
-        }
     }
 
     static let maximumPerSpace = 50

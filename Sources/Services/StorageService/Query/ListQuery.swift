@@ -44,7 +44,8 @@ struct ListQuery: Sendable {
         if let text = parameters["count"] { wantsTotal = try Self.flag(text, "count") }
         if let text = parameters["deleted"] { includesDeleted = try Self.flag(text, "deleted") }
         if let text = parameters["where"] {
-            guard let filter = try? JSONValue(parsing: text.utf8) else { throw HTTPProblem(.invalidParameter, "It is not JSON.", field: "where") }
+            let filter: JSONValue
+            do { filter = try JSONValue(parsing: text.utf8) } catch { throw HTTPProblem(.invalidParameter, "\(error)", field: "where") }
             try add(filter, in: scope)
         }
         if let text = parameters["cursor"] {
