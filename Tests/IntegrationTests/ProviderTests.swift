@@ -24,10 +24,10 @@ extension IntegrationTests {
         /// - Returns: the user's id.
         private func signIn(by script: String) async throws -> String {
             let python = try #require(Self.python)
-            let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Support/\(script)")
-            let (output, errors) = (server.folder.appending(path: "oidc.out"), server.folder.appending(path: "oidc.err"))
+            let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Support/\(script)")
+            let (output, errors) = (server.folder.appending(path: script + ".out"), server.folder.appending(path: script + ".err"))
             let program = try RunningProgram.start(
-                [python, script.path, server.connection.oidcIssuer, "\(client.url)/api/\(client.appKey)", server.connection.masterKey, server.connection.secret],
+                [python, file.path, server.connection.oidcIssuer, "\(client.url)/api/\(client.appKey)", server.connection.masterKey, server.connection.secret],
                 environment: ["PATH": "/usr/bin:/bin", "AUTHLIB_INSECURE_TRANSPORT": "1", "OAUTHLIB_INSECURE_TRANSPORT": "1"],
                 output: output, errors: errors)
             let status = try await program.exitStatus()

@@ -36,7 +36,7 @@ handler = RPHandler(
         issuer: {
             "client_type": "oidc", "issuer": issuer, "client_id": registered["id"], "client_secret": registered["secret"],
             "redirect_uris": [REDIRECT], "scopes_supported": SCOPE, "response_types_supported": ["code"],
-            "token_endpoint_auth_methods_supported": ["client_secret_basic"],
+            "token_endpoint_auth_methods_supported": ["client_secret_basic"], "client_authn_methods": ["client_secret_basic"],
             "add_ons": {
                 "pkce": {
                     "function": "idpyoidc.client.oauth2.add_on.pkce.add_support",
