@@ -188,6 +188,19 @@ import Testing
         }
     }
 
+    @Test func `A commit is on disk when it is acknowledged, whatever server, database and connection string say`() async throws {
+        // The server of the tests has it off in postgresql.conf.
+        let server = try await PostgresServer.shared()
+        let name = try await server.makeDatabaseNamed()
+        try await withClient(server.configuration(database: name)) { client async throws in
+            try await client.execute(PostgresQuery(unescaped: "ALTER DATABASE \(name) SET synchronous_commit = off"))
+        }
+        let text = server.connectionString(database: name) + " options='-c synchronous_commit=off'"
+        try await withClient(PostgresConfiguration(connectionString: text)) { client async throws in
+            #expect(try await client.query("SHOW synchronous_commit")[0].decode(0, as: String.self) == "on")
+        }
+    }
+
     @Test(arguments: [
         ("55P03", DependencyCondition.unavailable), ("40001", .unavailable), ("40P01", .unavailable), ("57014", .timeout),
         ("53300", .unavailable), ("57P01", .unavailable), ("23505", .fault),
