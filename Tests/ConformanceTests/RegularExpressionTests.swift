@@ -15,10 +15,10 @@ import Testing
         // `Thumbnailer`: what vipsheader says.
         #": (\d{1,9})x(\d{1,9}) [a-z]+, (\d+) bands?, ([a-z0-9-]+)(?:, ([a-z]+load)[a-z_]*)?$"#: (200, true),
         // `MultipartParser`: of a request's head, and a part's.
-        #"; *boundary="#: (32 << 10, true), #"; *\(name)=""#: (8 << 10, true),
+        #"; *boundary="#: (32 << 10, true), #"; *\(name)=\""#: (8 << 10, true),
     ]
-    /// Of those whose every repetition has a bound, so that they give up what is longer.
-    private static let bodyLimit = 1 << 20
+    /// Of those whose every repetition has a bound, so that they give up what is longer: more makes no difference to them.
+    private static let boundedLimit = 32 << 10
 
     struct Literal: Sendable, CustomStringConvertible {
         var file: String
@@ -30,20 +30,23 @@ import Testing
     }
 
     @Test func `Each is known, and those that repeat without a bound have a limit here and in the code`() throws {
-        let found = try Self.literals()
+        let found = try Self.literals.get()
         #expect(found.count > 15)
         let unbounded = found.filter { Self.limits[$0.pattern] == nil && Self.repeatsWithoutBound($0.pattern) }
         #expect(unbounded.map(\.description) == [], "Replace it by a scanner, or give its input a limit and name that here.")
     }
 
     @Test func `None takes long, whatever it is given at its limit`() throws {
-        for literal in try Self.literals() {
+        var made: [Int: [String]] = [:]
+        for literal in try Self.literals.get() {
             let limit = Self.limits[literal.pattern]
-            let bytes = limit?.bytes ?? Self.bodyLimit
+            let bytes = limit?.bytes ?? Self.boundedLimit
+            let texts = made[bytes] ?? Self.texts(bytes)
+            made[bytes] = texts
             let run = try Self.runner(literal, isSearch: limit?.isSearch ?? false)
-            for text in Self.texts(bytes) {
+            for text in texts {
                 let time = Self.cpuTime { run(text) }
-                #expect(time < Self.maximumMilliseconds, "\(literal) on \(text.prefix(30).debugDescription)…\(text.suffix(5).debugDescription)")
+                #expect(time < Self.maximumMilliseconds, "\(literal) on \(text.prefix(30).debugDescription)…")
                 guard time > 1 else { continue }
                 // Four times as much takes four times as long, not sixteen.
                 let quarter = String(text.prefix(bytes / 4))
@@ -62,11 +65,14 @@ import Testing
     /// Repetitions of all that stands in the patterns, alone and in pairs, with an end that nothing matches and without.
     private static func texts(_ bytes: Int) -> [String] {
         let pieces = ["a", "A", "0", "2", "20", "-", "_", ".", "/", ":", ",", " ", ";", "#", "+", "T", "load", ": 1x1 a, 1 band, a", "Europe/", "20-", "; b", "e\u{301}"]
-        let pairs = pieces.prefix(9).flatMap { first in pieces.prefix(9).map { first + $0 } }
-        return (pieces + pairs).flatMap { piece in
+        let pairs: [String] = pieces.prefix(7).flatMap { first in pieces.prefix(7).map { first + $0 } }
+        var texts: [String] = []
+        for piece in pieces + pairs {
             let text = String(repeating: piece, count: max(1, bytes / piece.utf8.count))
-            return [text, text.prefix(max(0, text.count - 1)) + "\u{1}", "Aa" + text.dropLast(2), ": 1x1 a, 1 band, a, " + text.dropLast(22) + "!"].map(String.init)
+            func cut(_ count: Int) -> String { String(decoding: text.utf8.dropLast(count), as: UTF8.self) }
+            texts += [text, cut(1) + "\u{1}", "Aa" + cut(2), ": 1x1 a, 1 band, a, " + cut(22) + "!"]
         }
+        return texts
     }
 
     private static func cpuTime(_ work: () -> Void) -> Double {
@@ -103,13 +109,19 @@ import Testing
     }
 
     /// `/…/` and `#/…/#` where an expression may begin, `Regex("…")`, and what stands before `.regularExpression`.
-    private static func literals() throws -> [Literal] {
+    private static let starts = ["#/", " /", "(/", "[/", "Regex", "NSRegular", ".regularExpression"]
+
+    private static let literals = Result { try read() }
+
+    private static func read() throws -> [Literal] {
         let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources")
         let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
         var literals: [Literal] = []
         for file in files where file.pathExtension == "swift" {
-            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") where !line.drop(while: { $0 == " " }).hasPrefix("//") {
-                let code = String(line)
+            for line in try Data(contentsOf: file).split(separator: UInt8(ascii: "\n")) {
+                let code = String(decoding: line.drop { $0 == UInt8(ascii: " ") }, as: UTF8.self)
+                // Most lines are none; a regular expression would take its time with them.
+                guard !code.hasPrefix("//"), code.withCString({ line in starts.contains { strstr(line, $0) != nil } }) else { continue }
                 func add(_ pattern: Substring, _ isFoundations: Bool = false) {
                     literals.append(Literal(file: file.lastPathComponent, pattern: String(pattern), isFoundations: isFoundations))
                 }
