@@ -272,7 +272,7 @@ import Testing
         (#"{"rules":{"update":["field:by.id"]}}"#, "rules.update", "String"), (#"{"rules":{"update":["field:map"]}}"#, "rules.update", "Object"),
         (#"{"rules":{"get":["field:_id"]}}"#, "rules.get", "_id"), (#"{"rule":{"find":[]}}"#, "rule", ""),
         (#"{"rules":{"find":"*"}}"#, "rules.find", ""), (#"{"rules":[]}"#, "rules", ""), (#"{"rules":{"find":[1]}}"#, "rules.find", ""),
-        (#"{"defaults":{"reader":[]}}"#, "reader", ""),
+        (#"{"defaults":{"reader":[]}}"#, "defaults.reader", ""),
     ]) func `rules that cannot work are refused, with what would be right`(_ body: String, _ field: String, _ right: String) async throws {
         let app = try await Self.app()
         try await app.expectRefusal(.invalidBody, field: field) { try await app.master.put("/collections/Note/rules", body) }

@@ -44,7 +44,13 @@ struct CollectionRules: Sendable, Equatable {
         }
         hidden = try Self.lists(body["hidden"], "hidden")?.reduce(into: [:]) { $0[FieldName($1.name)] = $1.grantees }
         guard let value = body["defaults"], value != .null else { return }
-        let lists = try BodyFields(value, ["readers", "writers"])
+        let lists: BodyFields
+        do {
+            lists = try BodyFields(value, ["readers", "writers"])
+        } catch var problem as HTTPProblem {
+            problem.field = "defaults" + (problem.field.map { ".\($0)" } ?? "")
+            throw problem
+        }
         defaults = Defaults(
             readers: try Self.list(lists["readers"], "defaults.readers"), writers: try Self.list(lists["writers"], "defaults.writers"))
     }
