@@ -1,3 +1,4 @@
+import HTTPTypes
 import Hummingbird
 import MartletAPI
 import MartletCore
@@ -13,6 +14,6 @@ struct RotateHookSecret: Endpoint {
         let (name, space) = (try context.hookName, try context.managedSpace)
         let hook = try await hooks.rotateSecret(of: name, in: space)
         guard let secret = secrets.secrets(of: hook, in: space).first else { throw HTTPProblem(.internalError) }
-        return try .encoding(NewSecret(hook: HookBody(hook), secret: secret.text.withValue { $0 }))
+        return try Response.encoding(NewSecret(hook: HookBody(hook), secret: secret.text.withValue { $0 })).notStored
     }
 }
