@@ -99,10 +99,14 @@ let package = Package(
         .target(
             name: "MartletPostgres", dependencies: ["CLibPQ", "MartletCore", logging, metrics, serviceLifecycle],
             path: "Sources/Shared/MartletPostgres", swiftSettings: settings),
+        // gzip and Brotli both ways; deflate and Zstandard of what comes in.
+        .target(
+            name: "MartletCompression", dependencies: ["CBrotli", "CZlib", "CZstandard", nioCore], path: "Sources/Shared/MartletCompression", swiftSettings: settings),
         .target(
             name: "MartletHTTP",
             dependencies: [
-                "MartletAPI", "MartletCore", asyncHTTPClient, httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioHTTP1,
+                "MartletAPI", "MartletCompression", "MartletCore", asyncHTTPClient, httpTypes, hummingbird, hummingbirdCore, logging, nioCore,
+                nioHTTP1,
                 serviceLifecycle, unixSignals,
                 .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -116,10 +120,6 @@ let package = Package(
                 "MartletCore", "MartletHTTP", asyncHTTPClient, crypto, nioCore, nioHTTP1, .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Sources/Shared/MartletFiles", swiftSettings: settings),
-
-        // gzip both ways; deflate, Brotli and Zstandard of what comes in.
-        .target(
-            name: "MartletCompression", dependencies: ["CBrotli", "CZlib", "CZstandard", nioCore], path: "Sources/Shared/MartletCompression", swiftSettings: settings),
 
         // Catalogues of translations: file formats, plural rules, lint.
         .target(
@@ -293,8 +293,8 @@ let package = Package(
         .testTarget(
             name: "MartletHTTPTests",
             dependencies: [
-                "MartletAPI", "MartletCore", "MartletHTTP", "MartletTesting", httpTypes, hummingbird, hummingbirdTesting, logging,
-                nioCore, serviceLifecycle, .product(name: "CoreMetrics", package: "swift-metrics"),
+                "MartletAPI", "MartletCompression", "MartletCore", "MartletHTTP", "MartletTesting", httpTypes, hummingbird, hummingbirdTesting,
+                logging, nioCore, serviceLifecycle, .product(name: "CoreMetrics", package: "swift-metrics"),
             ],
             swiftSettings: settings),
         .testTarget(

@@ -68,6 +68,108 @@ import Testing
         }
     }
 
+    @Test func `A malformed request ends its own stream only: a neighbour before and one after it are answered, and no GOAWAY comes`() async throws {
+        try await withGateway { test in
+            let client = try await HTTP2Client.connect(test.port)
+            for item in Self.cases where item.status == nil {
+                let before = test.upstream.arrivals.count
+                async let slow = client.ask(HPACKHeaders(Self.good.reordered(path: "/api/mk_live_A/storage/slow")), body: nil)
+                await eventually { test.upstream.arrivals.count == before + 1 }
+                let answer = try await client.ask(item.headers(), body: nil)
+                #expect(answer.status == nil || answer.status == 400, "\(item.testDescription): \(answer)")
+                let neighbours = try await [slow, client.ask(HPACKHeaders(Self.good), body: nil)]
+                #expect(neighbours.map(\.status) == [200, 200], "\(item.testDescription)")
+                #expect(client.isActive && client.goAwayCode == nil, "\(item.testDescription)")
+            }
+            await client.close()
+        }
+    }
+
+    @Test func `A body of another length than announced ends its own stream only`() async throws {
+        try await withGateway { test in
+            let client = try await HTTP2Client.connect(test.port)
+            for (length, body) in [("5", "abc"), ("2", "abc"), ("-1", "abc"), ("x", "abc")] {
+                let headers = HPACKHeaders(Self.posting("/api/mk_live_A/storage/echo") + [("content-length", length)])
+                let answer = try await client.ask(headers, body: body)
+                #expect(answer.status == nil || answer.status == 400, "\(length)")
+                let after = try await client.ask(HPACKHeaders(Self.good), body: nil)
+                #expect(after.status == 200 && client.goAwayCode == nil, "\(length)")
+            }
+            await client.close()
+        }
+    }
+
+    struct Bytes: CustomTestStringConvertible, Sendable {
+        var testDescription: String
+        var frame: [UInt8]
+    }
+
+    @Test(arguments: [
+        Bytes(testDescription: "data of no stream", frame: [0, 0, 1, 0, 0, 0, 0, 0, 0, 0x61]),
+        Bytes(testDescription: "a ping of a stream", frame: [0, 0, 8, 6, 0, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8]),
+        Bytes(testDescription: "a short ping", frame: [0, 0, 3, 6, 0, 0, 0, 0, 0, 1, 2, 3]),
+        Bytes(testDescription: "data of a stream that is idle", frame: [0, 0, 1, 0, 0, 0, 0, 0, 9, 0x61]),
+        Bytes(testDescription: "headers that HPACK cannot read", frame: [0, 0, 2, 1, 5, 0, 0, 0, 1, 0xff, 0xff]),
+        Bytes(testDescription: "a frame larger than allowed", frame: [0xff, 0xff, 0xff, 1, 5, 0, 0, 0, 1]),
+        Bytes(testDescription: "a stream that a client cannot open", frame: [0, 0, 1, 1, 5, 0, 0, 0, 2, 0x82]),
+    ])
+    func `An error of the connection is told by GOAWAY, and the connection ends`(_ bytes: Bytes) async throws {
+        try await withGateway { test in
+            let client = try await test.connect()
+            try await client.send(RawHTTP2.start + bytes.frame)
+            // What still comes must not turn the end into a reset.
+            try? await client.send([UInt8](repeating: 0, count: 10_000))
+            await client.waitForClose()
+            let goAway = HTTP2Frames(client.bytes).first { $0.type == 7 }
+            #expect(client.isClosed && (goAway?.errorCode ?? 0) > 0)
+            await client.close()
+        }
+    }
+
+    @Test func `A body that waits for 100 gets it once, and one that is refused does not`() async throws {
+        try await withGateway { test in
+            let client = try await HTTP2Client.connect(test.port)
+            let waiting = Self.posting("/api/mk_live_A/storage/echo") + [("expect", "100-continue"), ("content-length", "5")]
+            let answer = try await client.ask(HPACKHeaders(waiting), bodyAfterContinue: "hello")
+            #expect(answer.statuses == [100, 200] && answer.body == "hello")
+            let refused = waiting.map { $0.0 == "x-martlet-secret" ? ($0.0, "wrong") : $0 }
+            let refusal = try await client.ask(HPACKHeaders(refused), bodyAfterContinue: "hello")
+            #expect(refusal.statuses == [401])
+            let other = waiting.map { $0.0 == "expect" ? ($0.0, "miracles") : $0 }
+            let failed = try await client.ask(HPACKHeaders(other), bodyAfterContinue: "hello")
+            #expect(failed.statuses == [417])
+            let plain = try await client.ask(HPACKHeaders(waiting.filter { $0.0 != "expect" }), body: "hello")
+            #expect(plain.statuses == [200] && plain.body == "hello")
+            await client.close()
+        }
+    }
+
+    @Test(arguments: [(15_000, 1, "200"), (20_000, 1, "431"), (60_000, 1, "431"), (60_000, 60, "431")])
+    func `A head that is too large gets 431, and its neighbour an answer`(_ size: Int, _ count: Int, _ status: String) async throws {
+        try await withGateway { test in
+            let client = try await RawHTTP2.connect(test)
+            let fields = (0..<count).map { ("x-\($0)", String(repeating: "v", count: size / count)) }
+            try await client.send(HPACKHeaders(Self.good + fields), stream: 1)
+            try await client.send(HPACKHeaders(Self.good), stream: 3)
+            await eventually { client.statuses.count == 2 || client.raw.isClosed }
+            #expect(client.statuses == [1: status, 3: "200"] && client.goAwayCode == nil)
+            await client.raw.close()
+        }
+    }
+
+    @Test func `A head beyond all measure ends the connection, with GOAWAY`() async throws {
+        try await withGateway { test in
+            let client = try await RawHTTP2.connect(test)
+            try? await client.send(HPACKHeaders(Self.good + [("x-long", String(repeating: "v", count: 500_000))]), stream: 1)
+            await client.raw.waitForClose()
+            #expect(client.raw.isClosed && (client.goAwayCode ?? 0) > 0 && client.statuses.isEmpty)
+        }
+    }
+
+    static func posting(_ path: String) -> [(String, String)] {
+        [(":method", "POST")] + good.reordered(path: path).filter { $0.0 != ":method" }
+    }
+
     @Test func `Bodies go both ways, many streams share a connection, and a mismatch of length is refused`() async throws {
         try await withGateway { test in
             let client = try await HTTP2Client.connect(test.port)
@@ -147,15 +249,19 @@ extension [(String, String)] {
 /// A client with prior knowledge that sends whatever headers it is given.
 final class HTTP2Client: Sendable {
     struct Answer: Sendable {
-        var status: Int?
+        /// 100 and what follows.
+        var statuses: [Int] = []
+        var status: Int? { statuses.last }
         var body = ""
         var bodyCount = 0
     }
 
     private let channel: any Channel
     private let multiplexer: NIOHTTP2Handler.StreamMultiplexer
+    private let root: Root
 
     static func connect(_ port: Int) async throws -> HTTP2Client {
+        let root = Root()
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -163,18 +269,22 @@ final class HTTP2Client: Sendable {
                     configuration.headerBlockValidation = .disabled
                     configuration.contentLengthValidation = .disabled
                     let handler = NIOHTTP2Handler(mode: .client, eventLoop: channel.eventLoop, connectionConfiguration: configuration) { $0.close() }
-                    try channel.pipeline.syncOperations.addHandler(handler)
+                    try channel.pipeline.syncOperations.addHandlers(handler, root)
                 }
             }
             .connect(host: "127.0.0.1", port: port).get()
         let multiplexer = try await channel.pipeline.handler(type: NIOHTTP2Handler.self).flatMap { $0.multiplexer }.get()
-        return HTTP2Client(channel, multiplexer)
+        return HTTP2Client(channel, multiplexer, root)
     }
 
-    private init(_ channel: any Channel, _ multiplexer: NIOHTTP2Handler.StreamMultiplexer) {
+    private init(_ channel: any Channel, _ multiplexer: NIOHTTP2Handler.StreamMultiplexer, _ root: Root) {
         self.channel = channel
         self.multiplexer = multiplexer
+        self.root = root
     }
+
+    /// Of a GOAWAY that came.
+    var goAwayCode: HTTP2ErrorCode? { root.code.withLock { $0 } }
 
     var isActive: Bool { channel.isActive }
     func close() async { try? await channel.close().get() }
@@ -184,6 +294,19 @@ final class HTTP2Client: Sendable {
         try? await stream.writeAndFlush(HTTP2Frame.FramePayload.headers(.init(headers: headers, endStream: body == nil))).get()
         if let body {
             try? await stream.writeAndFlush(HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(ByteBuffer(string: body)), endStream: true))).get()
+        }
+        await eventually(within: .seconds(30)) { collector.isDone }
+        return collector.answer
+    }
+
+    /// Sends the body when 100 has come.
+    func ask(_ headers: HPACKHeaders, bodyAfterContinue body: String) async throws -> Answer {
+        let (stream, collector) = try await open()
+        try? await stream.writeAndFlush(HTTP2Frame.FramePayload.headers(.init(headers: headers))).get()
+        await eventually(within: .seconds(30)) { collector.isDone || collector.answer.statuses == [100] }
+        if !collector.isDone {
+            let data = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(ByteBuffer(string: body)), endStream: true))
+            try? await stream.writeAndFlush(data).get()
         }
         await eventually(within: .seconds(30)) { collector.isDone }
         return collector.answer
@@ -204,6 +327,18 @@ final class HTTP2Client: Sendable {
         return (try await promise.futureResult.get(), collector)
     }
 
+    private final class Root: ChannelInboundHandler, Sendable {
+        typealias InboundIn = HTTP2Frame
+
+        let code = Mutex<HTTP2ErrorCode?>(nil)
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            if case .goAway(_, let errorCode, _) = unwrapInboundIn(data).payload { code.withLock { $0 = errorCode } }
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {}
+    }
+
     private final class Collector: ChannelInboundHandler, Sendable {
         typealias InboundIn = HTTP2Frame.FramePayload
 
@@ -216,7 +351,7 @@ final class HTTP2Client: Sendable {
             switch unwrapInboundIn(data) {
             case .headers(let frame):
                 state.withLock {
-                    $0.answer.status = frame.headers.first(name: ":status").flatMap { Int($0) }
+                    if let status = frame.headers.first(name: ":status").flatMap({ Int($0) }) { $0.answer.statuses.append(status) }
                     if frame.endStream { $0.isDone = true }
                 }
             case .data(let frame):
@@ -233,5 +368,73 @@ final class HTTP2Client: Sendable {
 
         func channelInactive(context: ChannelHandlerContext) { state.withLock { $0.isDone = true } }
         func errorCaught(context: ChannelHandlerContext, error: any Error) { state.withLock { $0.isDone = true } }
+    }
+}
+
+/// A client that writes frames itself: heads of any length, which NIOHTTP2 does not send.
+private final class RawHTTP2: Sendable {
+    let raw: RawClient
+    private let encoder = Mutex(HPACKEncoder(allocator: ByteBufferAllocator()))
+
+    /// Preface, and settings that say nothing. The server's are not acknowledged: few clients do before their first request.
+    static let start = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + [0, 0, 0, 4, 0, 0, 0, 0, 0]
+
+    static func connect(_ test: TestGateway) async throws -> RawHTTP2 {
+        let client = RawHTTP2(raw: try await test.connect())
+        try await client.raw.send(start)
+        return client
+    }
+
+    private init(raw: RawClient) { self.raw = raw }
+
+    /// HEADERS, and as many CONTINUATIONs as it takes.
+    func send(_ headers: HPACKHeaders, stream: UInt8) async throws {
+        var block = ByteBuffer()
+        try encoder.withLock { encoder in
+            try encoder.beginEncoding(allocator: ByteBufferAllocator())
+            try encoder.append(headers: headers)
+            block = try encoder.endEncoding()
+        }
+        var type: UInt8 = 1
+        while let part = block.readBytes(length: min(16_384, block.readableBytes)), !part.isEmpty {
+            let flags: UInt8 = (type == 1 ? 1 : 0) | (block.readableBytes == 0 ? 4 : 0)
+            try await raw.send([0, UInt8(part.count >> 8), UInt8(part.count & 0xff), type, flags, 0, 0, 0, stream] + part)
+            type = 9
+        }
+    }
+
+    /// By stream.
+    var statuses: [UInt8: String] {
+        var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
+        return HTTP2Frames(raw.bytes).filter { $0.type == 1 }.reduce(into: [:]) { statuses, frame in
+            var block = ByteBuffer(bytes: frame.payload)
+            statuses[frame.stream] = (try? decoder.decodeHeaders(from: &block))?.first(name: ":status")
+        }
+    }
+
+    var goAwayCode: Int? { HTTP2Frames(raw.bytes).first { $0.type == 7 }?.errorCode }
+}
+
+/// The complete frames in what a connection received (RFC 9113 §4.1).
+private struct HTTP2Frames: Sequence, IteratorProtocol {
+    struct Element {
+        var type: UInt8
+        /// The last byte of its number.
+        var stream: UInt8
+        var payload: ArraySlice<UInt8>
+        /// Of a GOAWAY.
+        var errorCode: Int { payload.dropFirst(4).prefix(4).reduce(0) { $0 << 8 | Int($1) } }
+    }
+
+    private var bytes: ArraySlice<UInt8>
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes[...] }
+
+    mutating func next() -> Element? {
+        let header = Array(bytes.prefix(9))
+        guard header.count == 9 else { return nil }
+        let payload = bytes.dropFirst(9).prefix(Int(header[0]) << 16 | Int(header[1]) << 8 | Int(header[2]))
+        defer { bytes = bytes.dropFirst(9 + payload.count) }
+        return Element(type: header[3], stream: header[8], payload: payload)
     }
 }

@@ -73,13 +73,13 @@ import Testing
         try await withGateway(configure: { $0.allowedOrigins = ["https://app.example"] }) { test in
             let allowed = try await test.ask("Notes", ["Origin: https://app.example"])
             #expect(allowed.text.contains("access-control-allow-origin: https://app.example\r\n"))
-            let exposed = "access-control-expose-headers: x-request-id, retry-after, location, etag, x-sentry-rate-limits, x-sentry-error\r\nvary: origin\r\n"
-            #expect(allowed.text.contains(exposed))
+            #expect(allowed.text.contains("access-control-expose-headers: \(Preflight.exposedHeaders)\r\nvary: origin\r\n"))
             let refused = try await test.ask("Notes", ["Origin: https://evil.example"])
             #expect(!refused.text.contains("access-control-allow-origin"))
             let wrong = try await test.exchange(
                 TestGateway.request("Notes", ["Origin: https://app.example", "Connection: close"], secret: "x"))
             #expect(wrong.status == 401 && wrong.text.contains("access-control-allow-origin: https://app.example"))
+            #expect(wrong.text.contains("access-control-expose-headers: \(Preflight.exposedHeaders)\r\n"))
             let preflight = try await test.exchange(
                 "OPTIONS /api/mk_live_A/storage/x HTTP/1.1\r\nHost: gw\r\nConnection: close\r\nOrigin: https://app.example\r\n"
                     + "Access-Control-Request-Method: PUT\r\nAccess-Control-Request-Headers: x-martlet-secret\r\n\r\n")

@@ -1,7 +1,7 @@
 /// An error answer: `application/problem+json` (RFC 9457) with a registered `code`.
 ///
 /// `{"type":"urn:martlet:error:<code>","title":…,"status":…,"detail":…,"code":…,"field":…,"rows":[…],"findings":[…],"requestId":…}`;
-/// `detail`, `field`, `rows`, `findings` and `requestId` may be absent.
+/// `detail`, `field`, `rows`, `findings` and `requestId` may be absent; `message` is there under `/segment` only.
 public struct Problem: Codable, Sendable, Equatable {
     public static let contentType = "application/problem+json"
 
@@ -55,6 +55,9 @@ public struct Problem: Codable, Sendable, Equatable {
     /// Where a document was checked: what was found.
     public var findings: [Finding]?
     public var requestId: String?
+    /// `detail`, or `title` without one: Segment's and RudderStack's clients look for it beside `code`, and take an answer without it for a network
+    /// that failed. Under `/segment` only.
+    public var message: String?
 
     public init(_ code: ErrorCode, detail: String? = nil, field: String? = nil, rows: [Row]? = nil, findings: [Finding]? = nil, requestId: String? = nil) {
         self.type = "urn:martlet:error:" + code.rawValue

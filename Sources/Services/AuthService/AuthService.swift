@@ -16,6 +16,8 @@ public import ServiceLifecycle
 public struct AuthService: ServiceDefinition {
     public static let name = "auth"
     public static let defaultPort = 8201
+    /// Tokens, keys and codes are all over its answers.
+    public var compressesAnswers: Bool { false }
 
     let postgres: PostgresClient
     let logger: Logger

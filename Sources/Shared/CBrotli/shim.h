@@ -1,2 +1,3 @@
-// Brotli (RFC 7932), the half that unpacks.
+// Brotli (RFC 7932), both halves.
 #include <brotli/decode.h>
+#include <brotli/encode.h>

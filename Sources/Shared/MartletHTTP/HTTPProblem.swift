@@ -29,8 +29,11 @@ public struct HTTPProblem: Error {
     }
 
     /// The answer, as `application/problem+json`.
-    public func response(requestID: String?) -> Response {
-        let problem = Problem(code, detail: detail, field: field, rows: rows, findings: findings, requestId: requestID)
+    ///
+    /// - Parameter hasMessage: with `message`, for clients of protocols that read it (`Problem.message`).
+    public func response(requestID: String?, hasMessage: Bool = false) -> Response {
+        var problem = Problem(code, detail: detail, field: field, rows: rows, findings: findings, requestId: requestID)
+        if hasMessage { problem.message = problem.detail ?? problem.title }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let body = (try? encoder.encode(problem)) ?? Data()

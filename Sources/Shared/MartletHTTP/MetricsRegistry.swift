@@ -4,7 +4,7 @@ import Synchronization
 /// The process's metrics, kept for `/metrics` in the Prometheus text format 0.0.4.
 ///
 /// Backend of swift-metrics. Labels become names by `.` → `_`; counters end `_total`, timers are histograms in seconds
-/// that end `_seconds`. At most `maximumSeries` series are kept; more are counted, not stored, so that a label with
+/// that end `_seconds`. `MetricHelp` has their `# HELP`. At most `maximumSeries` series are kept; more are counted, not stored, so that a label with
 /// unbounded values cannot exhaust memory.
 public final class MetricsRegistry: MetricsFactory {
     public static let maximumSeries = 5_000
@@ -27,6 +27,10 @@ public final class MetricsRegistry: MetricsFactory {
         series(Self.name(label, suffix: "_total"), dimensions, orElse: CounterSeries.init)
     }
 
+    public func makeFloatingPointCounter(label: String, dimensions: [(String, String)]) -> any FloatingPointCounterHandler {
+        series(Self.name(label, suffix: "_total"), dimensions, orElse: FractionCounterSeries.init)
+    }
+
     public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
         aggregate
             ? series(Self.name(label), dimensions) { HistogramSeries(bounds: HistogramSeries.plainBounds) }
@@ -43,6 +47,7 @@ public final class MetricsRegistry: MetricsFactory {
 
     // A series lives as long as the process: a counter that went away and came back would look like a restart.
     public func destroyCounter(_ handler: any CounterHandler) {}
+    public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
     public func destroyRecorder(_ handler: any RecorderHandler) {}
     public func destroyMeter(_ handler: any MeterHandler) {}
     public func destroyTimer(_ handler: any TimerHandler) {}
@@ -54,13 +59,18 @@ public final class MetricsRegistry: MetricsFactory {
         var described = ""
         for (key, series) in all.sorted(by: { ($0.key.name, $0.key.labels) < ($1.key.name, $1.key.labels) }) {
             if key.name != described {
-                text += "# TYPE \(key.name) \(series.type)\n"
+                Self.describe(key.name, series.type, to: &text)
                 described = key.name
             }
             series.write(name: key.name, labels: key.labels, to: &text)
         }
-        text += "# TYPE martlet_metrics_refused_total counter\nmartlet_metrics_refused_total \(refused)\n"
-        return text
+        Self.describe("martlet_metrics_refused_total", "counter", to: &text)
+        return text + "martlet_metrics_refused_total \(refused)\n"
+    }
+
+    private static func describe(_ name: String, _ type: String, to text: inout String) {
+        if let help = MetricHelp.sentences[name] { text += "# HELP \(name) \(help)\n" }
+        text += "# TYPE \(name) \(type)\n"
     }
 
     private func series<S: Series>(_ name: String, _ dimensions: [(String, String)], orElse make: () -> S) -> S {
@@ -125,6 +135,18 @@ private final class CounterSeries: CounterHandler, Series {
 
     func write(name: String, labels: String, to text: inout String) {
         sample(name, labels, "\(value.load(ordering: .relaxed))", to: &text)
+    }
+}
+
+private final class FractionCounterSeries: FloatingPointCounterHandler, Series {
+    let type = "counter"
+    private let value = Mutex(0.0)
+
+    func increment(by amount: Double) { value.withLock { $0 += amount } }
+    func reset() { value.withLock { $0 = 0 } }
+
+    func write(name: String, labels: String, to text: inout String) {
+        sample(name, labels, "\(value.withLock { $0 })", to: &text)
     }
 }
 

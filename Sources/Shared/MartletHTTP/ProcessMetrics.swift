@@ -1,10 +1,13 @@
 import CoreMetrics
 import Foundation
+import Synchronization
 
 /// Memory, CPU and open files of this process, read from `/proc/self` when somebody asks.
 enum ProcessMetrics {
     private static let memory = Gauge(label: "process.resident_memory_bytes")
-    private static let cpu = Gauge(label: "process.cpu_seconds_total")
+    private static let cpu = FloatingPointCounter(label: "process.cpu_seconds_total")
+    /// What `cpu` has been told.
+    private static let cpuSeconds = Mutex(0.0)
     private static let descriptors = Gauge(label: "process.open_fds")
 
     static func update() {
@@ -14,7 +17,11 @@ enum ProcessMetrics {
         // proc(5): user and system time are fields 14 and 15, counted after the name in parentheses.
         let afterName = fields(of: "/proc/self/stat", after: ")")
         if afterName.count > 13, let user = Double(afterName[11]), let system = Double(afterName[12]) {
-            cpu.record((user + system) / Double(sysconf(Int32(_SC_CLK_TCK))))
+            let seconds = (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+            cpuSeconds.withLock { known in
+                cpu.increment(by: max(0, seconds - known))
+                known = max(known, seconds)
+            }
         }
         if let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count {
             descriptors.record(open)

@@ -38,17 +38,19 @@ public struct RequestLineMiddleware: RouterMiddleware {
     ) async -> (Response, String?) {
         do {
             return (try await next(request, context), nil)
-        } catch let problem as HTTPProblem {
-            return (problem.response(requestID: context.requestID), problem.cause)
-        } catch let error as HTTPError {
-            let problem = problem(for: error.status)
-            return (problem.response(requestID: context.requestID), error.body)
-        } catch let error as any DependencyError {
-            return (problem(for: error.condition).response(requestID: context.requestID), "\(error)")
-        } catch is CancellationError {
-            return (HTTPProblem(.unavailable).response(requestID: context.requestID), "cancelled")
         } catch {
-            return (HTTPProblem(.internalError).response(requestID: context.requestID), "\(error)")
+            let problem = problem(for: error)
+            return (problem.response(requestID: context.requestID, hasMessage: request.uri.path.hasPrefix("/segment/")), problem.cause)
+        }
+    }
+
+    private static func problem(for error: any Error) -> HTTPProblem {
+        switch error {
+        case let problem as HTTPProblem: return problem
+        case let error as HTTPError: return problem(for: error.status).caused(by: error.body)
+        case let error as any DependencyError: return problem(for: error.condition).caused(by: "\(error)")
+        case is CancellationError: return HTTPProblem(.unavailable, cause: "cancelled")
+        default: return HTTPProblem(.internalError, cause: "\(error)")
         }
     }
 
@@ -130,5 +132,13 @@ extension Duration {
     /// Whole microseconds, for log lines and metrics.
     var microseconds: Int64 {
         components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
+    }
+}
+
+extension HTTPProblem {
+    fileprivate func caused(by cause: String?) -> HTTPProblem {
+        var problem = self
+        problem.cause = cause
+        return problem
     }
 }

@@ -23,11 +23,18 @@ public protocol ServiceDefinition: Sendable {
     /// What the service holds of end users. `NoUserData` only while that is so: with the first table that has data of users it has to go.
     var userData: any UserDataHolder { get }
 
+    /// Whether clients may get answers compressed: not where secrets and what callers send stand side by side.
+    var compressesAnswers: Bool { get }
+
     /// True when requests can be served.
     func isReady() async -> Bool
 
     /// All routes of the service. Every one is behind `PrincipalMiddleware`.
     func addRoutes(to router: Router<ServiceContext>)
+}
+
+extension ServiceDefinition {
+    public var compressesAnswers: Bool { true }
 }
 
 /// What the `main` of every service does: read configuration, build, run until SIGTERM, drain.
@@ -88,6 +95,8 @@ public enum ServiceProcess {
         // For the gateway's health checks, which come in by the same port as the requests.
         router.get("health/ready") { _, _ in await InternalServer.readiness(definition.isReady) }
         router.add(middleware: RequestLineMiddleware())
+        if definition.compressesAnswers { router.add(middleware: CompressionMiddleware()) }
+        router.add(middleware: LocationMiddleware())
         router.add(middleware: FormQueryMiddleware())
         router.add(middleware: PrincipalMiddleware(signer: signer))
         router.on(.post, "internal/users/erase", EraseUserData(holder: definition.userData))

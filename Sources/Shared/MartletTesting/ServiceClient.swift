@@ -5,7 +5,7 @@ public import HummingbirdTesting
 public import MartletAPI
 public import MartletCore
 public import MartletHTTP
-import NIOCore
+public import NIOCore
 
 /// Asks a service's routes in this process as the gateway does: with a signed principal.
 public struct ServiceClient: Sendable {
@@ -52,7 +52,7 @@ public struct ServiceClient: Sendable {
         }
         let response = try await client.executeRequest(
             uri: path, method: HTTPRequest.Method(method)!, headers: headers, body: bytes.map { ByteBuffer(bytes: $0) })
-        return Answer(status: response.status.code, headers: response.headers, text: String(buffer: response.body))
+        return Answer(status: response.status.code, headers: response.headers, text: String(buffer: response.body), body: response.body)
     }
 }
 
@@ -61,6 +61,8 @@ public struct Answer: Sendable, CustomStringConvertible {
     public let status: Int
     let headers: HTTPFields
     public let text: String
+    /// As it came, perhaps compressed.
+    public let body: ByteBuffer
 
     public func header(_ name: String) -> String? { HTTPField.Name(name).flatMap { headers[$0] } }
 

@@ -56,6 +56,7 @@ final class RawClient: Sendable {
     }
 
     var text: String { handler.state.withLock { String(decoding: $0.bytes, as: UTF8.self) } }
+    var bytes: [UInt8] { handler.state.withLock { $0.bytes } }
     var count: Int { handler.state.withLock { $0.bytes.count } }
     var isClosed: Bool { handler.state.withLock { $0.isClosed } }
     var status: Int { Int(text.split(separator: " ").dropFirst().first ?? "") ?? 0 }

@@ -63,6 +63,7 @@ let testRoutes = """
       {"path": "/ingest/{project}/envelope/", "upstream": "storage", "credential": "ingest", "methods": ["POST"]},
       {"path": "/kept/{project}/envelope/", "upstream": "storage", "credential": "ingest", "methods": ["POST"], "rewrite": "/storage/{project}",
        "hangsUp": true, "timeoutSeconds": 1},
+      {"path": "/spoken/{ingestKey}/batch", "upstream": "storage", "credential": "ingest", "methods": ["POST"], "maximumBodyBytes": 10, "tellsMessage": true},
       {"path": "/projects/{ingestKey}/settings", "upstream": "storage", "credential": "ingest", "methods": ["GET"]},
       {"path": "/tool/**", "upstream": "storage", "credential": "masterBearer", "methods": ["GET"]},
       {"path": "/flags", "upstream": "storage", "credential": "evaluation", "methods": ["GET"]},

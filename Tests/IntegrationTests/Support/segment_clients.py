@@ -5,7 +5,9 @@ import time
 
 import requests
 import rudderstack.analytics.client as rudder
+import rudderstack.analytics.request
 import segment.analytics.client as segment
+import segment.analytics.request
 
 host, key = sys.argv[1:3]
 failures = []
@@ -20,6 +22,15 @@ for attempt in range(50):
     if requests.post(host + "/v1/batch", json={"batch": []}, auth=(key, ""), timeout=30).status_code == 200:
         break
     time.sleep(0.2)
+
+# A wrong key is an error that they understand and do not send again, rather than a network that failed.
+for request in (rudderstack.analytics.request, segment.analytics.request):
+    try:
+        request.post("mi_live_wrong", host, batch=[])
+        raise SystemExit("a wrong key was taken")
+    except request.APIError as error:
+        if error.status != 401 or error.code != "unauthorized" or not error.message:
+            raise SystemExit("not understood: %r %s" % (error.code, error))
 
 clients = {
     "segment": segment.Client(key, host=host, on_error=failed, gzip=True, upload_size=50),

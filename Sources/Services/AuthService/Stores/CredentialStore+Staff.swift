@@ -21,6 +21,7 @@ extension CredentialStore {
     static let maximumPerApp = 200
 
     struct Made: Sendable {
+        var id: UUID
         var text: Secret
         /// What it is.
         var json: String
@@ -127,7 +128,7 @@ extension CredentialStore {
         let (record, text) = try await create(new, of: appID, transaction)
         let json: String = try await transaction.query("SELECT \(Self.json) FROM auth.credentials AS c WHERE c.id = \(record.id)")[0].decode(0)
         try await author.record("create-key", of: appID, target: name(record.id), after: json, transaction)
-        return Made(text: text, json: json)
+        return Made(id: record.id, text: text, json: json)
     }
 
     private struct Known: Sendable {

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import Hummingbird
 import MartletAPI
 import MartletCore
@@ -24,6 +25,8 @@ struct SignIns: Sendable {
         let refresh = refreshTokens.token(.init(session: session, number: number))
         let seconds = AccessToken.lifetime.components.seconds
         let text = #"{"accessToken":"\#(access)","expiresIn":\#(seconds),"refreshToken":"\#(refresh)","user":\#(user)}"#
-        return Response.json(ByteBuffer(string: text), status: status).notStored
+        var response = Response.json(ByteBuffer(string: text), status: status).notStored
+        if status == .created { response.headers[.location] = "/auth/me" }
+        return response
     }
 }

@@ -27,7 +27,7 @@ struct HTTP1ResponseWriter {
         isChunked = hasBody && head.contentLength == nil && minor == 1
         if hasBody, head.contentLength == nil, minor == 0 { closesConnection = true }
         let origin = exchange.origin
-        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: bytes.count + (origin?.utf8.count ?? 0) + 512) { memory in
+        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: bytes.count + corsBytes(exchange) + 512) { memory in
             var writer = HeadWriter(memory)
             writer.write("HTTP/1.1 ")
             writer.write(bytes[head.statusText])
@@ -44,7 +44,7 @@ struct HTTP1ResponseWriter {
 
     mutating func write(_ answer: Answer, of exchange: Exchange, to buffer: inout ByteBuffer) {
         let own = answer.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
-        let bound = own + answer.body.count + (exchange.origin?.utf8.count ?? 0) + 512
+        let bound = own + answer.body.count + corsBytes(exchange) + 512
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: bound) { memory in
             var writer = HeadWriter(memory)
             writer.write("HTTP/1.1 ")
@@ -101,6 +101,11 @@ struct HTTP1ResponseWriter {
         } else if minor == 0 {
             writer.write("connection: keep-alive\r\n")
         }
+    }
+
+    /// At most, beside the names of the headers.
+    private func corsBytes(_ exchange: Exchange) -> Int {
+        exchange.origin.map { $0.utf8.count + Preflight.exposedHeaders.utf8.count } ?? 0
     }
 
     private func writeOwn(_ writer: inout HeadWriter, _ exchange: Exchange) {

@@ -16,8 +16,9 @@ enum HTTP2 {
                 try stream.pipeline.syncOperations.addHandler(HTTP2Stream(client: bound.value, worker: worker))
             }
         }
+        let goAway = GoAwayObserver()
         try channel.pipeline.syncOperations.addHandlers(
-            multiplexer, management, HTTP2ConnectionHandler(worker: worker))
+            goAway, EarlySettings(), multiplexer, management, HTTP2ConnectionHandler(worker: worker, goAway: goAway))
     }
 
     private static func managementConfiguration(
@@ -33,12 +34,12 @@ enum HTTP2 {
         var configuration = NIOHTTP2Handler.ConnectionConfiguration()
         configuration.initialSettings = [
             HTTP2Setting(parameter: .maxConcurrentStreams, value: settings.limits.maximumStreamsPerConnection),
-            HTTP2Setting(parameter: .maxHeaderListSize, value: settings.limits.maximumHeaderBytes),
+            HTTP2Setting(parameter: .maxHeaderListSize, value: headerListBytes(settings)),
             HTTP2Setting(parameter: .initialWindowSize, value: windowBytes),
         ]
         configuration.targetWindowSize = 4 * windowBytes
-        // A head of the permitted size needs one; what sends more is up to no good (CVE-2024-27316).
-        configuration.maximumSequentialContinuationFrames = 3
+        // What sends more than a head that is decoded needs is up to no good (CVE-2024-27316).
+        configuration.maximumSequentialContinuationFrames = max(3, headerListBytes(settings) / smallestMaximumFrameBytes)
         configuration.maximumBufferedControlFrames = 1000
         return configuration
     }
@@ -54,19 +55,31 @@ enum HTTP2 {
         return configuration
     }
 
+    /// What is decoded of a head. More than what is permitted, so that a head that is too large gets 431 on its own stream: NIOHTTP2 decodes
+    /// nothing beyond what it announces, and a head that is not decoded is the end of the connection (RFC 9113 §4.3).
+    private static func headerListBytes(_ settings: Settings) -> Int { 4 * settings.limits.maximumHeaderBytes }
+
+    /// A client need not send larger frames (RFC 9113 §4.2), and NIOHTTP2 takes no larger ones.
+    private static let smallestMaximumFrameBytes = 16 * 1024
     private static let windowBytes = 256 * 1024
 }
 
-/// Lets a worker reach an HTTP/2 connection, closes it on errors, and reads nothing while the client does not read.
+/// Lets a worker reach an HTTP/2 connection, closes it on its errors, and reads nothing while the client does not read.
 final class HTTP2ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundIn = HTTP2Frame
 
     private let worker: Worker
+    private let goAway: GoAwayObserver
     private var hasHeldRead = false
+    private var isLeaving = false
 
-    init(worker: Worker) {
+    /// For the client to read the GOAWAY, and for answers under way.
+    private static let lingerTime = TimeAmount.seconds(1)
+
+    init(worker: Worker, goAway: GoAwayObserver) {
         self.worker = worker
+        self.goAway = goAway
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -97,9 +110,57 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
+    /// NIOHTTP2 tells errors of a stream and of the connection by the same values. It has sent RST_STREAM for the former, which are the stream's own
+    /// (RFC 9113 §5.4.2), and GOAWAY for the latter (§5.4.1).
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Errors of one stream are its own; NIOHTTP2 has sent RST_STREAM where it was due.
-        if error is NIOHTTP2Errors.StreamError { return }
+        if goAway.hasFailed { return leave(context) }
+        if error is any NIOHTTP2Error || error is NIOHTTP2Errors.StreamError { return }
         context.close(promise: nil)
     }
+
+    /// Closes when the client has had time to read: a reset for what it still sends would destroy the GOAWAY on its way.
+    private func leave(_ context: ChannelHandlerContext) {
+        guard !isLeaving else { return }
+        isLeaving = true
+        try? context.pipeline.syncOperations.addHandler(InputDiscarder(), position: .first)
+        context.eventLoop.assumeIsolated().scheduleTask(in: Self.lingerTime) { context.close(promise: nil) }
+    }
+}
+
+/// Looks at what NIOHTTP2 sends for a GOAWAY with an error, of which it tells nobody else.
+final class GoAwayObserver: ChannelOutboundHandler {
+    typealias OutboundIn = IOData
+
+    private(set) var hasFailed = false
+    /// A DATA frame's payload, which is a write of its own, is not looked at.
+    private var payloadFollows = false
+
+    private static let headerBytes = 9
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if payloadFollows {
+            payloadFollows = false
+        } else if case .byteBuffer(let frame) = unwrapOutboundIn(data) {
+            look(at: frame)
+        }
+        context.write(data, promise: promise)
+    }
+
+    /// Frames as in RFC 9113 §4.1: three bytes of length, type, flags, stream. Each is a write of its own.
+    private func look(at frame: ByteBuffer) {
+        let start = frame.readerIndex
+        guard let word = frame.getInteger(at: start, as: UInt32.self) else { return }
+        switch word & 0xff {
+        case 0: payloadFollows = frame.readableBytes < Self.headerBytes + Int(word >> 8)
+        case 7: hasFailed = hasFailed || frame.getInteger(at: start + Self.headerBytes + 4, as: UInt32.self) ?? 0 != 0
+        default: break
+        }
+    }
+}
+
+/// Throws away what comes in.
+private final class InputDiscarder: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
 }

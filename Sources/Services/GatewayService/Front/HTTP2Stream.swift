@@ -19,6 +19,8 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
     private var exchange: Exchange?
     private var held: [ByteBuffer] = []
     private var requestEnded = false
+    /// The client holds its body back until it gets 100 (RFC 9110 §10.1.1).
+    private var expectsContinue = false
     private var hasHeldRead = false
     private var hasBegun = false
     private var isClosed = false
@@ -86,6 +88,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
                 text.withUnsafeReadableBytes { bytes in
                     Result { () throws(Refusal) in
                         guard try parser.parse(bytes) == bytes.count else { throw .malformed("The headers are not valid.") }
+                        expectsContinue = parser.head.expectsContinue
                         let exchange = Exchange(parser.head, bytes, front: self, worker: worker)
                         self.exchange = exchange
                         exchange.start(parser.head, bytes)
@@ -124,7 +127,14 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
 
     // MARK: Front
 
-    func readyForBody() { resumeBody() }
+    func readyForBody() {
+        if expectsContinue, held.isEmpty {
+            write(.headers(.init(headers: [":status": "100"])))
+            flush()
+        }
+        expectsContinue = false
+        resumeBody()
+    }
 
     func resumeBody() {
         passBodyOn()

@@ -20,10 +20,11 @@ final class Answers {
     private struct Key: Hashable {
         var code: ErrorCode
         var detail: UnsafePointer<UInt8>?
+        var hasMessage: Bool
     }
 
-    func problem(_ refusal: Refusal, _ id: RequestID) -> Answer {
-        let template = template(refusal)
+    func problem(_ refusal: Refusal, _ id: RequestID, hasMessage: Bool = false) -> Answer {
+        let template = template(refusal, hasMessage: hasMessage)
         var answer = Answer(status: refusal.code.status, body: template.start + Array(id.text.utf8) + template.end)
         answer.headers.append(("content-type", Problem.contentType))
         if let seconds = refusal.retryAfter { answer.headers.append(("retry-after", "\(seconds)")) }
@@ -32,11 +33,12 @@ final class Answers {
         return answer
     }
 
-    private func template(_ refusal: Refusal) -> (start: [UInt8], end: [UInt8]) {
-        let key = Key(code: refusal.code, detail: refusal.detail?.utf8Start)
+    private func template(_ refusal: Refusal, hasMessage: Bool) -> (start: [UInt8], end: [UInt8]) {
+        let key = Key(code: refusal.code, detail: refusal.detail?.utf8Start, hasMessage: hasMessage)
         if let known = templates[key] { return known }
         let mark = "{requestId}"
-        let problem = Problem(refusal.code, detail: refusal.detail.map { "\($0)" }, requestId: mark)
+        var problem = Problem(refusal.code, detail: refusal.detail.map { "\($0)" }, requestId: mark)
+        if hasMessage { problem.message = problem.detail ?? problem.title }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let text = (try? encoder.encode(problem)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"

@@ -13,6 +13,8 @@ final class Exchange {
 
     let method: Method
     let requestID: RequestID
+    /// Of the route that a request would have had which was refused before it had one.
+    private var tellsMessage = false
     /// Nil for a request that was refused before it had a route.
     private(set) var route: Route?
     private(set) var grant: Grant?
@@ -113,6 +115,8 @@ final class Exchange {
             UpstreamHead(head, bytes, admission, front.client, requestID).write(to: &requestHead)
             connect()
         } catch {
+            // The route of what was not admitted counts for this only.
+            tellsMessage = (try? worker.routes.match(head.path, method: head.method, in: bytes))?.route.tellsMessage ?? false
             refuse(error, closing: head.hasBody)
         }
     }
@@ -450,7 +454,8 @@ final class Exchange {
     /// Answers with a problem; when an answer has begun already, all that is left is to break off.
     func refuse(_ refusal: Refusal, closing: Bool) {
         if route?.hangsUp == true, refusal.code.status >= 500 { return stop() }
-        answer(worker.answers.problem(refusal, requestID), closing: closing || refusal.code == .malformedRequest)
+        let hasMessage = tellsMessage || route?.tellsMessage == true
+        answer(worker.answers.problem(refusal, requestID, hasMessage: hasMessage), closing: closing || refusal.code == .malformedRequest)
     }
 
     private func answer(_ answer: Answer, closing: Bool) {

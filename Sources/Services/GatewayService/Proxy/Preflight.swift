@@ -1,7 +1,13 @@
 /// The question a browser asks before a request from another origin (Fetch Standard, CORS-preflight).
 enum Preflight {
-    /// What pages of another origin may read of an answer, beside what they always may.
-    static let exposedHeaders = "x-request-id, retry-after, location, etag, x-sentry-rate-limits, x-sentry-error"
+    /// What pages of another origin may read of an answer, beside what they always may (Fetch Standard, CORS-safelisted response-header name). With what
+    /// every service sends: a test compares it with the sources.
+    static let exposedHeaders = """
+        x-request-id, retry-after, location, etag, link, allow, www-authenticate, accept-ranges, content-range, content-disposition, \
+        config-version, translation-version, experiments, idempotency-replayed, skipped-texts, \
+        tus-resumable, tus-version, tus-extension, tus-max-size, upload-offset, upload-length, upload-expires, upload-metadata, \
+        x-next-cursor, x-sentry-rate-limits, x-sentry-error
+        """
 
     /// Nil when the request is not one, or nothing is at its path: it then goes the usual way.
     static func answer(

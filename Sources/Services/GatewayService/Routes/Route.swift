@@ -24,6 +24,7 @@ final class Route: Sendable {
     let tellsAddress: Bool
     let ignoresToken: Bool
     let hangsUp: Bool
+    let tellsMessage: Bool
     private let reading: ScopeMask
     private let changing: ScopeMask
     let segments: [Segment]
@@ -107,6 +108,7 @@ final class Route: Sendable {
         self.tellsAddress = entry.tellsAddress ?? false
         self.ignoresToken = entry.ignoresToken ?? false
         self.hangsUp = entry.hangsUp ?? false
+        self.tellsMessage = entry.tellsMessage ?? false
         if let area = entry.area, KeyArea(rawValue: area) == nil { throw invalid("unknown area '\(area)'") }
         let area = KeyArea(rawValue: entry.area ?? entry.upstream)
         self.reading = ScopeMask(area, isReading: true)

@@ -40,6 +40,8 @@ struct RouteFile: Codable {
         /// Where the gateway itself would answer 5xx it closes the connection: for clients that throw away what they sent once it is answered, and
         /// keep it when it is not.
         var hangsUp: Bool?
+        /// The gateway's own refusals have `message` (`Problem.message`).
+        var tellsMessage: Bool?
     }
 
     static func read(_ file: String) throws -> RouteFile {

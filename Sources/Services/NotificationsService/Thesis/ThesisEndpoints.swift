@@ -73,7 +73,10 @@ struct SendThesisNotification: Endpoint {
             .init("_id", .string(notification.id ?? message.id.uuidString.lowercased())), .init("created", time), .init("updated", time),
             .init("deleted", .null), .init("_version", .number("1")),
         ]
-        return .json(ByteBuffer(string: JSONValue.object(own + notification.members).text), status: .created)
+        var response = Response.json(ByteBuffer(string: JSONValue.object(own + notification.members).text), status: .created)
+        // Relative to the gateway's `/api/{appKey}/notification`.
+        response.headers[.location] = "notifications/messages/" + message.id.uuidString.lowercased()
+        return response
     }
 }
 

@@ -1,3 +1,4 @@
+import HTTPTypes
 import Hummingbird
 import MartletHTTP
 
@@ -15,6 +16,12 @@ struct CreateObjects: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let scope = try await context.scope(rights)
+        var response = try await answer(to: request, scope)
+        response.headers[.location] = "/storage/\(scope.collection.text)"
+        return response
+    }
+
+    private func answer(to request: Request, _ scope: QueryScope) async throws -> Response {
         let body = try await request.wholeBody(upTo: Document.maximumBatchSizeInBytes)
         let isAsked = try await before.concern([.beforeSave], in: scope)
         if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }

@@ -115,23 +115,3 @@ struct Idempotency: Sendable {
         return Array(hash.finalize())
     }
 }
-
-extension Response {
-    /// The body of an answer that is in memory already.
-    func wholeBody() async throws -> ByteBuffer {
-        let collected = BodyCollector.Box()
-        try await body.write(BodyCollector(box: collected))
-        return collected.buffer
-    }
-}
-
-private struct BodyCollector: ResponseBodyWriter {
-    final class Box {
-        var buffer = ByteBuffer()
-    }
-
-    let box: Box
-
-    mutating func write(_ buffer: ByteBuffer) async throws { box.buffer.writeImmutableBuffer(buffer) }
-    consuming func finish(_ trailingHeaders: HTTPFields?) async throws {}
-}

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import Hummingbird
 import MartletAPI
 import MartletCore
@@ -22,7 +23,10 @@ struct CreateSentryDeploy: Endpoint {
         guard let json = try await releases.add(deploy, to: try context.sentryVersion, for: principal) else {
             throw HTTPProblem(.notFound, "There is no such release.")
         }
-        return .json(ByteBuffer(string: json), status: .created)
+        var response = Response.json(ByteBuffer(string: json), status: .created)
+        // A deploy has no address of its own.
+        response.headers[.location] = request.uri.path
+        return response
     }
 }
 

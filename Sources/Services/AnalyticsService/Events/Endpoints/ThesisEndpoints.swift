@@ -52,6 +52,8 @@ struct TakeThesisEvent: Endpoint {
         let body = JSONValue.object(own + members.filter { !names.contains($0.name) }).text
         var response = Response.json(body)
         response.status = .created
+        // The list, by the gateway's path, as an event has no address of its own.
+        response.headers[.location] = "TBAnalytics"
         return response
     }
 }

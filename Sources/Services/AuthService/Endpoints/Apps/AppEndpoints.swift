@@ -43,7 +43,7 @@ struct CreateApp: Endpoint {
         guard let name = change.name else { throw HTTPProblem(.invalidBody, "This field is required.", field: "name") }
         let made = try await apps.create(name, change, by: author)
         let keys = try JSONValue(encoding: made.keys).text
-        return .made(#"{"app":\#(made.json),"keys":\#(keys)}"#).notStored
+        return .made(#"{"app":\#(made.json),"keys":\#(keys)}"#, at: "/admin/apps/\(made.keys.appId)").notStored
     }
 }
 

@@ -75,7 +75,12 @@ extension Request {
 }
 
 extension Response {
-    static func made(_ json: String) -> Response { .json(ByteBuffer(string: json), status: .created) }
+    /// - Parameter path: of the service, where the thing is; nil: behind that of the request, by the answer's `id` or `number`.
+    static func made(_ json: String, at path: String? = nil) -> Response {
+        var response = Response.json(ByteBuffer(string: json), status: .created)
+        if let path { response.headers[.location] = path }
+        return response
+    }
 
     /// A picture, or 304. It is content, never a page of ours: no guessing of its type, nothing loaded or run.
     static func picture(_ picture: Picture, to request: Request) -> Response {

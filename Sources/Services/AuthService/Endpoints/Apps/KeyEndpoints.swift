@@ -35,7 +35,7 @@ struct CreateKey: Endpoint {
             throw HTTPProblem(.invalidBody, "Only secrets and master keys can be limited.", field: "scopes")
         }
         let made = try await credentials.create(new, of: id, by: author)
-        return .made(made.shown()).notStored
+        return .made(made.shown(), at: made.path(of: id)).notStored
     }
 }
 
@@ -81,11 +81,13 @@ struct RotateKey: Endpoint {
         guard let (new, old) = try await credentials.rotate(try context.keyID, grace: grace, of: app, by: author) else {
             throw HTTPProblem(.keyNotFound)
         }
-        return .made(new.shown(#","old":\#(old)"#)).notStored
+        return .made(new.shown(#","old":\#(old)"#), at: new.path(of: app)).notStored
     }
 }
 
 extension CredentialStore.Made {
+    fileprivate func path(of appID: String) -> String { "/admin/apps/\(appID)/keys/\(id.uuidString.lowercased())" }
+
     /// - Parameter more: members behind, with a comma before each.
     fileprivate func shown(_ more: String = "") -> String { #"{"key":\#(text.withValue { JSONValue.quote($0) }),"record":\#(json)\#(more)}"# }
 }

@@ -96,12 +96,3 @@ extension BodyFields {
 
     func privateProfile() throws -> String? { try object("private", upTo: Self.maximumProfileSize) }
 }
-
-extension Response {
-    /// The same, for nobody to keep: there is a secret in it.
-    var notStored: Response {
-        var response = self
-        response.headers[.cacheControl] = "no-store"
-        return response
-    }
-}

@@ -1,3 +1,4 @@
+import HTTPTypes
 import Hummingbird
 import MartletAPI
 import MartletCore
@@ -64,6 +65,7 @@ struct UploadConfiguration: Sendable {
         }
         var response = Response.json(#"{"name":\#(JSONValue.quote(name)),"live":\#(isLive),"version":\#(version),"findings":\#(findings.json.text)}"#)
         response.status = .created
+        response.headers[.location] = "/config/\(key.kind.rawValue)/" + RelativeReference.encoded(name)
         return response
     }
 }

@@ -1,3 +1,4 @@
+import HTTPTypes
 import Hummingbird
 import MartletAPI
 import MartletCore
@@ -31,6 +32,8 @@ struct ImportFirebase: Endpoint {
         let edited = try await documents.edit(
             key, in: space, if: condition, by: author, maximumDocuments: kind.maximumDocuments) { _ in draft }
         let findings = imported.issues.map(Finding.init) + kind.check(imported.document, named: key.name, in: try await live.current(space))
-        return .edited(edited, findings, isNew: condition.isForNew)
+        var response = Response.edited(edited, findings, isNew: condition.isForNew)
+        response.headers[.location] = condition.isForNew ? "/config/\(key.kind.rawValue)/" + RelativeReference.encoded(key.name) : nil
+        return response
     }
 }

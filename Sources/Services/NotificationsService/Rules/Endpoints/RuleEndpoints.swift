@@ -50,6 +50,7 @@ struct SetRule: Endpoint {
         let written = try await rules.store.write(rule, condition, mustBeNew: mustBeNew, end: end, by: author, in: space)
         let secret = written.secret.map { #","secret":"# + $0.withValue(JSONValue.quote) } ?? ""
         var response = Response.json(written.json.dropLast() + secret + "}")
+        if written.secret != nil { response = response.notStored }
         response.status = written.isNew ? .created : .ok
         response.headers[.eTag] = EntityTag(text: String(written.version)).header
         return response
@@ -77,7 +78,7 @@ struct RotateRuleSecret: Endpoint {
         try request.allowParameters()
         try await request.allowNoBody()
         let secret = try await rules.store.rotateSecret(of: try context.rule, in: space)
-        return .json(#"{"secret":\#(secret.withValue(JSONValue.quote))}"#)
+        return Response.json(#"{"secret":\#(secret.withValue(JSONValue.quote))}"#).notStored
     }
 }
 

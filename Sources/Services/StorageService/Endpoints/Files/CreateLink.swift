@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import Hummingbird
 import MartletAPI
 import MartletCore
@@ -44,16 +45,13 @@ struct CreateLink: Endpoint {
             for: FileLink(
                 environment: scope.space.environment.rawValue, space: scope.space.schema, path: file.path, fileID: file.id,
                 thumbnail: body.thumbnail, expires: expires))
-        let encoded = file.path.components(separatedBy: "/").map(Self.encoded).joined(separator: "/")
+        let encoded = file.path.components(separatedBy: "/").map(RelativeReference.encoded).joined(separator: "/")
         let answer = Answer(
             path: "link/\(token)/\(encoded)" + (body.thumbnail.map { "?thumbnail=\($0)" } ?? ""),
             expires: Date(timeIntervalSince1970: TimeInterval(expires)))
-        return try .encoding(answer, status: .created)
+        // Whoever has its address has the file.
+        var response = try Response.encoding(answer, status: .created).notStored
+        response.headers[.location] = "/" + answer.path
+        return response
     }
-
-    private static func encoded(_ component: String) -> String {
-        component.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
-    }
-
-    private static let unreserved = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
 }

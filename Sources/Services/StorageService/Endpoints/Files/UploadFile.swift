@@ -1,6 +1,8 @@
 import Foundation
+import HTTPTypes
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// `POST /upload/{directory…}/?name=&readers=&writers=` or `PUT /upload/{path…}?readers=&writers=`: stores the body as a file, 201, or as
@@ -34,7 +36,14 @@ struct UploadFile: Endpoint {
                 condition: condition)
             written = try await intake.take(body, as: declaration, in: scope)
         }
-        return try .record(written.rows, status: written.isNew ? .created : .ok)
+        var response = try Response.record(written.rows, status: written.isNew ? .created : .ok)
+        if written.isNew { response.headers[.location] = try await Self.location(of: response) }
+        return response
+    }
+
+    private static func location(of record: Response) async throws -> String? {
+        let path = try await record.wholeBody().withUnsafeReadableBytes { JSONMember.scalar(["path"], of: $0.bindMemory(to: UInt8.self)) }
+        return path.map { "/upload/" + $0.components(separatedBy: "/").map(RelativeReference.encoded).joined(separator: "/") }
     }
 
     private func name(_ request: Request) -> String? {

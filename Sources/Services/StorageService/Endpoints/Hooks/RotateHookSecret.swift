@@ -1,3 +1,4 @@
+import HTTPTypes
 import Hummingbird
 import MartletAPI
 import MartletCore
@@ -14,6 +15,6 @@ struct RotateHookSecret: Endpoint {
         try await request.allowNoBody()
         let hook = try await hooks.rotateSecret(of: name, in: space)
         guard let secret = secrets.secrets(of: hook, in: space).first else { throw HTTPProblem(.internalError) }
-        return try .encoding(NewSecret(hook: HookBody(hook), secret: secret.text.withValue { $0 }))
+        return try Response.encoding(NewSecret(hook: HookBody(hook), secret: secret.text.withValue { $0 })).notStored
     }
 }

@@ -1,3 +1,4 @@
+import HTTPTypes
 import Hummingbird
 import MartletAPI
 import MartletCore
@@ -23,7 +24,7 @@ struct SetHook: Endpoint {
         try await client.check(body.url)
         let (hook, isNew) = try await hooks.set(body, name, of: space)
         guard isNew, let secret = secrets.secrets(of: hook, in: space).first else { return try .encoding(HookBody(hook)) }
-        return try .encoding(NewSecret(hook: HookBody(hook), secret: secret.text.withValue { $0 }), status: .created)
+        return try Response.encoding(NewSecret(hook: HookBody(hook), secret: secret.text.withValue { $0 }), status: .created).notStored
     }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import Hummingbird
 import MartletAPI
 import MartletCore
@@ -41,8 +42,9 @@ struct CreateAlert: Endpoint {
         let (json, secret) = try await life.alerts.store.create(alert, by: author, in: space)
         var answer = #"{"alert":\#(json)"#
         if case .webhook = alert.target { answer += #","secret":"# + secret.withValue(JSONValue.quote) }
-        var response = Response.json(answer + "}")
+        var response = Response.json(answer + "}").notStored
         response.status = .created
+        response.headers[.location] = JSONMember.scalar("id", of: json).map { "/crashes/alerts/\($0)" }
         return response
     }
 }
@@ -82,7 +84,7 @@ struct RotateAlertSecret: Endpoint {
         try request.allowParameters()
         try await request.allowNoBody()
         let secret = try await life.alerts.store.rotateSecret(of: try context.alert, in: space)
-        return .json(#"{"secret":\#(secret.withValue(JSONValue.quote))}"#)
+        return Response.json(#"{"secret":\#(secret.withValue(JSONValue.quote))}"#).notStored
     }
 }
 

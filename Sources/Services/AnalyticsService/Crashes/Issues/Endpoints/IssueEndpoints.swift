@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import Hummingbird
 import MartletAPI
 import MartletCore
@@ -114,6 +115,7 @@ struct PartIssue: Endpoint {
         let new = try await life.merging.part(hashes, from: id, by: author, in: space)
         var response = Response.json(try await life.answer(new, in: space))
         response.status = .created
+        response.headers[.location] = "/crashes/issues/\(new)"
         return response
     }
 }

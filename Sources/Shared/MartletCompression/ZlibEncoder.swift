@@ -1,0 +1,37 @@
+import CZlib
+import NIOCore
+
+/// gzip (RFC 1952) at level 1.
+final class ZlibEncoder: PortionEncoder {
+    // Of its own memory: zlib remembers where it lies.
+    private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+
+    /// Nil: there is no memory.
+    init?(sizeInBytes: Int) {
+        stream.initialize(to: z_stream())
+        // From 1 KiB to the 32 KiB that the format allows.
+        let bits = min(15, max(10, Int.bitWidth - (sizeInBytes - 1).leadingZeroBitCount))
+        guard martlet_gzip_begin_small(stream, 1, Int32(bits)) == Z_OK else {
+            stream.deallocate()
+            return nil
+        }
+    }
+
+    deinit {
+        deflateEnd(stream)
+        stream.deallocate()
+    }
+
+    func encode(_ portion: UnsafeRawBufferPointer, isLast: Bool, into output: inout ByteBuffer) {
+        stream.pointee.next_in = UnsafeMutablePointer(mutating: portion.bindMemory(to: UInt8.self).baseAddress)
+        stream.pointee.avail_in = UInt32(portion.count)
+        repeat {
+            output.writeWithUnsafeMutableBytes(minimumWritableBytes: 4 << 10) { memory in
+                stream.pointee.next_out = memory.bindMemory(to: UInt8.self).baseAddress
+                stream.pointee.avail_out = UInt32(clamping: memory.count)
+                _ = deflate(stream, isLast ? Z_FINISH : Z_NO_FLUSH)
+                return min(memory.count, Int(UInt32.max)) - Int(stream.pointee.avail_out)
+            }
+        } while stream.pointee.avail_out == 0
+    }
+}

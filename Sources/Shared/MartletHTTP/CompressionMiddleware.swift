@@ -1,0 +1,82 @@
+import HTTPTypes
+import Hummingbird
+import MartletCompression
+import NIOCore
+import Synchronization
+
+/// Packs answers of JSON for clients that take them packed (RFC 9110 §12.5.3).
+///
+/// Only what is in memory and of a size that is worth it: no streams, no files, nothing with ranges or packed already. Nothing that must not be
+/// stored either: a secret beside a text that its caller chose could be guessed by the size of both packed together (BREACH). A packed answer has a
+/// weak entity tag (RFC 9110 §8.8.1), which counts as the strong one when it comes back.
+final class CompressionMiddleware: RouterMiddleware {
+    typealias Context = ServiceContext
+
+    static let sizesInBytes = 1 << 10...16 << 20
+    /// Beyond it answers go as they are: packing takes turns with other requests, and memory.
+    private static let maximumConcurrent = 8
+
+    private let running = Atomic<Int>(0)
+
+    func handle(
+        _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
+    ) async throws -> Response {
+        var response = try await next(request, context)
+        if response.status == .notModified { return Self.notModified(response, request) }
+        guard Self.mayBePacked(response), request.method != .head else { return response }
+        Self.addVary(&response)
+        guard let coding = AcceptedCoding.best(request.headers[.acceptEncoding]) else { return response }
+        let others = running.wrappingAdd(1, ordering: .relaxed).oldValue
+        defer { running.wrappingSubtract(1, ordering: .relaxed) }
+        guard others < Self.maximumConcurrent, let packed = await Deflate.encode(try await response.wholeBody(), coding) else {
+            return response
+        }
+        response.body = ResponseBody(byteBuffer: packed)
+        response.headers[.contentEncoding] = coding.rawValue
+        if let tag = response.headers[.eTag] { response.headers[.eTag] = Self.weak(tag) }
+        return response
+    }
+
+    private static func mayBePacked(_ response: Response) -> Bool {
+        guard let size = response.body.contentLength, sizesInBytes.contains(size), let type = response.headers[.contentType] else { return false }
+        let mediaType = type.prefix { $0 != ";" }
+        return (mediaType == "application/json" || mediaType.hasSuffix("+json")) && response.headers[.cacheControl] != "no-store"
+            && [.contentEncoding, .contentRange, .acceptRanges, .contentDisposition].allSatisfy { response.headers[$0] == nil }
+    }
+
+    /// The same tag as of the answer that the client has.
+    private static func notModified(_ response: Response, _ request: Request) -> Response {
+        guard let tag = response.headers[.eTag], !tag.hasPrefix("W/"), request.headers[.ifNoneMatch]?.contains("W/" + tag) == true else {
+            return response
+        }
+        var response = response
+        response.headers[.eTag] = weak(tag)
+        return response
+    }
+
+    private static func weak(_ tag: String) -> String { tag.hasPrefix("W/") ? tag : "W/" + tag }
+
+    private static func addVary(_ response: inout Response) {
+        let name = "Accept-Encoding"
+        guard let vary = response.headers[.vary] else { return response.headers[.vary] = name }
+        if !vary.contains(name), vary != "*" { response.headers[.vary] = vary + ", " + name }
+    }
+}
+
+/// What an `Accept-Encoding` makes of the codings that are offered.
+enum AcceptedCoding {
+    /// The one of them with the greatest weight above 0, Brotli before gzip; nil: the answer goes as it is.
+    static func best(_ header: String?) -> ContentCoding? {
+        guard let header, header.utf8.count <= 1_000 else { return nil }
+        var weights: [String: Double] = [:]
+        for element in header.split(separator: ",") {
+            let parts = element.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+            guard let name = parts.first else { continue }
+            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
+            weights[name == "x-gzip" ? "gzip" : name] = weight
+        }
+        func weight(_ coding: ContentCoding) -> Double { weights[coding.rawValue] ?? weights["*"] ?? 0 }
+        let best: ContentCoding = weight(.brotli) >= weight(.gzip) ? .brotli : .gzip
+        return weight(best) > 0 ? best : nil
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import MartletAPI
+import Testing
+
+@testable import GatewayService
+
+/// Every header that a service sends may be read by pages of allowed origins, or is named here as one that they need not.
+@Suite struct ExposedHeaderTests {
+    /// What a request has.
+    private static let requests: Set = [
+        "dnt", "sec-gpc", "idempotency-key", "installation-secret", "last-event-id", "x-device-id", "receipt-token",
+    ]
+    /// Between our own processes, which the gateway takes out.
+    private static let own = [
+        HeaderName.principal, HeaderName.address, HeaderName.relay, HeaderName.generation, HeaderName.next, HeaderName.secret, HeaderName.masterKey,
+        HeaderName.user, HeaderName.environment,
+    ]
+    /// What a browser acts on itself, or lets every page read.
+    private static let forBrowsers: Set = [
+        "referrer-policy", "x-frame-options", "cross-origin-resource-policy", "content-type", "content-length", "content-language", "content-encoding",
+        "cache-control", "expires", "last-modified", "vary", "set-cookie", "content-security-policy", "x-content-type-options",
+    ]
+
+    private static let exposed = Set(Preflight.exposedHeaders.split(separator: ", ").map(String.init))
+
+    @Test func `pages may read every header that the services send`() throws {
+        let sent = try Self.named()
+        #expect(sent.count > 25)
+        let known = Self.exposed.union(Self.requests).union(Self.own).union(Self.forBrowsers)
+        #expect(sent.subtracting(known).sorted() == [], "exposed in Preflight, or named in this test")
+    }
+
+    @Test(arguments: [
+        "upload-offset", "upload-length", "upload-expires", "tus-resumable", "tus-version", "tus-extension", "tus-max-size", "content-range",
+        "accept-ranges", "content-disposition", "experiments", "config-version", "translation-version", "location", "etag", "retry-after", "link",
+    ]) func `clients in browsers read`(_ name: String) {
+        #expect(Self.exposed.contains(name))
+    }
+
+    @Test func `the list is of names in small letters, each once`() {
+        let names = Preflight.exposedHeaders.split(separator: ", ")
+        #expect(Set(names).count == names.count)
+        #expect(names.allSatisfy { $0.wholeMatch(of: /[a-z]+(-[a-z]+)*/) != nil })
+    }
+
+    /// Headers that the sources of services name as text, and standard ones that they set by HTTPTypes' names.
+    private static func named() throws -> Set<String> {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        var names: Set<String> = []
+        for folder in ["Sources/Services", "Sources/Shared/MartletHTTP", "Sources/Contract/MartletAPI/HeaderName.swift"] {
+            for file in try swiftFiles(root.appending(path: folder)) where !file.path.contains("/GatewayService/") {
+                let text = try String(contentsOf: file, encoding: .utf8)
+                names.formUnion(text.matches(of: /HTTPField\.Name\("([A-Za-z-]+)"\)/).map { $0.1.lowercased() })
+                names.formUnion(text.matches(of: #/eaders\[\.(\w+)\] = /#).map { hyphenated($0.1) })
+                names.formUnion(text.matches(of: /headers: \[\.(\w+):/).map { hyphenated($0.1) })
+                if file.lastPathComponent == "HeaderName.swift" { names.formUnion(text.matches(of: #/= "([a-z-]+)"/#).map { String($0.1) }) }
+            }
+        }
+        return names
+    }
+
+    private static func swiftFiles(_ place: URL) throws -> [URL] {
+        if place.pathExtension == "swift" { return [place] }
+        let files = try #require(FileManager.default.enumerator(at: place, includingPropertiesForKeys: nil))
+        return files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
+    }
+
+    /// `contentRange` is `content-range`.
+    private static func hyphenated(_ name: some StringProtocol) -> String {
+        if name == "eTag" { return "etag" }
+        if name == "wwwAuthenticate" { return "www-authenticate" }
+        return name.reduce(into: "") { text, letter in text += letter.isUppercase ? "-" + letter.lowercased() : String(letter) }
+    }
+}
