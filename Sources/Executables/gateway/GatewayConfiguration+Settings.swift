@@ -56,6 +56,8 @@ extension GatewayConfiguration {
             "limit.address.streams", default: limits.maximumStreamsPerAddress, in: 1...100_000)
         limits.maximumStreamsPerCredential = try settings.integer(
             "limit.key.streams", default: limits.maximumStreamsPerCredential, in: 1...100_000)
+        limits.minimumAnswerBytesPerSecond = try settings.integer(
+            "limit.answer.rate", default: limits.minimumAnswerBytesPerSecond, in: 0...1 << 30)
         limits.maximumConnections = try settings.integer("limit.connections", default: limits.maximumConnections, in: 1...1_000_000)
     }
 

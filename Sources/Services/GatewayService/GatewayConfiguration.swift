@@ -89,6 +89,9 @@ public struct GatewayConfiguration: Sendable {
         /// What a request body on a route without streaming must keep up on average after `Timeouts.bodyGrace`, beyond it
         /// 408; 0: no limit.
         public var minimumBodyBytesPerSecond = 1024
+        /// What a client must take of an answer that waits for it, on average over `Timeouts.reading`, or the connection is closed;
+        /// 0: no limit. Routes with `streaming` have limits of their own.
+        public var minimumAnswerBytesPerSecond = 4096
 
         public init() {}
     }
@@ -104,6 +107,8 @@ public struct GatewayConfiguration: Sendable {
         public var bodyGrace: Duration = .seconds(10)
         /// For an upstream's response head on a route that does not say, beyond it 504.
         public var responseHead: Duration = .seconds(30)
+        /// Over which `Limits.minimumAnswerBytesPerSecond` holds.
+        public var reading: Duration = .seconds(30)
         /// For answers under way when the gateway is told to stop.
         public var drain: Duration = .seconds(25)
         /// How long a client that has closed its sending side is waited for without any byte moving: it may be

@@ -9,6 +9,7 @@ struct Settings: Sendable {
     let idleTimeout: TimeAmount
     let connectTimeout: TimeAmount
     let halfClosedTimeout: TimeAmount
+    let readingWindow: TimeAmount
     let bodyGrace: TimeAmount
     let drainTimeout: TimeAmount
     let trustedProxies: [Network]
@@ -28,6 +29,7 @@ struct Settings: Sendable {
         idleTimeout = TimeAmount(configuration.timeouts.idle)
         connectTimeout = TimeAmount(configuration.timeouts.connect)
         halfClosedTimeout = TimeAmount(configuration.timeouts.halfClosed)
+        readingWindow = TimeAmount(configuration.timeouts.reading)
         bodyGrace = TimeAmount(configuration.timeouts.bodyGrace)
         drainTimeout = TimeAmount(configuration.timeouts.drain)
         trustedProxies = try Network.parse(configuration.trustedProxies, "trustedProxies")

@@ -24,6 +24,7 @@ struct Listener: Sendable {
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.tcpOption(.unsentBytes), value: 128 * 1024)
             .childChannelOption(.socketOption(.so_keepalive), value: 1)
             .childChannelOption(.allowRemoteHalfClosure, value: !isSecure)
             .childChannelInitializer { channel in
@@ -76,4 +77,9 @@ private final class ConnectionCount: Sendable {
     }
 
     func leave() { count.wrappingSubtract(1, ordering: .relaxed) }
+}
+
+extension NIOBSDSocket.Option {
+    /// How much of what a client is sent waits in the kernel (TCP_NOTSENT_LOWAT): more would hide for minutes that it is not read.
+    fileprivate static var unsentBytes: NIOBSDSocket.Option { NIOBSDSocket.Option(rawValue: 25) }
 }

@@ -40,6 +40,7 @@ final class Exchange {
     private var mayReuse = true
     private var headDeadline = NIODeadline.distantFuture
     private var lastProgress: NIODeadline
+    private var readingRate = ReadingRate()
     private var needsFlush = false
     private var slot: InFlightLimits.Slot?
     private var share: RelayedStream?
@@ -282,6 +283,7 @@ final class Exchange {
                 checkBodyRate(now)
             }
         case .answering:
+            if isReadTooSlowly(now) { return stop() }
             let isStuck = route?.isStreaming != true || front?.isWritable == false
             if isStuck, now > lastProgress + worker.settings.idleTimeout { stop() }
         case .checking, .connecting, .tunnel, .ended:
@@ -296,6 +298,17 @@ final class Exchange {
         let due = now - bodyStarted - worker.settings.bodyGrace
         let dueBytes = Double(due.nanoseconds) / 1e9 * Double(worker.settings.limits.minimumBodyBytesPerSecond)
         if Double(bytesIn) < dueBytes { refuse(Refusal(.requestTimeout), closing: true) }
+    }
+
+    /// An answer that is taken only in drips would be held by its service.
+    private func isReadTooSlowly(_ now: NIODeadline) -> Bool {
+        guard route?.isStreaming != true, let front else { return false }
+        let settings = worker.settings
+        let isTooSlow = readingRate.isTooSlow(
+            now, isWaiting: !front.isWritable, bytesTaken: bytesOut, minimum: settings.limits.minimumAnswerBytesPerSecond,
+            window: settings.readingWindow)
+        if isTooSlow { worker.metrics.countSlowReader() }
+        return isTooSlow
     }
 
     /// Whether no byte moved either way for as long as `time`.

@@ -15,6 +15,8 @@ final class WorkerMetrics {
     private let bytesInCounter = Counter(label: "martlet_gateway_received_bytes_total")
     private let bytesOutCounter = Counter(label: "martlet_gateway_sent_bytes_total")
 
+    private let slowReaders = Counter(label: "martlet_gateway_slow_readers")
+
     struct Tally {
         var count = 0
         var microseconds: Int64 = 0
@@ -46,6 +48,9 @@ final class WorkerMetrics {
         bytesOut += exchange.bytesOut
         timers[name].recordNanoseconds(duration.nanoseconds)
     }
+
+    /// A connection was closed because its client took an answer too slowly.
+    func countSlowReader() { slowReaders.increment() }
 
     /// What was counted since the last call, by service and class of the status.
     func take() -> [RequestCounts.Count] {
