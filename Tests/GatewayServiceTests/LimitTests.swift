@@ -84,6 +84,52 @@ import Testing
         }
     }
 
+    @Test func `A client that does not take its answer is cut off, and the upstream is told`() async throws {
+        try await withGateway(configure: { $0.timeouts.reading = .milliseconds(600) }) { test in
+            let stuck = try await test.connect(reading: false)
+            try await stuck.underlying.setOption(.socketOption(.so_rcvbuf), value: 32 * 1024).get()
+            try await stuck.send(TestGateway.request("big"))
+            let isAborted = await eventually(within: .seconds(60)) { test.upstream.arrivals.first?.isAborted == true }
+            #expect(isAborted)
+            #expect(test.upstream.sentBytes < StreamingTests.size)
+            let other = try await test.connect()
+            try await other.send(TestGateway.request("big", ["Connection: close"]))
+            await other.waitForClose(within: .seconds(60))
+            #expect(other.count > StreamingTests.size)
+            await stuck.close()
+        }
+    }
+
+    @Test(arguments: [(0, true), (4_096, false)]) func `No minimum rate of reading cuts nobody off`(_ minimum: Int, _ isKept: Bool) {
+        var rate = ReadingRate()
+        #expect(isTooSlow(&rate, seconds: 120, minimum: minimum) { _ in (isWaiting: true, bytesTaken: 65_536) } == !isKept)
+    }
+
+    @Test func `What counts is the rate while bytes wait for the client`() {
+        let takesNothing: (Int) -> (isWaiting: Bool, bytesTaken: Int64) = { _ in (true, 0) }
+        var rate = ReadingRate()
+        #expect(!isTooSlow(&rate, seconds: 29, minimum: 4_096, takesNothing))
+        #expect(isTooSlow(&rate, from: 29, seconds: 2, minimum: 4_096, takesNothing))
+        rate = ReadingRate()
+        #expect(!isTooSlow(&rate, seconds: 600, minimum: 4_096) { (true, Int64($0) * 4_200) })
+        rate = ReadingRate()
+        #expect(isTooSlow(&rate, seconds: 600, minimum: 4_096) { (true, Int64($0) * 4_000) })
+        // A slow upstream is not the client's fault.
+        rate = ReadingRate()
+        #expect(!isTooSlow(&rate, seconds: 600, minimum: 4_096) { ($0 % 3 == 0, Int64($0)) })
+    }
+
+    private func isTooSlow(
+        _ rate: inout ReadingRate, from start: Int = 0, seconds: Int, minimum: Int, _ client: (Int) -> (isWaiting: Bool, bytesTaken: Int64)
+    ) -> Bool {
+        (start...start + seconds).contains { second in
+            let client = client(second)
+            return rate.isTooSlow(
+                .uptimeNanoseconds(1) + .seconds(Int64(second)), isWaiting: client.isWaiting, bytesTaken: client.bytesTaken, minimum: minimum,
+                window: .seconds(30))
+        }
+    }
+
     @Test func `A client that does not read its answers is not read from, and gets all of them later`() async throws {
         try await withGateway { test in
             // 26 MB of answers: more than the kernel takes for a client that does not read.

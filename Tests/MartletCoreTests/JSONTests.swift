@@ -141,11 +141,28 @@ import Testing
     @Test func `the values of an array are found whatever they are`() throws {
         func values(_ text: String) throws -> [String] {
             let bytes = Array(text.utf8)
-            return try bytes.withUnsafeBufferPointer { try JSONText.values(of: $0) }.map { String(decoding: bytes[$0], as: UTF8.self) }
+            return try bytes.withUnsafeBufferPointer { try JSONText.values(of: $0, maximum: 1_000) }.map { String(decoding: bytes[$0], as: UTF8.self) }
         }
         #expect(try values(#" [ {"a":[1]} , 2.50,null,"],[" ,[]] "#) == [#"{"a":[1]}"#, "2.50", "null", #""],[""#, "[]"])
         #expect(try values("[]") == [])
         for text in ["{}", "[1", "[1,]", "[1] 2", "[tru]", ""] { #expect(throws: JSONError.self) { try values(text) } }
+    }
+
+    @Test(arguments: ["0", "[]", "[0]", #"{"":0}"#, #""a""#, #""0123456789abcdef""#, "null", " [ ] "])
+    func `a text of very many small values is refused before they take many times its size`(_ value: String) {
+        let count = (16 << 20) / (value.utf8.count + 1)
+        let text = "[" + String(repeating: value + ",", count: count) + "0]"
+        let error = #expect(throws: JSONError.self) { try JSONValue(parsing: text.utf8) }
+        #expect(error?.reason == .tooMany)
+    }
+
+    @Test func `a text whose values are of ordinary size is read at any size, a short one whatever they are`() throws {
+        let value = "\"" + String(repeating: "x", count: 60) + "\""
+        let text = "[" + Array(repeating: value, count: (16 << 20) / 63).joined(separator: ",") + "]"
+        guard case .array(let elements) = try JSONValue(parsing: text.utf8) else { return #expect(Bool(false)) }
+        #expect(elements.count == (16 << 20) / 63)
+        let short = "[" + String(repeating: "0,", count: 99_998) + "0]"
+        #expect(throws: Never.self) { try JSONValue(parsing: short.utf8) }
     }
 
     private func members(_ text: String) throws -> [JSONText.Member] {
@@ -153,7 +170,9 @@ import Testing
     }
 
     private func elements(_ text: String) throws -> [[JSONText.Member]] {
-        try Array(text.utf8).withUnsafeBufferPointer { try JSONText.elements(of: $0) }
+        var elements: [[JSONText.Member]] = []
+        try Array(text.utf8).withUnsafeBufferPointer { try JSONText.forEachElement(of: $0) { members, _ in elements.append(members) } }
+        return elements
     }
 
     private static let objectNotArray = JSONError.Reason.shape(expected: .object, found: .array)

@@ -62,6 +62,8 @@ extension GatewayConfiguration {
             "limit.address.connections", default: limits.maximumConnectionsPerAddress, in: 1...1_000_000)
         limits.minimumBodyBytesPerSecond = try settings.integer(
             "limit.body.rate", default: limits.minimumBodyBytesPerSecond, in: 0...1 << 30)
+        limits.minimumAnswerBytesPerSecond = try settings.integer(
+            "limit.answer.rate", default: limits.minimumAnswerBytesPerSecond, in: 0...1 << 30)
         limits.maximumConnections = try settings.integer("limit.connections", default: limits.maximumConnections, in: 1...1_000_000)
     }
 

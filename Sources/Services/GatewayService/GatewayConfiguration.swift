@@ -98,6 +98,9 @@ public struct GatewayConfiguration: Sendable {
         public var maximumStreamsPerCredential = 2_048
         /// What a request body must keep up, beyond it 408; 0: no limit. Who is faster may pause for `Timeouts.bodyStall`.
         public var minimumBodyBytesPerSecond = 1024
+        /// What a client must take of an answer that waits for it, on average over `Timeouts.reading`, or the connection is closed;
+        /// 0: no limit. Routes with `streaming` have limits of their own.
+        public var minimumAnswerBytesPerSecond = 4096
 
         public init() {}
     }
@@ -115,6 +118,8 @@ public struct GatewayConfiguration: Sendable {
         public var bodyStall: Duration = .seconds(10)
         /// For an upstream's response head on a route that does not say, beyond it 504.
         public var responseHead: Duration = .seconds(30)
+        /// Over which `Limits.minimumAnswerBytesPerSecond` holds.
+        public var reading: Duration = .seconds(30)
         /// For answers under way when the gateway is told to stop.
         public var drain: Duration = .seconds(25)
         /// How long a gateway that was told to stop goes on as before, but for its readiness: for load balancers that ask for it.

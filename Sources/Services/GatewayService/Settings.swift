@@ -10,6 +10,8 @@ struct Settings: Sendable {
     let connectTimeout: TimeAmount
     let halfClosedTimeout: TimeAmount
     let drainDelay: TimeAmount
+    let readingWindow: TimeAmount
+    let bodyGrace: TimeAmount
     let drainTimeout: TimeAmount
     let connections: ClientConnections
     let upstreamDescriptors: UpstreamDescriptors
@@ -41,6 +43,8 @@ struct Settings: Sendable {
         connectTimeout = TimeAmount(configuration.timeouts.connect)
         halfClosedTimeout = TimeAmount(configuration.timeouts.halfClosed)
         drainDelay = TimeAmount(configuration.timeouts.drainDelay)
+        readingWindow = TimeAmount(configuration.timeouts.reading)
+        bodyGrace = TimeAmount(configuration.timeouts.bodyGrace)
         drainTimeout = TimeAmount(configuration.timeouts.drain)
         trustedProxies = try Network.parse(configuration.trustedProxies, "trustedProxies")
         masterKeyNetworks = try Network.parse(configuration.masterKeyNetworks, "masterKeyNetworks")

@@ -83,6 +83,10 @@ public enum JSONLimits {
     public static let maximumMembers = 10_000
     /// By how much all numbers of a text may grow when they are written out.
     public static let maximumGrowthInBytes = 1 << 20
+
+    /// Values that may be made of a text: each takes up to 100 bytes of memory, however short it is written. Texts in which a value has 48 bytes
+    /// or more on average are never refused.
+    public static func maximumValues(inBytes count: Int) -> Int { max(100_000, count / 48) }
 }
 
 /// Walks JSON text (RFC 8259) without building anything: bytes that are only passed on need no more.
@@ -95,6 +99,8 @@ struct JSONCursor {
     private var hasEscape = false
     private var growthInBytes = 0
     private var names: MemberNames
+    /// How many more values may be made of the text.
+    var valuesLeft = Int.max
 
     /// - Parameter allowsDuplicates: takes names that their object already has.
     init(_ bytes: UnsafeBufferPointer<UInt8>, allowingDuplicates allowsDuplicates: Bool = false) {
@@ -122,6 +128,11 @@ struct JSONCursor {
 
     func failure(_ reason: JSONError.Reason = .syntax) -> JSONError {
         JSONError(reason: reason, offset: position)
+    }
+
+    mutating func countValue() throws(JSONError) {
+        guard valuesLeft > 0 else { throw failure(.tooMany) }
+        valuesLeft -= 1
     }
 
     mutating func skipBlanks() {
@@ -296,11 +307,20 @@ struct JSONCursor {
     private mutating func takeHexUnit() throws(JSONError) -> Int {
         var unit = 0
         for _ in 0..<4 {
-            guard let digit = next.flatMap({ Character(Unicode.Scalar($0)).hexDigitValue }), next! < 0x80 else { throw failure() }
-            unit = unit * 16 + digit
+            guard let digit = next.flatMap(Self.hexDigit) else { throw failure() }
+            unit = unit << 4 | digit
             position += 1
         }
         return unit
+    }
+
+    fileprivate static func hexDigit(_ byte: UInt8) -> Int? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): Int(byte - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): Int(byte - UInt8(ascii: "a") + 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): Int(byte - UInt8(ascii: "A") + 10)
+        default: nil
+        }
     }
 
     /// The characters of a string whose range `takeString` gave.
@@ -312,37 +332,45 @@ extension UnsafeBufferPointer<UInt8> {
     func text(_ range: Range<Int>) -> String {
         let slice = self[range]
         guard slice.contains(UInt8(ascii: "\\")) else { return String(decoding: slice, as: UTF8.self) }
-        var units: [UInt16] = []
-        var text = ""
-        func flush() {
-            text += String(decoding: units, as: UTF16.self)
-            units.removeAll()
-        }
-        var index = range.lowerBound
-        while index < range.upperBound {
-            guard self[index] == UInt8(ascii: "\\") else {
-                flush()
-                let end = self[index..<range.upperBound].firstIndex(of: UInt8(ascii: "\\")) ?? range.upperBound
-                text += String(decoding: self[index..<end], as: UTF8.self)
-                index = end
-                continue
+        // An escape is never shorter than what it stands for.
+        return String(unsafeUninitializedCapacity: slice.count) { text in
+            var (index, count) = (range.lowerBound, 0)
+            func put(_ byte: UInt8) {
+                text[count] = byte
+                count += 1
             }
-            let escape = self[index + 1]
-            index += 2
-            switch escape {
-            case UInt8(ascii: "u"):
-                let digits = String(decoding: self[index..<index + 4], as: UTF8.self)
-                units.append(UInt16(digits, radix: 16) ?? 0)
-                index += 4
-            case UInt8(ascii: "b"): units.append(8)
-            case UInt8(ascii: "f"): units.append(12)
-            case UInt8(ascii: "n"): units.append(10)
-            case UInt8(ascii: "r"): units.append(13)
-            case UInt8(ascii: "t"): units.append(9)
-            default: units.append(UInt16(escape))
+            while index < range.upperBound {
+                let byte = self[index]
+                index += 1
+                guard byte == UInt8(ascii: "\\") else {
+                    put(byte)
+                    continue
+                }
+                let escape = self[index]
+                index += 1
+                switch escape {
+                case UInt8(ascii: "u"):
+                    var unit = hexUnit(at: index)
+                    index += 4
+                    // Its other half follows: `takeString` has seen it.
+                    if (0xd800...0xdbff).contains(unit), index + 6 <= range.upperBound {
+                        unit = 0x10000 + (unit - 0xd800) << 10 + (hexUnit(at: index + 2) - 0xdc00)
+                        index += 6
+                    }
+                    for byte in UTF8.encode(Unicode.Scalar(unit) ?? "\u{fffd}") ?? UTF8.encodedReplacementCharacter { put(byte) }
+                case UInt8(ascii: "b"): put(8)
+                case UInt8(ascii: "f"): put(12)
+                case UInt8(ascii: "n"): put(10)
+                case UInt8(ascii: "r"): put(13)
+                case UInt8(ascii: "t"): put(9)
+                default: put(escape)
+                }
             }
+            return count
         }
-        flush()
-        return text
+    }
+
+    private func hexUnit(at index: Int) -> UInt32 {
+        self[index..<index + 4].reduce(0) { $0 << 4 | UInt32(JSONCursor.hexDigit($1) ?? 0) }
     }
 }

@@ -4,6 +4,11 @@ public enum JSONText {
         public let name: String
         /// Where the value's text stands, in bytes.
         public let value: Range<Int>
+
+        public init(name: String, value: Range<Int>) {
+            self.name = name
+            self.value = value
+        }
     }
 
     /// Checks that the text is one JSON value, for bytes that something else decodes.
@@ -24,31 +29,33 @@ public enum JSONText {
         return members
     }
 
-    /// The members of each object in an array.
+    /// Calls `element` with the members of each object in an array, and where it stands.
     ///
     /// - Throws: `JSONError`, also when the text is not an array of objects or has more than `maximum`.
-    public static func elements(
-        of bytes: UnsafeBufferPointer<UInt8>, maximum: Int = .max
-    ) throws(JSONError) -> [[Member]] {
+    public static func forEachElement(
+        of bytes: UnsafeBufferPointer<UInt8>, maximum: Int = .max, _ element: ([Member], Range<Int>) -> Void
+    ) throws(JSONError) {
         var cursor = JSONCursor(bytes)
-        var elements: [[Member]] = []
+        var count = 0
         cursor.skipBlanks()
         try cursor.walkArray(depth: 0) { cursor throws(JSONError) in
-            guard elements.count < maximum else { throw cursor.failure(.tooMany) }
-            elements.append(try members(&cursor, depth: 1))
+            count += 1
+            guard count <= maximum else { throw cursor.failure(.tooMany) }
+            let start = cursor.position
+            element(try members(&cursor, depth: 1), start..<cursor.position)
         }
         try cursor.finish()
-        return elements
     }
 
     /// Where each value of an array stands, in bytes, whatever it is; the whole text is checked.
     ///
-    /// - Throws: `JSONError`, also when the text is not an array.
-    public static func values(of bytes: UnsafeBufferPointer<UInt8>) throws(JSONError) -> [Range<Int>] {
+    /// - Throws: `JSONError`, also when the text is not an array or has more than `maximum`.
+    public static func values(of bytes: UnsafeBufferPointer<UInt8>, maximum: Int) throws(JSONError) -> [Range<Int>] {
         var cursor = JSONCursor(bytes)
         var values: [Range<Int>] = []
         cursor.skipBlanks()
         try cursor.walkArray(depth: 0) { cursor throws(JSONError) in
+            guard values.count < maximum else { throw cursor.failure(.tooMany) }
             let start = cursor.position
             try cursor.skipValue(depth: 1)
             values.append(start..<cursor.position)

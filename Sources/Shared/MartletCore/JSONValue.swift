@@ -1,5 +1,5 @@
 /// A JSON value whose numbers are the literals that were written, so that no digit is lost.
-public indirect enum JSONValue: Sendable, Equatable {
+public enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
     /// The literal, e.g. `1.10`.
@@ -25,8 +25,9 @@ public indirect enum JSONValue: Sendable, Equatable {
     public init(
         parsing bytes: some Sequence<UInt8>, within levels: Int = 0, allowingDuplicates allowsDuplicates: Bool = false
     ) throws(JSONError) {
-        let result = Array(bytes).withUnsafeBufferPointer { bytes -> Result<JSONValue, JSONError> in
+        func parse(_ bytes: UnsafeBufferPointer<UInt8>) -> Result<JSONValue, JSONError> {
             var cursor = JSONCursor(bytes, allowingDuplicates: allowsDuplicates)
+            cursor.valuesLeft = JSONLimits.maximumValues(inBytes: bytes.count)
             do throws(JSONError) {
                 let value = try Self.take(&cursor, depth: -levels)
                 try cursor.finish()
@@ -35,10 +36,13 @@ public indirect enum JSONValue: Sendable, Equatable {
                 return .failure(error)
             }
         }
+        // A large text is not copied where it need not be.
+        let result = bytes.withContiguousStorageIfAvailable(parse) ?? Array(bytes).withUnsafeBufferPointer(parse)
         self = try result.get()
     }
 
     private static func take(_ cursor: inout JSONCursor, depth: Int) throws(JSONError) -> JSONValue {
+        try cursor.countValue()
         cursor.skipBlanks()
         switch cursor.next {
         case UInt8(ascii: "{"):

@@ -5,7 +5,9 @@ public enum SettingNames {
     private static let everywhere = [
         "http.host", "http.port", "internal.host", "internal.port", "internal.secret", "log.level",
     ]
-    private static let ofServices = ["http.socket", "database.url", "database.connections"]
+    private static let ofServices = [
+        "http.socket", "database.url", "database.connections", "limit.answers.bytes", "limit.bodies.bytes",
+    ]
     private static let files = [
         "files.directory", "files.s3.endpoint", "files.s3.bucket", "files.s3.region", "files.s3.key", "files.s3.secret",
     ]
@@ -24,7 +26,7 @@ public enum SettingNames {
                 "limit.key.rate", "limit.key.burst", "limit.address.rate", "limit.address.burst", "limit.header.bytes",
                 "limit.header.count", "limit.uri.bytes", "limit.body.bytes", "limit.address.inflight",
                 "limit.key.inflight", "limit.address.streams", "limit.key.streams", "limit.connections",
-                "limit.address.connections", "limit.body.rate", "timeout.header", "timeout.body", "timeout.stall", "timeout.idle",
+                "limit.address.connections", "limit.body.rate", "limit.answer.rate", "timeout.header", "timeout.body", "timeout.stall", "timeout.idle",
                 "timeout.connect", "timeout.response", "timeout.drain", "drain.delay", "http.shared",
             ]),
         "auth": Set(

@@ -6,17 +6,30 @@ public import MartletCore
 import NIOCore
 
 extension Request {
-    /// The whole body.
+    /// The whole body. What of it is more than `RequestMemory.smallSizeInBytes` counts against the process's budget of bodies, as it comes.
     ///
-    /// - Throws: `payload-too-large` beyond `limitInBytes`.
+    /// - Throws: `payload-too-large` beyond `limitInBytes`, `unavailable`.
     public func wholeBody(upTo limitInBytes: Int) async throws -> ByteBuffer {
-        do {
-            return try await body.collect(upTo: limitInBytes)
-        } catch is NIOTooManyBytesError {
-            throw HTTPProblem(.payloadTooLarge, "The body may have at most \(limitInBytes) bytes.")
-        } catch let error as HTTPError where error.status == .contentTooLarge {
-            throw HTTPProblem(.payloadTooLarge, "The body may have at most \(limitInBytes) bytes.")
+        let length = headers[.contentLength].flatMap { Int($0) } ?? 0
+        guard length <= limitInBytes else { throw Self.tooLarge(limitInBytes) }
+        var whole = ByteBuffer()
+        var room = RequestMemory.smallSizeInBytes
+        for try await portion in body {
+            let size = whole.readableBytes + portion.readableBytes
+            guard size <= limitInBytes else { throw Self.tooLarge(limitInBytes) }
+            if size > room, let memory = RequestMemory.current {
+                // As `ByteBuffer` grows.
+                let step = max(room, size - room)
+                try await memory.reserveBody(step)
+                room += step
+            }
+            if whole.readableBytes == 0 { whole = portion } else { whole.writeImmutableBuffer(portion) }
         }
+        return whole
+    }
+
+    private static func tooLarge(_ limitInBytes: Int) -> HTTPProblem {
+        HTTPProblem(.payloadTooLarge, "The body may have at most \(limitInBytes) bytes.")
     }
 }
 
@@ -101,7 +114,7 @@ extension Response {
     /// The same as bytes.
     public static func json(_ body: ByteBuffer, status: HTTPResponse.Status = .ok) -> Response {
         Response(
-            status: status, headers: [.contentType: "application/json; charset=utf-8"], body: .init(byteBuffer: body))
+            status: status, headers: [.contentType: "application/json; charset=utf-8"], body: .whole(body))
     }
 }
 

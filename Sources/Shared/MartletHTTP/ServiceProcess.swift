@@ -40,13 +40,13 @@ extension ServiceDefinition {
 /// What the `main` of every service does: read configuration, build, run until SIGTERM, drain.
 ///
 /// Settings: `http.host` (127.0.0.1), `http.port`, `http.socket` (path of a Unix domain socket to listen on as well), `internal.host` (127.0.0.1), `internal.port`, `internal.secret`
-/// (secret, ≥ 32 characters), `log.level` (info).
+/// (secret, ≥ 32 characters), `log.level` (info); those of `MemoryBudgets`.
 public enum ServiceProcess {
     public static func run<Definition: ServiceDefinition>(_: Definition.Type) async {
         await ProcessStart.run(name: Definition.name) { settings, logger, metrics in
             let definition = try Definition(settings: settings, logger: logger)
             let signer = PrincipalSigner(internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32))
-            let router = makeRouter(definition, signer: signer)
+            let router = makeRouter(definition, signer: signer, memory: try MemoryBudgets(settings))
             let port = try settings.integer("http.port", default: Definition.defaultPort, in: 0...65_535)
             var addresses: [BindAddress] = [.hostname(settings.string("http.host", default: "127.0.0.1"), port: port)]
             if let path = settings.optionalString("http.socket") { addresses.append(try socket(path)) }
@@ -90,11 +90,14 @@ public enum ServiceProcess {
     }
 
     /// The service's routes behind its middleware, for the process and for tests.
-    public static func makeRouter(_ definition: some ServiceDefinition, signer: PrincipalSigner) -> Router<ServiceContext> {
+    public static func makeRouter(
+        _ definition: some ServiceDefinition, signer: PrincipalSigner, memory: MemoryBudgets = MemoryBudgets()
+    ) -> Router<ServiceContext> {
         let router = Router(context: ServiceContext.self, options: .autoGenerateHeadEndpoints)
         // For the gateway's health checks, which come in by the same port as the requests.
         router.get("health/ready") { _, _ in await InternalServer.readiness(definition.isReady) }
         router.add(middleware: RequestLineMiddleware())
+        router.add(middleware: MemoryMiddleware(budgets: memory))
         if definition.compressesAnswers { router.add(middleware: CompressionMiddleware()) }
         router.add(middleware: LocationMiddleware())
         router.add(middleware: FormQueryMiddleware())

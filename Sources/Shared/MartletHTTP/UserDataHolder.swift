@@ -67,7 +67,7 @@ struct ExportUserData: Endpoint {
         let portion = try await holder.export(try await request.decoded(UserDataRequest.self))
         var headers: HTTPFields = [.contentType: "application/jsonl", .cacheControl: "no-store"]
         headers[Self.next] = portion.next
-        return Response(status: .ok, headers: headers, body: .init(byteBuffer: portion.lines))
+        return Response(status: .ok, headers: headers, body: .whole(portion.lines))
     }
 }
 

@@ -28,6 +28,7 @@ struct Listener: Sendable {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelOption(.socketOption(PortSharing.option), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.tcpOption(.unsentBytes), value: 128 * 1024)
             .childChannelOption(.socketOption(.so_keepalive), value: 1)
             .childChannelOption(.allowRemoteHalfClosure, value: !isSecure)
             .childChannelInitializer { channel in
@@ -80,4 +81,9 @@ struct Listener: Sendable {
         channel.closeFuture.assumeIsolated().whenComplete { _ in impatience.cancel() }
         try channel.pipeline.syncOperations.addHandlers(NIOSSLServerHandler(context: context), negotiation)
     }
+}
+
+extension NIOBSDSocket.Option {
+    /// How much of what a client is sent waits in the kernel (TCP_NOTSENT_LOWAT): more would hide for minutes that it is not read.
+    fileprivate static var unsentBytes: NIOBSDSocket.Option { NIOBSDSocket.Option(rawValue: 25) }
 }

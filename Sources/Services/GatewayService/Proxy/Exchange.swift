@@ -42,6 +42,7 @@ final class Exchange {
     private var mayReuse = true
     private var headDeadline = NIODeadline.distantFuture
     private var lastProgress: NIODeadline
+    private var readingRate = ReadingRate()
     private var needsFlush = false
     private var slot: InFlightLimits.Slot?
     private var share: RelayedStream?
@@ -312,6 +313,7 @@ final class Exchange {
                 refuse(Refusal(.unavailable, "The gateway restarts; ask again.", retryAfter: 1), closing: true)
             }
         case .answering:
+            if isReadTooSlowly(now) { return stop() }
             let isStuck = route?.isStreaming != true || front?.isWritable == false
             if isStuck, now > lastProgress + worker.settings.idleTimeout { return stop() }
             if worker.isDraining, stream != nil { return endStream() }
@@ -340,6 +342,17 @@ final class Exchange {
         if stream.isBetweenEvents { front.respond(ByteBuffer(string: "retry: \(Int.random(in: 100...1000))\n\n")) }
         finish(outcome: .unknown, reusable: false)
         front.endResponse(of: self)
+    }
+
+    /// An answer that is taken only in drips would be held by its service.
+    private func isReadTooSlowly(_ now: NIODeadline) -> Bool {
+        guard route?.isStreaming != true, let front else { return false }
+        let settings = worker.settings
+        let isTooSlow = readingRate.isTooSlow(
+            now, isWaiting: !front.isWritable, bytesTaken: bytesOut, minimum: settings.limits.minimumAnswerBytesPerSecond,
+            window: settings.readingWindow)
+        if isTooSlow { worker.metrics.countSlowReader() }
+        return isTooSlow
     }
 
     /// Whether no byte moved either way for as long as `time`.

@@ -17,6 +17,8 @@ final class WorkerMetrics {
     private let lateBodies = Counter(label: "martlet_gateway_bodies_late")
     private let lacksOfDescriptors = Counter(label: "martlet_gateway_descriptors_lacking")
 
+    private let slowReaders = Counter(label: "martlet_gateway_slow_readers")
+
     struct Tally {
         var count = 0
         var microseconds: Int64 = 0
@@ -54,6 +56,9 @@ final class WorkerMetrics {
 
     /// A request was refused because there was no descriptor for a connection to its upstream.
     func countLackOfDescriptors() { lacksOfDescriptors.increment() }
+
+    /// A connection was closed because its client took an answer too slowly.
+    func countSlowReader() { slowReaders.increment() }
 
     /// What was counted since the last call, by service and class of the status.
     func take() -> [RequestCounts.Count] {

@@ -17,8 +17,7 @@ struct RunBatch: Endpoint {
         try request.allowParameters()
         let space = try context.space
         let body = try await request.wholeBody(upTo: Document.maximumBatchSizeInBytes)
-        let value = try checked { () throws(JSONError) in try JSONValue(parsing: body.readableBytesView) }
-        let (items, isTransaction) = try Self.items(value)
+        let (items, isTransaction) = try Self.items(Array(body.readableBytesView))
         let rights = try await rights.rights(of: try context.principal, in: space, to: items.map(\.collection))
         guard isTransaction else {
             guard request.headers[Idempotency.header] == nil else {
@@ -36,24 +35,38 @@ struct RunBatch: Endpoint {
         }
     }
 
-    private static func items(_ value: JSONValue) throws -> (items: [Batch.Item], isTransaction: Bool) {
-        let fields = try BodyFields(value, ["requests", "transaction"])
-        guard case .array(let requests) = fields["requests"] else {
-            throw HTTPProblem(.invalidBody, "It has \"requests\", a list, and maybe \"transaction\".")
+    /// By ranges of the text: the values of a batch would take many times its size.
+    private static func items(_ bytes: [UInt8]) throws -> (items: [Batch.Item], isTransaction: Bool) {
+        let members = try JSONText.members(of: bytes[...])
+        try JSONText.refuseUnknown(members, known: ["requests", "transaction"])
+        guard let requests = members.first(where: { $0.name == "requests" })?.value, bytes[requests].first == UInt8(ascii: "[")
+        else { throw HTTPProblem(.invalidBody, "It has \"requests\", a list, and maybe \"transaction\".") }
+        let isTransaction: Bool
+        switch try members.first(where: { $0.name == "transaction" }).map({ try JSONText.value(of: bytes[$0.value]) }) {
+        case nil: isTransaction = false
+        case .bool(let flag): isTransaction = flag
+        default: throw HTTPProblem(.invalidBody, "It is true or false.", field: "transaction")
         }
-        guard requests.count <= Batch.maximumRequests else {
-            throw HTTPProblem(.limitExceeded, "A batch has at most \(Batch.maximumRequests) requests.", field: "requests")
-        }
-        let isTransaction = try fields.flag("transaction") ?? false
-        let items = try requests.enumerated().map { number, request in
+        let items = try values(bytes[requests]).enumerated().map { number, request in
             do {
-                return try Batch.Item(request)
+                return try Batch.Item(bytes[request])
             } catch var problem as HTTPProblem {
                 problem.field = "requests.\(number)" + (problem.field.map { ".\($0)" } ?? "")
                 throw problem
             }
         }
         return (items, isTransaction)
+    }
+
+    private static func values(_ requests: ArraySlice<UInt8>) throws -> [Range<Int>] {
+        do {
+            return try requests.withUnsafeBufferPointer { bytes throws(JSONError) in
+                try JSONText.values(of: bytes, maximum: Batch.maximumRequests)
+            }.map { $0.lowerBound + requests.startIndex..<$0.upperBound + requests.startIndex }
+        } catch {
+            // The text was read before, so there is nothing else that can be wrong with it.
+            throw HTTPProblem(.limitExceeded, "A batch has at most \(Batch.maximumRequests) requests.", field: "requests")
+        }
     }
 
     private static func response(_ outcomes: [Batch.Outcome]) -> Response {

@@ -63,8 +63,8 @@ extension BeforeHooks {
 extension Documents {
     /// Each object's own text.
     fileprivate func each() throws -> [ByteBuffer] {
-        let value = try checked { () throws(JSONError) in try JSONValue(parsing: json.bytes) }
-        guard case .array(let objects) = value else { return [] }
-        return objects.map { ByteBuffer(string: $0.text) }
+        var objects: [ByteBuffer] = []
+        try Documents.forEach(of: json.bytes) { _, range in objects.append(ByteBuffer(bytes: json.bytes[range])) }
+        return objects
     }
 }

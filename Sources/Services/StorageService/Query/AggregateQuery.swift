@@ -12,11 +12,10 @@ protocol SummaryQuery {
 
 extension SummaryQuery {
     /// The texts of the rows `object`, joined by commas; NULL when they are too large by their running `size`.
-    static var texts: PostgresQuery {
-        let limit = ObjectStore.maximumPageSizeInBytes
-        return """
-            CASE WHEN max(size) > \(limit) THEN NULL ELSE coalesce(string_agg(object, ',') FILTER (WHERE size <= \(limit)), '') END
-            """
+    static func texts(upTo limit: Int) -> PostgresQuery {
+        """
+        CASE WHEN max(size) > \(limit) THEN NULL ELSE coalesce(string_agg(object, ',') FILTER (WHERE size <= \(limit)), '') END
+        """
     }
 
     static var size: PostgresQuery { "sum(octet_length(object)) OVER (ROWS UNBOUNDED PRECEDING)" }
@@ -95,7 +94,7 @@ struct AggregateQuery: SummaryQuery {
         let ordering: PostgresQuery = keys.isEmpty ? "" : " ORDER BY \(keys.joined(separator: ", "))"
         return Statement(
             """
-            SELECT count(*), \(Self.texts) FROM (
+            SELECT count(*), \(Self.texts(upTo: scope.pageSizeInBytes)) FROM (
                 SELECT object, \(Self.size) AS size FROM (
                     SELECT jsonb_build_object(\(members.joined(separator: ", ")))::text AS object FROM (
                         SELECT \(columns.joined(separator: ", ")) FROM \(try scope.table) WHERE \(compiled.condition)\(grouping)) AS grouped\(ordering)
@@ -186,7 +185,7 @@ struct DistinctQuery: SummaryQuery {
         let value = target.shown
         return Statement(
             """
-            SELECT count(*), \(Self.texts) FROM (
+            SELECT count(*), \(Self.texts(upTo: scope.pageSizeInBytes)) FROM (
                 SELECT object, \(Self.size) AS size FROM (
                     SELECT value::text AS object FROM (
                         SELECT DISTINCT element AS value FROM \(try scope.table), LATERAL jsonb_array_elements(

@@ -63,7 +63,7 @@ struct ListStatement: ReadStatement {
         let both = [access.readable(for: .find), access.readable(for: .count)].compactMap(\.self)
         let counted = Self.condition(query, filter, both.isEmpty ? nil : both.joined(separator: " AND "))
         let total: PostgresQuery = query.wantsTotal ? "(SELECT count(*) FROM \(table) WHERE \(counted))" : "count(*)"
-        let limit = ObjectStore.maximumPageSizeInBytes
+        let limit = scope.pageSizeInBytes
         let texts: PostgresQuery = """
             CASE WHEN max(size) > \(limit) THEN NULL
                 ELSE coalesce(string_agg(object, ',') FILTER (WHERE size <= \(limit)), '') END

@@ -8,6 +8,8 @@ struct QueryScope: Sendable {
     var rights: Rights
     /// Collections that a filter may name and that are not there: they are empty.
     var missing: Set<CollectionName> = []
+    /// Of a list or a summary, whose statement answers NULL beyond it.
+    var pageSizeInBytes = ObjectStore.maximumPageSizeInBytes
 
     var access: Access { rights.access(to: collection) }
 

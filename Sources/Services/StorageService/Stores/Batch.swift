@@ -145,17 +145,22 @@ struct Batch: Sendable {
 
 extension Batch.Item {
     /// - Throws: as `Document`, `invalid-body`, `invalid-path`; the caller names the request.
-    init(_ value: JSONValue) throws {
-        _ = try BodyFields(value, ["method", "path", "body", "ifMatch"])
-        guard case .string(let method) = value["method"], case .string(let path) = value["path"] else { throw HTTPProblem(.invalidBody, "A request has \"method\", \"path\", and maybe \"body\" and \"ifMatch\".") }
+    init(_ bytes: ArraySlice<UInt8>) throws {
+        let refusal = HTTPProblem(.invalidBody, "A request has \"method\", \"path\", and maybe \"body\" and \"ifMatch\".")
+        guard bytes.first == UInt8(ascii: "{") else { throw refusal }
+        let members = try JSONText.members(of: bytes)
+        try JSONText.refuseUnknown(members, known: ["method", "path", "body", "ifMatch"])
+        func text(_ name: String) -> ArraySlice<UInt8>? { members.first { $0.name == name }.map { bytes[$0.value] } }
+        func value(_ name: String) throws -> JSONValue? { try text(name).map { try JSONText.value(of: $0) } }
+        guard case .string(let method) = try value("method"), case .string(let path) = try value("path") else { throw refusal }
         let parts = path.drop { $0 == "/" }.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.first == "storage", (2...3).contains(parts.count) else {
             throw HTTPProblem(.invalidPath, "It is \"storage/{collection}\" or \"storage/{collection}/{id}\".", field: "path")
         }
         collection = try CollectionName(String(parts[1]))
         let id = try parts.count == 3 ? ObjectID(String(parts[2])) : nil
-        let body = ByteBuffer(string: value["body"]?.text ?? "")
-        guard body.readableBytes <= Document.maximumSizeInBytes else { throw HTTPProblem(.payloadTooLarge) }
+        guard text("body")?.count ?? 0 <= Document.maximumSizeInBytes else { throw HTTPProblem(.payloadTooLarge) }
+        let body = ByteBuffer(bytes: text("body") ?? [])
         switch (method, id) {
         case ("POST", nil): act = .create(try Document(body, allowingOperations: true))
         case ("PUT", let id?): act = .replace(id, try Document(body, replacing: id))
@@ -163,10 +168,33 @@ extension Batch.Item {
         case ("DELETE", let id?): act = .delete(id)
         default: throw HTTPProblem(.invalidBody, "POST to a collection; PUT, PATCH or DELETE of an object.", field: "method")
         }
-        switch value["ifMatch"] {
+        switch try value("ifMatch") {
         case nil: precondition = nil
         case .string(let tags): precondition = Precondition(tags: try EntityTag.list(tags)?.map(\.text))
         default: throw HTTPProblem(.invalidBody, "It is an entity tag, in quotes.", field: "ifMatch")
         }
+    }
+}
+
+extension JSONText {
+    /// - Throws: `invalid-body`, naming the first member that is not `known` and the nearest one.
+    static func refuseUnknown(_ members: [Member], known: [String]) throws {
+        for member in members where !known.contains(where: { $0.utf8.elementsEqual(member.name.utf8) }) {
+            throw HTTPProblem.unknownMember(member.name, known: known)
+        }
+    }
+
+    /// As `members(of:)`, with ranges in `bytes`.
+    ///
+    /// - Throws: as `checked`.
+    static func members(of bytes: ArraySlice<UInt8>) throws -> [Member] {
+        try bytes.withUnsafeBufferPointer { text in
+            try checked { () throws(JSONError) in try members(of: text) }
+        }.map { Member(name: $0.name, value: $0.value.lowerBound + bytes.startIndex..<$0.value.upperBound + bytes.startIndex) }
+    }
+
+    /// - Throws: as `checked`.
+    static func value(of bytes: ArraySlice<UInt8>) throws -> JSONValue {
+        try checked { () throws(JSONError) in try JSONValue(parsing: bytes) }
     }
 }

@@ -113,20 +113,11 @@ struct Documents: Sendable {
     /// - Throws: as `Document`, and `limit-exceeded` beyond `Document.maximumBatch`.
     init(_ body: ByteBuffer) throws {
         var bytes = Array(body.readableBytesView)
-        if bytes.mayHaveTypes || bytes.mayHaveOperations {
-            let value = try checked { () throws(JSONError) in try JSONValue(parsing: bytes) }
-            if case .array(let objects) = value {
-                for object in objects { try Operations.refuse(in: object) }
-                bytes = Array(JSONValue.array(try objects.map(TypedValue.normalized(document:))).text.utf8)
-            }
-        }
+        if bytes.mayHaveTypes || bytes.mayHaveOperations { bytes = try Self.normalized(bytes) }
         var ids: [ObjectID?] = []
         var fields: [FieldName: Set<String>] = [:]
         var names: Set<FieldName> = []
-        let elements = try bytes.withUnsafeBufferPointer { bytes in
-            try checked { () throws(JSONError) in try JSONText.elements(of: bytes, maximum: Document.maximumBatch) }
-        }
-        for members in elements {
+        try Self.forEach(of: bytes) { members, _ in
             if let first = members.first, let last = members.last,
                 last.value.upperBound - first.value.lowerBound > Document.maximumSizeInBytes
             {
@@ -136,11 +127,41 @@ struct Documents: Sendable {
             ids.append(facts.id)
             names.formUnion(facts.names)
             for (name, type) in facts.fields { fields[name, default: []].insert(type) }
+            guard fields.count <= JSONLimits.maximumMembers else {
+                throw HTTPProblem(.limitExceeded, "All objects together may have \(JSONLimits.maximumMembers) fields by name.")
+            }
         }
         self.touched = Document.Touched(written: names, added: names)
         self.json = PostgresJSON(bytes)
         self.ids = ids
         self.fields = fields
+    }
+
+    /// Each object's text, one after the other: what is made of one is gone before the next.
+    static func forEach(of bytes: [UInt8], _ object: ([JSONText.Member], Range<Int>) throws -> Void) throws {
+        var failure: (any Error)?
+        try bytes.withUnsafeBufferPointer { bytes in
+            try checked { () throws(JSONError) in
+                try JSONText.forEachElement(of: bytes, maximum: Document.maximumBatch) { members, range in
+                    guard failure == nil else { return }
+                    do { try object(members, range) } catch { failure = error }
+                }
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private static func normalized(_ bytes: [UInt8]) throws -> [UInt8] {
+        var text: [UInt8] = [UInt8(ascii: "[")]
+        text.reserveCapacity(bytes.count)
+        try forEach(of: bytes) { _, range in
+            let object = try checked { () throws(JSONError) in try JSONValue(parsing: bytes[range]) }
+            try Operations.refuse(in: object)
+            if text.count > 1 { text.append(UInt8(ascii: ",")) }
+            text += try TypedValue.normalized(document: object).text.utf8
+        }
+        text.append(UInt8(ascii: "]"))
+        return text
     }
 }
 

@@ -83,7 +83,7 @@ struct Idempotency: Sendable {
                     body = \(Array(answer.readableBytesView))
                 WHERE asker = \(asker) AND key = \(key)
                 """)
-            return Response(status: response.status, headers: response.headers, body: .init(byteBuffer: answer))
+            return Response(status: response.status, headers: response.headers, body: .whole(answer))
         }
         objects.signal.written(in: scope.space)
         return response

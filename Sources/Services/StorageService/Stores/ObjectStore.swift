@@ -9,6 +9,8 @@ struct ObjectStore: Sendable {
     ///
     /// The running size keeps rows beyond it out of the aggregate, so that PostgreSQL holds no more either.
     static let maximumPageSizeInBytes = 16 << 20
+    /// A page beyond this is read once there is room for it in the process's budget of answers.
+    static let smallPageSizeInBytes = 512 << 10
 
     let postgres: PostgresClient
     let spaces: Spaces
@@ -16,6 +18,7 @@ struct ObjectStore: Sendable {
     let rights: RightsStore
     let signal: ChangeSignal
     let advice = AdviceStore()
+    private let largePages = LargePages()
     /// Where statements run instead of on their own, for a batch that is all or nothing.
     private var transaction: PostgresTransaction?
 
@@ -63,12 +66,14 @@ struct ObjectStore: Sendable {
         try scope.access.require(.find)
         if query.wantsTotal { try scope.access.require(.count) }
         let known = query.include.isEmpty ? [:] : try await rights.collections(of: scope.space)
-        let start = ContinuousClock.now
-        let rows = try await reading(of: scope) { try ListStatement(query, in: $0, known: known) }
-        advice.note(query, in: scope, took: ContinuousClock.now - start)
+        let rows = try await readingPage(limit: query.limit, of: scope) { scope in
+            let start = ContinuousClock.now
+            defer { advice.note(query, in: scope, took: ContinuousClock.now - start) }
+            return try await reading(of: scope) { try ListStatement(query, in: $0, known: known) }
+        }
         let end: String?? = query.cursor == nil ? nil : .some(nil)
         guard let rows, let row = rows.first else { return Page(count: 0, rows: nil, cursor: end) }
-        guard try row.decode(1, as: String?.self) != nil else {
+        guard rows.pageSizeInBytes != nil else {
             throw HTTPProblem(
                 .limitExceeded, "The page would have more than \(Self.maximumPageSizeInBytes) bytes: lower limit, or set keys.",
                 field: "limit")
@@ -109,11 +114,13 @@ struct ObjectStore: Sendable {
     func summarize(_ query: some SummaryQuery, in scope: QueryScope) async throws -> Page {
         try scope.access.require(.find)
         try scope.access.require(.count)
-        let start = ContinuousClock.now
-        let rows = try await reading(of: scope) { try query.statement(in: $0) }
-        advice.note(query, in: scope, took: ContinuousClock.now - start)
+        let rows = try await readingPage(limit: nil, of: scope) { scope in
+            let start = ContinuousClock.now
+            defer { advice.note(query, in: scope, took: ContinuousClock.now - start) }
+            return try await reading(of: scope) { try query.statement(in: $0) }
+        }
         guard let rows, let row = rows.first else { return Page(count: 0, rows: nil) }
-        guard try row.decode(1, as: String?.self) != nil else {
+        guard rows.pageSizeInBytes != nil else {
             throw HTTPProblem(
                 .limitExceeded, "The answer would have more than \(Self.maximumPageSizeInBytes) bytes: lower limit.", field: "limit")
         }
@@ -544,6 +551,27 @@ struct ObjectStore: Sendable {
     /// For a filter with patterns, which may take for ever on one object.
     private static let costlySeconds = 3
 
+    /// Runs what reads a page: first as if pages were small, for most are. One that is not is read again once there is room for it, as
+    /// nobody knows its size before.
+    ///
+    /// - Throws: `unavailable`.
+    private func readingPage(
+        limit: Int?, of scope: QueryScope, _ read: (QueryScope) async throws -> PostgresRows?
+    ) async throws -> PostgresRows? {
+        guard let memory = RequestMemory.current else { return try await read(scope) }
+        let kind = LargePages.Kind(space: scope.space, collection: scope.collection, limit: limit)
+        if !largePages.contains(kind) {
+            var small = scope
+            small.pageSizeInBytes = Self.smallPageSizeInBytes
+            let rows = try await read(small)
+            guard let rows, rows.pageSizeInBytes == nil else { return rows }
+        }
+        try await memory.reserveAnswer(Self.maximumPageSizeInBytes)
+        let rows = try await read(scope)
+        largePages.note(kind, isLarge: rows?.pageSizeInBytes ?? .max > Self.smallPageSizeInBytes)
+        return rows
+    }
+
     /// Runs a statement on a table that may not exist: nil then.
     private func reading(of scope: QueryScope, _ statement: () throws -> PostgresQuery) async throws -> PostgresRows? {
         try await spaces.prepare(scope.space)
@@ -577,6 +605,11 @@ struct ObjectStore: Sendable {
             throw spaces.problem(error, in: space)
         }
     }
+}
+
+extension PostgresRows {
+    /// Of the page in cell 1 of the first row; nil: it is larger than its statement allowed, or there is none.
+    fileprivate var pageSizeInBytes: Int? { first?.withBytes(1) { $0?.count } }
 }
 
 extension PostgresError {

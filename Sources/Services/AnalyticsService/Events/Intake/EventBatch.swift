@@ -29,15 +29,21 @@ struct EventBatch: Sendable {
         try Self.read(body) { _, fields in
             guard let batch = fields.text("batch") else { throw HTTPProblem(.invalidBody, "This field is required.", field: "batch") }
             guard batch.first == UInt8(ascii: "[") else { throw HTTPProblem(.invalidBody, "This must be an array.", field: "batch") }
-            let messages = try JSONText.values(of: batch)
-            guard messages.count <= Self.maximumMessages else {
-                throw HTTPProblem(.limitExceeded, "A batch may have at most \(Self.maximumMessages) messages.", field: "batch")
-            }
+            let messages = try Self.messages(batch)
             var reader = EventReader(origin, sentAt: try? fields.string("sentAt", upTo: 64).flatMap(EventTime.date))
             events.reserveCapacity(messages.count)
             for (index, range) in messages.enumerated() {
                 try take(&reader, UnsafeBufferPointer(rebasing: batch[range]), nil, at: index)
             }
+        }
+    }
+
+    private static func messages(_ batch: UnsafeBufferPointer<UInt8>) throws -> [Range<Int>] {
+        do throws(JSONError) {
+            return try JSONText.values(of: batch, maximum: maximumMessages)
+        } catch {
+            // It was read before, so there is nothing else that can be wrong with it.
+            throw HTTPProblem(.limitExceeded, "A batch may have at most \(maximumMessages) messages.", field: "batch")
         }
     }
 

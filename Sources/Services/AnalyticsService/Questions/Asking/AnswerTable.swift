@@ -54,7 +54,7 @@ struct AnswerTable: Sendable {
             let lines = [CSVLine.text(columns.map { $0 as String? })] + rows.map { CSVLine.text($0.map(\.csv)) }
             return Response(
                 status: .ok, headers: [.contentType: "text/csv; charset=utf-8; header=present", .contentDisposition: "attachment; filename=\"answer.csv\""],
-                body: .init(byteBuffer: ByteBuffer(string: lines.joined())))
+                body: .whole(ByteBuffer(string: lines.joined())))
         }
     }
 

@@ -92,6 +92,6 @@ extension Response {
             return Response(status: .notModified, headers: headers)
         }
         headers[.contentType] = picture.contentType
-        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: picture.bytes)))
+        return Response(status: .ok, headers: headers, body: .whole(ByteBuffer(bytes: picture.bytes)))
     }
 }

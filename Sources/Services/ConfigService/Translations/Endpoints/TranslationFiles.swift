@@ -108,7 +108,7 @@ struct ExportTranslations: Endpoint {
             .contentType: format.contentType + (format == .strings ? "; charset=\(options.encoding.rawValue)" : ""),
             .contentDisposition: "attachment; filename=\"\(name)\"", .skipped: String(export.skipped.count), .cacheControl: "no-store",
         ]
-        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: export.bytes)))
+        return Response(status: .ok, headers: headers, body: .whole(ByteBuffer(bytes: export.bytes)))
     }
 }
 

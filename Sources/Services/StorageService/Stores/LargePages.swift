@@ -1,0 +1,28 @@
+import Synchronization
+
+/// Which lists were large when they were read last, so that they need not be tried as small ones.
+final class LargePages: Sendable {
+    private static let maximumCount = 1_000
+
+    struct Kind: Hashable {
+        let space: AppSpace
+        let collection: CollectionName
+        /// Nil: of a summary.
+        let limit: Int?
+    }
+
+    private let kinds = Mutex<Set<Kind>>([])
+
+    func contains(_ kind: Kind) -> Bool { kinds.withLock { $0.contains(kind) } }
+
+    func note(_ kind: Kind, isLarge: Bool) {
+        kinds.withLock { kinds in
+            guard isLarge else {
+                kinds.remove(kind)
+                return
+            }
+            if kinds.count >= Self.maximumCount { kinds.removeAll() }
+            kinds.insert(kind)
+        }
+    }
+}

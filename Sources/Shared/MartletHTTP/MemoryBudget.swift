@@ -1,0 +1,170 @@
+import CoreMetrics
+import HTTPTypes
+import MartletAPI
+import Synchronization
+
+/// Bytes that this process may hold for one purpose at a time, such as bodies of requests.
+///
+/// Who finds no room waits in line, first come first served, for `patience` at most.
+public final class MemoryBudget: Sendable {
+    /// A part of a budget, given back when nobody holds it any more.
+    public final class Room: Sendable {
+        private let budget: MemoryBudget
+        private let size: Mutex<Int>
+
+        fileprivate init(_ sizeInBytes: Int, of budget: MemoryBudget) {
+            self.budget = budget
+            size = Mutex(sizeInBytes)
+        }
+
+        public var sizeInBytes: Int { size.withLock(\.self) }
+
+        /// Gives back what is beyond `sizeInBytes`.
+        public func shrink(to sizeInBytes: Int) {
+            budget.giveBack(size.withLock { size in
+                let rest = max(0, size - sizeInBytes)
+                size -= rest
+                return rest
+            })
+        }
+
+        deinit { shrink(to: 0) }
+    }
+
+    private struct State {
+        var held = 0
+        var lastTicket = 0
+        var line: [Waiter] = []
+
+        func hasRoom(for size: Int, in total: Int) -> Bool { held + size <= total }
+    }
+
+    private struct Waiter {
+        let ticket: Int
+        let size: Int
+        let continuation: UnsafeContinuation<Bool, Never>
+    }
+
+    public let sizeInBytes: Int
+    private let patience: Duration
+    private let maximumWaiting: Int
+    private let state = Mutex(State())
+    private let gauge: Meter
+    private let refusals: Counter
+
+    /// - Parameter name: of what it is for, in metrics: `bodies`.
+    public init(_ name: String, sizeInBytes: Int, patience: Duration = .seconds(5), maximumWaiting: Int = 1_000) {
+        self.sizeInBytes = sizeInBytes
+        self.patience = patience
+        self.maximumWaiting = maximumWaiting
+        gauge = Meter(label: "martlet.memory.\(name).bytes")
+        refusals = Counter(label: "martlet.memory.refused", dimensions: [("of", name)])
+        gauge.set(0)
+        refusals.increment(by: 0)
+    }
+
+    public var heldInBytes: Int { state.withLock(\.held) }
+    var waiting: Int { state.withLock(\.line.count) }
+
+    /// Room for `sizeInBytes`; what is larger than the whole budget gets all of it.
+    ///
+    /// - Throws: `unavailable` after `patience`, or at once when too many wait already.
+    public func reserve(_ sizeInBytes: Int) async throws -> Room {
+        let size = min(sizeInBytes, self.sizeInBytes)
+        guard await enter(size) else {
+            refusals.increment()
+            throw Self.refusal
+        }
+        return Room(size, of: self)
+    }
+
+    /// The same without waiting, ahead of those who stand in line for more than is free; nil: there is no room.
+    public func reserveNow(_ sizeInBytes: Int) -> Room? {
+        let size = min(sizeInBytes, self.sizeInBytes)
+        guard take(size, aheadOfLine: true) else {
+            refusals.increment()
+            return nil
+        }
+        return Room(size, of: self)
+    }
+
+    /// Counts what is held already and cannot be given up, whether there is room for it or not.
+    public func count(_ sizeInBytes: Int) -> Room {
+        state.withLock { state in
+            state.held += sizeInBytes
+            gauge.set(state.held)
+        }
+        return Room(sizeInBytes, of: self)
+    }
+
+    static var refusal: HTTPProblem {
+        HTTPProblem(
+            .unavailable, "Too much memory is taken by large requests and answers; try again, or ask for less at once.",
+            headers: [.retryAfter: "5"])
+    }
+
+    private func take(_ size: Int, aheadOfLine: Bool = false) -> Bool {
+        state.withLock { state in
+            guard aheadOfLine || state.line.isEmpty, state.hasRoom(for: size, in: sizeInBytes) else { return false }
+            state.held += size
+            gauge.set(state.held)
+            return true
+        }
+    }
+
+    // MARK: The line
+
+    private func enter(_ size: Int) async -> Bool {
+        if take(size) { return true }
+        let ticket = state.withLock { state in
+            state.lastTicket += 1
+            return state.lastTicket
+        }
+        let limit = Task { [patience, weak self] in
+            guard (try? await Task.sleep(for: patience)) != nil else { return }
+            self?.leave(ticket)
+        }
+        defer { limit.cancel() }
+        return await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                let isLetIn = state.withLock { state -> Bool? in
+                    if state.line.isEmpty, state.hasRoom(for: size, in: sizeInBytes) {
+                        state.held += size
+                        gauge.set(state.held)
+                        return true
+                    }
+                    guard !Task.isCancelled, state.line.count < maximumWaiting else { return false }
+                    state.line.append(Waiter(ticket: ticket, size: size, continuation: continuation))
+                    return nil
+                }
+                if let isLetIn { continuation.resume(returning: isLetIn) }
+            }
+        } onCancel: {
+            leave(ticket)
+        }
+    }
+
+    private func leave(_ ticket: Int) {
+        let waiter = state.withLock { state in
+            state.line.firstIndex { $0.ticket == ticket }.map { state.line.remove(at: $0) }
+        }
+        waiter?.continuation.resume(returning: false)
+        // Who stood behind may have room enough.
+        if waiter != nil { giveBack(0) }
+    }
+
+    private func giveBack(_ sizeInBytes: Int) {
+        let admitted = state.withLock { state in
+            state.held -= sizeInBytes
+            var count = 0
+            while count < state.line.count, state.hasRoom(for: state.line[count].size, in: self.sizeInBytes) {
+                state.held += state.line[count].size
+                count += 1
+            }
+            defer { state.line.removeFirst(count) }
+            gauge.set(state.held)
+            return Array(state.line.prefix(count))
+        }
+        for waiter in admitted { waiter.continuation.resume(returning: true) }
+    }
+}

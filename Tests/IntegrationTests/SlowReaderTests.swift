@@ -1,0 +1,56 @@
+import Foundation
+import Glibc
+import MartletAPI
+import Testing
+
+extension IntegrationTests {
+    /// Clients that ask for long lists and do not read them.
+    @Suite(.localServer)
+    struct SlowReaderTests {
+        let server: LocalServer
+        let client: Client
+
+        init() throws {
+            server = try .current
+            client = Client(server.connection)
+        }
+
+        @Test func `200 clients that do not read fill no process's memory, others go on, and the silent ones are cut off`() async throws {
+            let text = String(repeating: "x", count: 900_000)
+            for number in 0..<12 {
+                #expect(try await client.post("storage/Long", #"{"_id":"o\#(number)","t":"\#(text)"}"#).isSuccess)
+            }
+            #expect(try await client.get("storage/Long").text.utf8.count > 10_000_000)
+            let before = try (storage: resident("storage"), gateway: resident("gateway"))
+            let silent = try (0..<200).map { _ in try RawConnection(port: server.port) }
+            let secret = server.connection.secret
+            for connection in silent {
+                try connection.write(
+                    "GET /api/\(server.connection.appKey)/storage/Long HTTP/1.1\r\nhost: localhost\r\n\(HeaderName.secret): \(secret)\r\n\r\n")
+            }
+            var peak = before
+            try await eventually("large lists are refused for lack of memory", within: .seconds(60)) {
+                peak = try (storage: max(peak.storage, resident("storage")), gateway: max(peak.gateway, resident("gateway")))
+                let reply = try await client.get("storage/Long")
+                #expect(reply.isSuccess || [429, 503].contains(reply.status), "\(reply)")
+                return reply.isProblem(.unavailable) && reply.header("retry-after") != nil
+            }
+            // Small requests are served meanwhile.
+            let small = try await client.get("storage/Long/o1?keys=_id")
+            #expect(small.isSuccess || small.status == 429, "\(small)")
+            try await eventually("the silent clients are cut off, and there is room again", within: .seconds(180)) {
+                peak = try (storage: max(peak.storage, resident("storage")), gateway: max(peak.gateway, resident("gateway")))
+                return try await client.get("storage/Long").isSuccess
+            }
+            // 128 MiB of answers, as much again of rows they are made of, and libpq's buffers of four connections.
+            #expect(peak.storage - before.storage < 420 << 20, "\((peak.storage - before.storage) >> 20) MiB")
+            #expect(peak.gateway - before.gateway < 200 << 20, "\((peak.gateway - before.gateway) >> 20) MiB")
+            withExtendedLifetime(silent) {}
+        }
+
+        private func resident(_ name: String) throws -> Int {
+            let fields = try String(contentsOfFile: "/proc/\(server.pid(of: name))/statm", encoding: .utf8).split(separator: " ")
+            return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * sysconf(Int32(_SC_PAGESIZE))
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import MartletAPI
+import MartletCore
+import MartletTesting
+import NIOCore
+import ServiceLifecycle
+import Synchronization
+import Testing
+
+@testable import MartletHTTP
+
+@Suite struct MemoryBudgetTests {
+    private static let patient = Duration.seconds(600)
+
+    @Test func `Room is given back when nobody holds it, and in part when it shrinks`() async throws {
+        let budget = MemoryBudget("tests", sizeInBytes: 100)
+        do {
+            let room = try await budget.reserve(80)
+            #expect(budget.heldInBytes == 80)
+            #expect(budget.reserveNow(30) == nil)
+            room.shrink(to: 70)
+            #expect(budget.reserveNow(30) != nil)
+            room.shrink(to: 90)
+            #expect(room.sizeInBytes == 70 && budget.heldInBytes == 70)
+        }
+        #expect(budget.heldInBytes == 0)
+    }
+
+    @Test func `What is larger than the budget gets all of it`() async throws {
+        let budget = MemoryBudget("tests", sizeInBytes: 100)
+        let room = try await budget.reserve(1_000)
+        #expect(room.sizeInBytes == 100 && budget.reserveNow(1) == nil)
+    }
+
+    @Test func `Who finds no room gets it in the order of coming`() async throws {
+        let budget = MemoryBudget("tests", sizeInBytes: 100, patience: Self.patient)
+        var first: MemoryBudget.Room? = try await budget.reserve(100)
+        let served = Mutex<[Int]>([])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (number, size) in [60, 30, 100].enumerated() {
+                group.addTask {
+                    let room = try await budget.reserve(size)
+                    served.withLock { $0.append(number) }
+                    withExtendedLifetime(room) {}
+                }
+                try await waitUntil { budget.waiting == number + 1 }
+            }
+            #expect(served.withLock { $0 } == [])
+            first?.shrink(to: 40)
+            try await waitUntil { served.withLock { $0.count } >= 1 }
+            #expect(served.withLock { $0.first } == 0)
+            first = nil
+            try await group.waitForAll()
+        }
+        #expect(served.withLock { $0.last } == 2)
+        #expect(budget.heldInBytes == 0 && budget.waiting == 0)
+    }
+
+    @Test func `Who waits too long, or behind too many, is told to come back`() async throws {
+        let budget = MemoryBudget("tests", sizeInBytes: 10, patience: .milliseconds(20))
+        let room = try await budget.reserve(10)
+        let problem = await #expect(throws: HTTPProblem.self) { try await budget.reserve(1) }
+        #expect(problem?.code == .unavailable && problem?.headers[.retryAfter] == "5")
+        let full = MemoryBudget("tests", sizeInBytes: 10, patience: Self.patient, maximumWaiting: 0)
+        let other = try await full.reserve(10)
+        await #expect(throws: HTTPProblem.self) { try await full.reserve(1) }
+        #expect(budget.waiting == 0 && full.waiting == 0)
+        withExtendedLifetime((room, other)) {}
+    }
+
+    @Test func `Who is cancelled leaves the line, and who stood behind is served`() async throws {
+        let budget = MemoryBudget("tests", sizeInBytes: 10, patience: Self.patient)
+        let room = try await budget.reserve(5)
+        let large = Task { _ = try await budget.reserve(10) }
+        try await waitUntil { budget.waiting == 1 }
+        let small = Task { _ = try await budget.reserve(5) }
+        try await waitUntil { budget.waiting == 2 }
+        large.cancel()
+        try await small.value
+        await #expect(throws: HTTPProblem.self) { try await large.value }
+        withExtendedLifetime(room) {}
+    }
+
+    // MARK: Requests
+
+    private struct Answers: ServiceDefinition {
+        static let name = "answers"
+        static let defaultPort = 0
+
+        init() {}
+        init(settings: Settings, logger: Logger) throws {}
+        var background: [any Service] { [] }
+        var userData: any UserDataHolder { NoUserData() }
+        func isReady() async -> Bool { true }
+
+        func addRoutes(to router: Router<ServiceContext>) {
+            router.get("large") { _, _ in Response.json(ByteBuffer(repeating: 0x20, count: 1 << 20)) }
+            router.post("large") { _, _ in Response.json(ByteBuffer(repeating: 0x20, count: 1 << 20)) }
+            router.get("small") { _, _ in Response.json(ByteBuffer(repeating: 0x20, count: 64 << 10)) }
+            router.get("reserved") { _, _ in
+                try await RequestMemory.current?.reserveAnswer(1 << 20)
+                return Response.json(ByteBuffer(repeating: 0x20, count: 512 << 10))
+            }
+            router.post("body") { request, _ in
+                let body = try await request.wholeBody(upTo: 4 << 20)
+                return Response.json("\(body.readableBytes)")
+            }
+        }
+    }
+
+    private func client(_ budgets: MemoryBudgets) async throws -> ServiceClient {
+        let router = ServiceProcess.makeRouter(Answers(), signer: ServiceClient.signer, memory: budgets)
+        let client = try await Application(router: router, logger: .silent).test(.router) { $0 }
+        return ServiceClient(client, principal: .service("tests"))
+    }
+
+    @Test func `Large answers beyond the budget are 503, small ones and those to writes go on`() async throws {
+        let budgets = MemoryBudgets(answersInBytes: 2 << 20, patience: .milliseconds(20))
+        let client = try await client(budgets)
+        let taken = try await client.get("/large")
+        #expect(taken.status == 200 && taken.text.utf8.count == 1 << 20)
+        #expect(budgets.answers.heldInBytes == 0)
+
+        let others = budgets.answers.count(3 << 19)
+        for path in ["/large", "/reserved"] {
+            let refused = try await client.get(path)
+            #expect(refused.isProblem(.unavailable) && refused.header("retry-after") == "5", "\(path) \(refused)")
+        }
+        #expect(try await client.get("/small").status == 200)
+        #expect(try await client.post("/large").text.utf8.count == 1 << 20)
+        #expect(budgets.answers.heldInBytes == 3 << 19)
+        others.shrink(to: 0)
+        let reserved = try await client.get("/reserved")
+        #expect(reserved.text.utf8.count == 512 << 10)
+        #expect(budgets.answers.heldInBytes == 0)
+    }
+
+    @Test func `An answer counts until its client has taken it`() async throws {
+        let budgets = MemoryBudgets()
+        let memory = RequestMemory(budgets: budgets)
+        let body = RequestMemory.$current.withValue(memory) { ResponseBody.whole(ByteBuffer(repeating: 0x20, count: 300_000)) }
+        try memory.countAnswer(mayBeRefused: true)
+        let parts = Mutex<[Int]>([])
+        let held = Mutex<[Int]>([])
+        try await body.write(Watcher { part in
+            parts.withLock { $0.append(part) }
+            held.withLock { $0.append(budgets.answers.heldInBytes) }
+        })
+        #expect(parts.withLock { $0 } == [65_536, 65_536, 65_536, 65_536, 37_856])
+        #expect(held.withLock { $0.allSatisfy { $0 == 300_000 } })
+    }
+
+    @Test func `A body counts while its request is worked on, and is 503 where there is no room`() async throws {
+        let budgets = MemoryBudgets(bodiesInBytes: 2 << 20, patience: .milliseconds(20))
+        let client = try await client(budgets)
+        let large = String(repeating: "x", count: 1 << 20)
+        #expect(try await client.post("/body", large).text == "1048576")
+        #expect(budgets.bodies.heldInBytes == 0)
+        let others = budgets.bodies.count(3 << 19)
+        let refused = try await client.post("/body", large)
+        #expect(refused.isProblem(.unavailable) && refused.header("retry-after") == "5", "\(refused)")
+        #expect(try await client.post("/body", String(large.prefix(64 << 10))).text == "65536")
+        #expect(try await client.post("/body", String(repeating: "x", count: 5 << 20)).isProblem(.payloadTooLarge))
+        #expect(budgets.bodies.heldInBytes == 3 << 19)
+        withExtendedLifetime(others) {}
+    }
+
+    private struct Watcher: ResponseBodyWriter {
+        let onPart: (Int) -> Void
+
+        mutating func write(_ buffer: ByteBuffer) async throws { onPart(buffer.readableBytes) }
+        consuming func finish(_ trailingHeaders: HTTPFields?) async throws {}
+    }
+
+    private func waitUntil(_ condition: () -> Bool) async throws {
+        for _ in 0..<6_000 {
+            if condition() { return }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        Issue.record("It did not come.")
+    }
+}

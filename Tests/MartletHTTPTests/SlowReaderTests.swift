@@ -1,0 +1,105 @@
+import Foundation
+import Glibc
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import MartletAPI
+import MartletCore
+import MartletTesting
+import NIOCore
+import ServiceLifecycle
+import Testing
+
+@testable import MartletHTTP
+
+/// Clients that ask for much and read nothing, over real sockets.
+@Suite(.serialized) struct SlowReaderTests {
+    private static let answerSize = 10 << 20
+
+    private struct Lists: ServiceDefinition {
+        static let name = "lists"
+        static let defaultPort = 0
+
+        init() {}
+        init(settings: Settings, logger: Logger) throws {}
+        var background: [any Service] { [] }
+        var userData: any UserDataHolder { NoUserData() }
+        func isReady() async -> Bool { true }
+
+        func addRoutes(to router: Router<ServiceContext>) {
+            router.get("large") { _, _ in Response.json(ByteBuffer(repeating: 0x20, count: SlowReaderTests.answerSize)) }
+            router.get("small") { _, _ in Response.json("{}") }
+        }
+    }
+
+    @Test func `200 clients that read nothing take no more than the budget of answers, and others are served`() async throws {
+        let budgets = MemoryBudgets(answersInBytes: 64 << 20, patience: .milliseconds(50))
+        let router = ServiceProcess.makeRouter(Lists(), signer: ServiceClient.signer, memory: budgets)
+        try await Application(router: router, logger: .silent).test(.live) { client in
+            let port = try #require(client.port)
+            let name = try #require(HTTPField.Name(HeaderName.principal))
+            func headers() throws -> HTTPFields { [name: try ServiceClient.signer.header(for: .service("tests"), at: Date())] }
+            let before = Self.residentBytes()
+            var sockets = try (0..<200).map { _ in try Silent(port: port) }
+            for socket in sockets { try socket.ask("/large", "\(HeaderName.principal): \(headers()[name] ?? "")") }
+            // Each has an answer waiting, of which it has read nothing.
+            let statuses = sockets.map { $0.status }
+            #expect(statuses.filter { $0 == 200 }.count == (64 << 20) / Self.answerSize)
+            #expect(statuses.filter { $0 == 503 }.count == 200 - (64 << 20) / Self.answerSize)
+            #expect(budgets.answers.heldInBytes <= 64 << 20)
+            #expect(Self.residentBytes() - before < 400 << 20)
+
+            #expect(try await client.execute(uri: "/small", method: .get, headers: headers()).status == .ok)
+            let refused = try await client.execute(uri: "/large", method: .get, headers: headers())
+            #expect(refused.status == .serviceUnavailable && refused.headers[.retryAfter] == "5")
+            sockets = []
+            for _ in 0..<6_000 where budgets.answers.heldInBytes > 0 { try await Task.sleep(for: .milliseconds(10)) }
+            #expect(budgets.answers.heldInBytes == 0)
+            let served = try await client.execute(uri: "/large", method: .get, headers: headers())
+            #expect(served.status == .ok && served.body.readableBytes == Self.answerSize)
+        }
+    }
+
+    private static func residentBytes() -> Int {
+        let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
+        return fields.count > 1 ? (Int(fields[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE)) : 0
+    }
+
+    /// A connection whose answer is looked at and never taken.
+    private final class Silent {
+        private let descriptor: Int32
+
+        init(port: Int) throws {
+            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            try #require(descriptor >= 0)
+            var size: Int32 = 16 << 10
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+            var limit = timeval(tv_sec: 60, tv_usec: 0)
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+            var address = sockaddr_in()
+            (address.sin_family, address.sin_addr.s_addr) = (sa_family_t(AF_INET), inet_addr("127.0.0.1"))
+            address.sin_port = UInt16(port).bigEndian
+            let status = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            try #require(status == 0)
+        }
+
+        deinit { close(descriptor) }
+
+        func ask(_ path: String, _ header: String) throws {
+            let bytes = Array("GET \(path) HTTP/1.1\r\nhost: test\r\n\(header)\r\n\r\n".utf8)
+            try #require(send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
+        }
+
+        /// Of the answer that waits; 0: none came.
+        var status: Int {
+            var start = [UInt8](repeating: 0, count: 12)
+            guard recv(descriptor, &start, 12, Int32(MSG_PEEK) | Int32(MSG_WAITALL)) == 12 else { return 0 }
+            return Int(String(decoding: start[9...], as: UTF8.self)) ?? 0
+        }
+    }
+}
