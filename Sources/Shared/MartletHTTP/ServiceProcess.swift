@@ -1,6 +1,7 @@
 import CoreMetrics
 import Foundation
 public import Hummingbird
+import HummingbirdCore
 public import Logging
 public import MartletCore
 import NIOCore
