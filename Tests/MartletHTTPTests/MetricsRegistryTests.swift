@@ -13,9 +13,10 @@ import Testing
         let lines = registry.text().split(separator: "\n").map(String.init)
         #expect(lines == [
             "# TYPE a_gauge gauge", "a_gauge 1.5",
-            "# TYPE martlet_http_requests_total counter", #"martlet_http_requests_total{method="GET",status="200"} 2"#,
+            "# HELP martlet_http_requests_total Requests answered, by method and status.", "# TYPE martlet_http_requests_total counter", #"martlet_http_requests_total{method="GET",status="200"} 2"#,
             #"martlet_http_requests_total{method="GET",status="404"} 1"#,
-            "# TYPE martlet_metrics_refused_total counter", "martlet_metrics_refused_total 0",
+            "# HELP martlet_metrics_refused_total Series not kept because there were too many.", "# TYPE martlet_metrics_refused_total counter",
+            "martlet_metrics_refused_total 0",
         ])
     }
 
@@ -38,7 +39,7 @@ import Testing
         let registry = MetricsRegistry()
         registry.makeCounter(label: "c", dimensions: [("l", value)]).increment(by: 1)
         let lines = registry.text().utf8.split(separator: UInt8(ascii: "\n")).map { String(Substring($0)) }
-        #expect(lines.count == 4)
+        #expect(lines.count == 5)
         #expect(lines[1] == #"c_total{l="\#(escaped)"} 1"#)
     }
 
