@@ -100,13 +100,14 @@ struct IDTokenVerifier: Sendable {
         let keyType: (type: String, curve: String?)
         let keyID: String?
 
-        /// - Throws: `IDTokenRefusal` for what is too long, not of three parts, without the claims that are required, or not signed by one of the algorithms.
+        /// - Throws: `IDTokenRefusal` for what is too long, not of three parts, without the claims that are required, or not
+        ///   signed by one of the algorithms.
         init(of text: String) throws {
             guard text.utf8.count <= maximumLengthInBytes else { throw IDTokenRefusal("The id token is longer than 16 KiB.") }
             let parts = text.split(separator: ".", omittingEmptySubsequences: false).map { Base64URL.decode($0) }
-            guard parts.count == 3, let bytes = parts[0], let claims = parts[1], parts[2] != nil, let header = try? JSONValue(parsing: bytes) else {
-                throw IDTokenRefusal("This is not an id token: expected three parts of base64url, the first two of them JSON objects.")
-            }
+            guard parts.count == 3, let bytes = parts[0], let claims = parts[1], parts[2] != nil,
+                let header = try? JSONValue(parsing: bytes)
+            else { throw IDTokenRefusal("This is not an id token: expected three parts of base64url, two of them JSON objects.") }
             guard let algorithm = header.string("alg"), let keyType = keyTypes[algorithm], header["crit"] == nil else {
                 throw IDTokenRefusal("The id token is not signed with RS256, ES256 or EdDSA.")
             }

@@ -63,9 +63,13 @@ final class SigningKeys: Service {
 
     /// Makes what is missing at `now`, forgets what has expired, and takes the keys that sign now.
     func refresh(at now: Date) async throws {
-        let es256 = try await key(in: accessTokens, at: now).flatMap { key in try key.privateKey.map { try AccessTokenSigner(keyID: key.id, privateKey: $0) } }
+        let es256 = try await key(in: accessTokens, at: now).flatMap { key in
+            try key.privateKey.map { try AccessTokenSigner(keyID: key.id, privateKey: $0) }
+        }
         newest.withLock { $0.es256 = es256 }
-        let rs256 = try await key(in: idTokens, at: now).flatMap { key in try key.privateKey.map { try RSATokenSigner(keyID: key.id, privateKey: $0) } }
+        let rs256 = try await key(in: idTokens, at: now).flatMap { key in
+            try key.privateKey.map { try RSATokenSigner(keyID: key.id, privateKey: $0) }
+        }
         newest.withLock { $0.rs256 = rs256 }
     }
 

@@ -25,12 +25,14 @@ enum ForeignCredentials {
         return afterScheme("bearer ", header)
     }
 
-    /// The access token of a user or staff member, as a bearer token. `Basic`, which a proxy in front of the gateway may ask for, is not looked at.
+    /// The access token of a user or staff member, as a bearer token. `Basic`, which a proxy in front of the gateway may ask
+    /// for, is not looked at.
     ///
-    /// - Throws: `invalid-token` for everything else that cannot be one, such as `Bearer null` or a token without its scheme: whoever sends it believes
-    ///   that the request has a user's rights.
+    /// - Throws: `invalid-token` for everything else that cannot be one, such as `Bearer null` or a token without its scheme:
+    ///   whoever sends it believes that the request has a user's rights.
     static func accessToken(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) throws(Refusal) -> UnsafeRawBufferPointer? {
-        guard let header = head.value(head.authorization, in: bytes), !header.spells("basic"), afterScheme("basic ", header) == nil else { return nil }
+        guard let header = head.value(head.authorization, in: bytes) else { return nil }
+        if header.spells("basic") || afterScheme("basic ", header) != nil { return nil }
         guard let token = bearerToken(head, bytes), hasFormOfToken(token) else {
             throw Refusal(.invalidToken, "Authorization must be Bearer and an access token, or be left out.")
         }

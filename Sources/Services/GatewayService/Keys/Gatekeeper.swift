@@ -140,8 +140,8 @@ final class Gatekeeper {
         }
     }
 
-    /// The grant of a pair of credentials. Whoever names a user, by a token or by id, has that user's rights and no others, on every route: the services
-    /// are told of a client, even when a master key opened the door.
+    /// The grant of a pair of credentials. Whoever names a user, by a token or by id, has that user's rights and no others, on
+    /// every route: the services are told of a client, even when a master key opened the door.
     ///
     /// - Parameter kind: what the pair opens for nobody in particular.
     private func grant(
@@ -150,7 +150,8 @@ final class Gatekeeper {
         guard presented.user == nil || presented.token == nil else { throw Refusal(.invalidToken, "Send a token or X-Martlet-User, not both.") }
         let isForUser = presented.user != nil || presented.token != nil
         let user = try presented.user.map { text throws(Refusal) in try Self.userID(text) }
-        let granted = try grant(isForUser ? .client : kind, first, second, presented.environment, user: user, token: presented.token, at: seconds)
+        let granted = try grant(
+            isForUser ? .client : kind, first, second, presented.environment, user: user, token: presented.token, at: seconds)
         guard presented.kind == .client || granted.principal.kind == .master else {
             throw Refusal(.forbidden, kind == .master ? Self.notForUsers : "This needs a master key.")
         }

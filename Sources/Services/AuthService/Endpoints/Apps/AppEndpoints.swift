@@ -4,8 +4,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// `GET /admin/apps?archived=&after=&limit=`: the apps in which the staff member has any right, in the order in which they were made. Of an app whose
-/// `applications` they may not read: id, number, name and whether it is archived.
+/// `GET /admin/apps?archived=&after=&limit=`: the apps in which the staff member has any right, in the order in which they
+/// were made. Of an app whose `applications` they may not read: id, number, name and whether it is archived.
 ///
 /// `next`, where there are more, is the `after` of the next page.
 struct ListApps: Endpoint {
@@ -17,7 +17,8 @@ struct ListApps: Endpoint {
         let limit = try request.number("limit", default: 100, in: 1...1000)
         let after = try request.number("after", default: 0, in: 0...Int(Int32.max))
         let list = try await apps.list(
-            staff.apps { !$0.isEmpty }, readable: staff.apps { $0[.applications]?.contains(.read) == true }, areArchived: try request.flag("archived"), after: after, limit: limit + 1)
+            staff.apps { !$0.isEmpty }, readable: staff.apps { $0[.applications]?.contains(.read) == true },
+            areArchived: try request.flag("archived"), after: after, limit: limit + 1)
         let page = list.prefix(limit)
         return .page(page.map(\.json), next: list.count > limit ? page.last.map { String($0.number) } : nil)
     }
