@@ -2,6 +2,7 @@ import Foundation
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import MartletPostgres
 import MartletTesting
 import Testing
 
