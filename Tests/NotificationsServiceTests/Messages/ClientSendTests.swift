@@ -152,13 +152,13 @@ struct ClientSendTests {
             try await app.install([
                 TestInstallation(11, user: "u1", channels: ["event-1"]), TestInstallation(12, user: "u2", channels: ["event-1"]), TestInstallation(13, channels: ["event-2"]),
             ])
-            _ = try await app.master("PUT", "/notifications/templates/invitation", #"{"content":{"body":"Join {{team}}","data":{"from":"{{sender}}"}}}"#)
+            _ = try await app.master("PUT", "/notifications/templates/invitation", #"{"content":{"body":"Join {{team}}","data":{"invitedBy":"{{sender}}"}}}"#)
             let answer = try await post(app, #"{"channels":["event-1"]}"#)
             let id = try #require(answer["id"].flatMap { UUID(uuidString: $0.filter { $0 != "\"" }) }, "\(answer)")
             try await app.planned(id)
             #expect(try await app.deliveries(id).map(\.number) == [12])
             let content = try await app.message(id).content.json
-            #expect(content["data"]?["from"] == .string("u1"), "\(content.text)")
+            #expect(content["data"]?["invitedBy"] == .string("u1"), "\(content.text)")
             for channel in ["news", "event", "al", "allx", "event-a b"] {
                 #expect(try await post(app, #"{"channels":["\#(channel)"]}"#).isProblem(.forbidden), "\(channel)")
             }
