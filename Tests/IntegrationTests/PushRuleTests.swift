@@ -124,7 +124,7 @@ extension IntegrationTests {
                     try await client.adding("Idempotency-Key", key).post("notifications/messages", body)
                 }
                 #expect(try await invite(people[0].client, key: "i0").isProblem(.forbidden), "there are no rules yet")
-                let template = #"{"content":{"title":"Invitation","body":"{{sport}}?","data":{"from":"{{sender}}"}}}"#
+                let template = #"{"content":{"title":"Invitation","body":"{{sport}}?","data":{"invitedBy":"{{sender}}"}}}"#
                 #expect(try await master.send("PUT", "notifications/templates/invitation", template).isSuccess)
                 let rules = """
                     {"templates":{"invitation":{"maximumRecipients":10,"limit":{"count":20,"seconds":3600},"when":{"!":{"in":[{"var":"sender"},{"var":"recipients"}]}}}}}
@@ -135,7 +135,7 @@ extension IntegrationTests {
                 #expect(try await invite(people[0].client, key: "i1").status == 200)
                 try await eventually("the invitation has come", within: .seconds(30)) { !Self.requests(apns, to: people[1]).isEmpty }
                 let push = try #require(Self.requests(apns, to: people[1]).first)
-                #expect(push["aps"]?["alert"]?["body"] == .string("Tennis?") && push["from"] == .string(people[0].id), "\(push.text)")
+                #expect(push["aps"]?["alert"]?["body"] == .string("Tennis?") && push["invitedBy"] == .string(people[0].id), "\(push.text)")
                 #expect(Self.requests(apns, to: people[0]).isEmpty && Self.requests(apns, to: people[2]).isEmpty)
 
                 #expect(try await invite(people[1].client, key: "i2").isProblem(.forbidden), "to oneself")

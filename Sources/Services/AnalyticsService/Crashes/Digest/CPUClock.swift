@@ -1,4 +1,3 @@
-import Foundation
 import Glibc
 
 /// How much CPU time a thread has used; any thread may look, as long as that one lives.
@@ -12,8 +11,11 @@ struct CPUClock: Sendable {
     }
 
     var time: Duration {
-        var time = timespec()
-        clock_gettime(id, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+        // The two members of a `timespec`, whose names belong to whichever C module was imported first.
+        var time = (seconds: 0, nanoseconds: 0)
+        withUnsafeMutablePointer(to: &time) { time in
+            _ = time.withMemoryRebound(to: timespec.self, capacity: 1) { clock_gettime(id, $0) }
+        }
+        return .seconds(time.seconds) + .nanoseconds(time.nanoseconds)
     }
 }
