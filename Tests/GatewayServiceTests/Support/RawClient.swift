@@ -1,3 +1,4 @@
+import MartletTesting
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -76,23 +77,17 @@ final class RawClient: Sendable {
     }
 
     /// Waits until all of `part` has come, or the connection is closed.
-    func wait(for part: String, within time: Duration = .seconds(5)) async {
+    func wait(for part: String, within time: Duration = .seconds(60)) async {
         await eventually(within: time) { self.isClosed || self.text.contains(part) }
     }
 
-    func waitForClose(within time: Duration = .seconds(5)) async {
+    func waitForClose(within time: Duration = .seconds(60)) async {
         await eventually(within: time) { self.isClosed }
     }
 }
 
-/// Polls until `condition` holds or time is up; says which.
+/// Says whether `condition` came to hold in time, for an expectation to name what did not.
 @discardableResult
-func eventually(within time: Duration = .seconds(5), _ condition: () async -> Bool) async -> Bool {
-    let clock = ContinuousClock()
-    let deadline = clock.now + time
-    while clock.now < deadline {
-        if await condition() { return true }
-        try? await Task.sleep(for: .milliseconds(5))
-    }
-    return await condition()
+func eventually(within limit: Duration = .seconds(60), _ condition: () async -> Bool) async -> Bool {
+    (try? await MartletTesting.eventually(within: limit, condition)) != nil
 }

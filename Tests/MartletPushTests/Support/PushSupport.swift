@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import MartletCore
 import MartletPushSimulator
+import MartletTesting
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -106,13 +107,8 @@ enum TestTools {
     static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap { $0.isEmpty ? nil : $0 }
 }
 
-/// Polls until `condition` holds or time is up; says which.
+/// Says whether `condition` came to hold in time, for an expectation to name what did not.
 @discardableResult
-func eventually(within time: Duration = .seconds(10), _ condition: () async -> Bool) async -> Bool {
-    let deadline = ContinuousClock.now + time
-    while ContinuousClock.now < deadline {
-        if await condition() { return true }
-        try? await Task.sleep(for: .milliseconds(5))
-    }
-    return await condition()
+func eventually(within limit: Duration = .seconds(60), _ condition: () async -> Bool) async -> Bool {
+    (try? await MartletTesting.eventually(within: limit, condition)) != nil
 }
