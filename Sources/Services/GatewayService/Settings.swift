@@ -11,7 +11,6 @@ struct Settings: Sendable {
     let halfClosedTimeout: TimeAmount
     let drainDelay: TimeAmount
     let readingWindow: TimeAmount
-    let bodyGrace: TimeAmount
     let drainTimeout: TimeAmount
     let connections: ClientConnections
     let upstreamDescriptors: UpstreamDescriptors
@@ -44,7 +43,6 @@ struct Settings: Sendable {
         halfClosedTimeout = TimeAmount(configuration.timeouts.halfClosed)
         drainDelay = TimeAmount(configuration.timeouts.drainDelay)
         readingWindow = TimeAmount(configuration.timeouts.reading)
-        bodyGrace = TimeAmount(configuration.timeouts.bodyGrace)
         drainTimeout = TimeAmount(configuration.timeouts.drain)
         trustedProxies = try Network.parse(configuration.trustedProxies, "trustedProxies")
         masterKeyNetworks = try Network.parse(configuration.masterKeyNetworks, "masterKeyNetworks")
