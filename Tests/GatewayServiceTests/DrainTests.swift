@@ -97,16 +97,14 @@ import Testing
             let port = test.port
             let second = try successor(of: test)
             let services = ServiceGroup(services: [second], logger: Logger(label: "test"))
-            let asked = Atomic(0)
-            let failures = Mutex<[String]>([])
-            let isOver = Atomic(false)
+            let load = Load()
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for client in 0..<8 {
                     tasks.addTask {
-                        while !isOver.load(ordering: .relaxed) {
+                        while !load.isOver.load(ordering: .relaxed) {
                             // Even ones keep their connection as long as they may.
                             guard let connection = try? await RawClient.connect(port) else {
-                                failures.withLock { $0.append("refused") }
+                                load.failures.withLock { $0.append("refused") }
                                 continue
                             }
                             var count = 0
@@ -118,26 +116,26 @@ import Testing
                                     connection.isClosed || connection.text.components(of: "upstream-0").count > count
                                 }
                                 let answers = connection.text.components(of: "HTTP/1.1 200").count - 1
-                                if answers != count { failures.withLock { $0.append("\(answers) of \(count): \(connection.text.suffix(300))") } }
-                                asked.wrappingAdd(1, ordering: .relaxed)
+                                if answers != count { load.failures.withLock { $0.append("\(answers) of \(count): \(connection.text.suffix(300))") } }
+                                load.asked.wrappingAdd(1, ordering: .relaxed)
                             } while !connection.text.contains("connection: close") && !connection.isClosed && count < 100
                             await connection.close()
                         }
                     }
                 }
                 tasks.addTask { try await services.run() }
-                await eventually(within: .seconds(30)) { second.isReady && asked.load(ordering: .relaxed) > 50 }
+                await eventually(within: .seconds(30)) { second.isReady && load.asked.load(ordering: .relaxed) > 50 }
                 await test.shutDown()
                 let isDown = await eventually(within: .seconds(30)) { test.gateway.boundPort == nil }
                 #expect(isDown)
-                let before = asked.load(ordering: .relaxed)
-                await eventually(within: .seconds(30)) { asked.load(ordering: .relaxed) > before + 50 }
-                isOver.store(true, ordering: .relaxed)
+                let before = load.asked.load(ordering: .relaxed)
+                await eventually(within: .seconds(30)) { load.asked.load(ordering: .relaxed) > before + 50 }
+                load.isOver.store(true, ordering: .relaxed)
                 await services.triggerGracefulShutdown()
                 try await tasks.waitForAll()
             }
-            #expect(failures.withLock { $0 } == [])
-            #expect(asked.load(ordering: .relaxed) > 100)
+            #expect(load.failures.withLock { $0 } == [])
+            #expect(load.asked.load(ordering: .relaxed) > 100)
         }
     }
 
@@ -160,4 +158,11 @@ import Testing
         configuration.logsRequests = false
         return try Gateway(configuration: configuration, logger: Logger(label: "test"))
     }
+}
+
+/// What clients of a gateway that is replaced have seen.
+private final class Load: Sendable {
+    let asked = Atomic(0)
+    let failures = Mutex<[String]>([])
+    let isOver = Atomic(false)
 }

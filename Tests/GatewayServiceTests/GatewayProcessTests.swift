@@ -13,54 +13,53 @@ import Testing
             let port = try await surroundings.freePort()
             let shared = ["MARTLET_HTTP_PORT": "\(port)", "MARTLET_HTTP_SHARED": "true"]
             var running = try await surroundings.start(shared)
-            let book = Mutex((answers: 0, failures: [String](), streams: 0))
-            let isOver = Atomic(false)
+            let load = Load()
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for client in 0..<24 {
                     tasks.addTask {
-                        while !isOver.load(ordering: .relaxed) {
+                        while !load.isOver.load(ordering: .relaxed) {
                             guard let connection = try? await RawClient.connect(port) else {
-                                book.withLock { $0.failures.append("refused") }
+                                load.book.withLock { $0.failures.append("refused") }
                                 continue
                             }
-                            await ask(on: connection, keeping: client.isMultiple(of: 2), until: isOver, book)
+                            await ask(on: connection, keeping: client.isMultiple(of: 2), load)
                             await connection.close()
                         }
                     }
                 }
                 for _ in 0..<20 {
                     tasks.addTask {
-                        while !isOver.load(ordering: .relaxed) {
+                        while !load.isOver.load(ordering: .relaxed) {
                             guard let connection = try? await RawClient.connect(port) else { continue }
                             try? await connection.send(TestGateway.request("endless").replacing("/storage/", with: "/live/"))
                             await connection.wait(for: "data: 1\n\n", within: .seconds(30))
-                            if connection.text.contains("data: 1\n\n") { book.withLock { $0.streams += 1 } }
-                            await eventually(within: .seconds(120)) { connection.isClosed || isOver.load(ordering: .relaxed) }
+                            if connection.text.contains("data: 1\n\n") { load.book.withLock { $0.streams += 1 } }
+                            await eventually(within: .seconds(120)) { connection.isClosed || load.isOver.load(ordering: .relaxed) }
                             if connection.isClosed, !connection.text.hasSuffix("\n\n\r\n0\r\n\r\n") {
-                                book.withLock { $0.failures.append("a stream was cut off: \(connection.text.suffix(40))") }
+                                load.book.withLock { $0.failures.append("a stream was cut off: \(connection.text.suffix(40))") }
                             }
                             await connection.close()
                         }
                     }
                 }
-                await eventually(within: .seconds(30)) { book.withLock { $0.streams >= 20 && $0.answers > 100 } }
+                await eventually(within: .seconds(30)) { load.book.withLock { $0.streams >= 20 && $0.answers > 100 } }
                 for _ in 0..<2 {
                     let next = try await surroundings.start(shared)
-                    let streams = book.withLock { $0.streams }
+                    let streams = load.book.withLock { $0.streams }
                     running.signal(SIGTERM)
                     let isGone = await eventually(within: .seconds(20)) { !running.process.isRunning }
                     #expect(isGone && running.process.terminationStatus == 0, "long before the 25 s that answers would have")
-                    let areBack = await eventually(within: .seconds(30)) { book.withLock { $0.streams } >= streams + 20 }
+                    let areBack = await eventually(within: .seconds(30)) { load.book.withLock { $0.streams } >= streams + 20 }
                     #expect(areBack)
-                    let before = book.withLock { $0.answers }
-                    await eventually(within: .seconds(30)) { book.withLock { $0.answers } > before + 100 }
+                    let before = load.book.withLock { $0.answers }
+                    await eventually(within: .seconds(30)) { load.book.withLock { $0.answers } > before + 100 }
                     running = next
                 }
-                isOver.store(true, ordering: .relaxed)
+                load.isOver.store(true, ordering: .relaxed)
                 try await tasks.waitForAll()
             }
             running.signal(SIGTERM)
-            let result = book.withLock { $0 }
+            let result = load.book.withLock { $0 }
             #expect(result.failures == [] && result.answers > 300, "\(result.answers) answers, \(result.failures.count) failures")
         }
     }
@@ -97,18 +96,21 @@ import Testing
 }
 
 /// Requests that change something, one after the other; each must have its answer.
-private func ask(
-    on connection: RawClient, keeping: Bool, until isOver: borrowing Atomic<Bool>,
-    _ book: borrowing Mutex<(answers: Int, failures: [String], streams: Int)>
-) async {
+/// What clients of a gateway that is restarted have seen.
+private final class Load: Sendable {
+    let book = Mutex((answers: 0, failures: [String](), streams: 0))
+    let isOver = Atomic(false)
+}
+
+private func ask(on connection: RawClient, keeping: Bool, _ load: Load) async {
     for count in 1...100 {
         try? await connection.send(TestGateway.request("x", keeping ? [] : ["Connection: close"], method: "POST", body: "abc"))
         await eventually(within: .seconds(60)) { connection.isClosed || connection.text.components(of: "\r\n\r\nupstream-0").count > count }
         let answers = connection.text.components(of: "\r\n\r\nupstream-0").count - 1
-        book.withLock {
+        load.book.withLock {
             if answers == count { $0.answers += 1 } else { $0.failures.append("\(answers) answers to \(count): \(connection.text.suffix(200))") }
         }
-        if answers != count || connection.isClosed || connection.text.contains("connection: close") || isOver.load(ordering: .relaxed) { return }
+        if answers != count || connection.isClosed || connection.text.contains("connection: close") || load.isOver.load(ordering: .relaxed) { return }
     }
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import MartletAPI
+import MartletTesting
 import Testing
 
 extension IntegrationTests {

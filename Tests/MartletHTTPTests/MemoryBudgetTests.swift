@@ -14,6 +14,10 @@ import Testing
 @testable import MartletHTTP
 
 @Suite struct MemoryBudgetTests {
+    private final class Served: Sendable {
+        let numbers = Mutex<[Int]>([])
+    }
+
     private static let patient = Duration.seconds(600)
 
     @Test func `Room is given back when nobody holds it, and in part when it shrinks`() async throws {
@@ -39,24 +43,24 @@ import Testing
     @Test func `Who finds no room gets it in the order of coming`() async throws {
         let budget = MemoryBudget("tests", sizeInBytes: 100, patience: Self.patient)
         var first: MemoryBudget.Room? = try await budget.reserve(100)
-        let served = Mutex<[Int]>([])
+        let served = Served()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (number, size) in [60, 30, 100].enumerated() {
                 group.addTask {
                     let room = try await budget.reserve(size)
-                    served.withLock { $0.append(number) }
+                    served.numbers.withLock { $0.append(number) }
                     withExtendedLifetime(room) {}
                 }
-                try await waitUntil { budget.waiting == number + 1 }
+                try await eventually { budget.waiting == number + 1 }
             }
-            #expect(served.withLock { $0 } == [])
+            #expect(served.numbers.withLock { $0 } == [])
             first?.shrink(to: 40)
-            try await waitUntil { served.withLock { $0.count } >= 1 }
-            #expect(served.withLock { $0.first } == 0)
+            try await eventually { served.numbers.withLock { $0.count } >= 1 }
+            #expect(served.numbers.withLock { $0.first } == 0)
             first = nil
             try await group.waitForAll()
         }
-        #expect(served.withLock { $0.last } == 2)
+        #expect(served.numbers.withLock { $0.last } == 2)
         #expect(budget.heldInBytes == 0 && budget.waiting == 0)
     }
 
@@ -76,9 +80,9 @@ import Testing
         let budget = MemoryBudget("tests", sizeInBytes: 10, patience: Self.patient)
         let room = try await budget.reserve(5)
         let large = Task { _ = try await budget.reserve(10) }
-        try await waitUntil { budget.waiting == 1 }
+        try await eventually { budget.waiting == 1 }
         let small = Task { _ = try await budget.reserve(5) }
-        try await waitUntil { budget.waiting == 2 }
+        try await eventually { budget.waiting == 2 }
         large.cancel()
         try await small.value
         await #expect(throws: HTTPProblem.self) { try await large.value }
@@ -174,13 +178,5 @@ import Testing
 
         mutating func write(_ buffer: ByteBuffer) async throws { onPart(buffer.readableBytes) }
         consuming func finish(_ trailingHeaders: HTTPFields?) async throws {}
-    }
-
-    private func waitUntil(_ condition: () -> Bool) async throws {
-        for _ in 0..<6_000 {
-            if condition() { return }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        Issue.record("It did not come.")
     }
 }

@@ -192,7 +192,7 @@ import Testing
         // The server of the tests has it off in postgresql.conf.
         let server = try await PostgresServer.shared()
         let name = try await server.makeDatabaseNamed()
-        try await withClient(server.configuration(database: name)) { client async throws in
+        _ = try await withClient(server.configuration(database: name)) { client async throws in
             try await client.execute(PostgresQuery(unescaped: "ALTER DATABASE \(name) SET synchronous_commit = off"))
         }
         let text = server.connectionString(database: name) + " options='-c synchronous_commit=off'"

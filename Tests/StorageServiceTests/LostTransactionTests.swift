@@ -2,6 +2,7 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import StorageService
@@ -123,14 +124,6 @@ import Testing
         }
     }
 
-    /// Asks until the answer is yes; a limit that only a hang reaches.
-    private func eventually(_ what: Comment, _ isSo: () async throws -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while try await !isSo() {
-            try #require(ContinuousClock.now < deadline, what)
-            try await Task.sleep(for: .milliseconds(20))
-        }
-    }
 }
 
 @Suite struct SnapshotTests {

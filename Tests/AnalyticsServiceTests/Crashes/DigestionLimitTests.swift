@@ -1,7 +1,9 @@
 import Foundation
+import MartletAPI
 import MartletCore
 import MartletPostgres
 import MartletSentry
+import MartletTesting
 import Synchronization
 import Testing
 
@@ -80,7 +82,7 @@ import Testing
                 }
                 try await crashes.digester.writer.append((0..<4).map { Self.record(app, "f\($0)") })
                 let running = Task { try await crashes.digester.digestOwn() }
-                while busy.withLock({ $0 }) < 2 { try await Task.sleep(for: .milliseconds(5)) }
+                try await eventually("two threads are busy") { busy.withLock { $0 } >= 2 }
                 // More than there are threads in Swift's own pool.
                 for _ in 0..<20 { #expect(try await app.master("GET", "/analytics/settings").status == 200) }
                 isOver.withLock { $0 = true }
@@ -114,12 +116,7 @@ import Testing
                     for end in ends { _ = written.folder.marks.begin(end) }
                 }
                 // The next process takes it up, and dies with the one.
-                var left = SpoolFolder.abandoned(in: directory).first
-                while left == nil {
-                    try await Task.sleep(for: .milliseconds(5))
-                    left = SpoolFolder.abandoned(in: directory).first
-                }
-                let first = try #require(left)
+                let first = try await eventually("the folder is abandoned") { SpoolFolder.abandoned(in: directory).first }
                 first.marks.takeUp()
                 #expect(ends.map { first.marks.deaths(of: $0) } == [1, 1, 1])
                 _ = first.marks.begin(ends[1])
@@ -130,7 +127,7 @@ import Testing
                 marks.takeUp()
                 #expect(ends.map { marks.deaths(of: $0) } == [1, 2, 1])
                 first.marks.takeUp()
-                try await crashes.digester.finish(first)
+                await crashes.digester.finish(first)
                 #expect(seen.withLock { $0 } == ["a", "b"] && atOnce.withLock { $0.most } == 1)
                 #expect(try await app.rows("SELECT culprit FROM analytics.issues WHERE space = % ORDER BY culprit") == ["a", "b"])
                 #expect(try await app.rows("SELECT category, reason, quantity FROM analytics.crash_outcomes WHERE space = %") == ["error|died_twice|1"])

@@ -20,7 +20,7 @@ struct CreateSentryRelease: Endpoint {
         let name = try SentryReleases.name(version, "version")
         var response = Response.json(try await releases.make(name, try SentryReleases.Facts(body), for: principal))
         response.status = .created
-        response.headers[.location] = request.uri.path + (request.uri.path.hasSuffix("/") ? "" : "/") + RelativeReference.encoded(name) + "/"
+        response.headers[.location] = request.uri.path + (request.uri.path.hasSuffix("/") ? "" : "/") + RelativeReference.encoded(name.text) + "/"
         return response
     }
 }
