@@ -288,7 +288,9 @@ let package = Package(
             name: "MartletMailTests", dependencies: ["MartletCore", "MartletMail", crypto, serviceLifecycle], swiftSettings: settings),
         .testTarget(name: "MartletFlagsTests", dependencies: ["MartletCore", "MartletFlags"], swiftSettings: settings),
         .testTarget(name: "MartletLogicTests", dependencies: ["MartletLogic"], swiftSettings: settings),
-        .testTarget(name: "MartletCoreTests", dependencies: ["MartletAPI", "MartletCore", "MartletLogic", crypto], swiftSettings: settings),
+        .testTarget(
+            name: "MartletCoreTests", dependencies: ["MartletAPI", "MartletCore", "MartletLogic", "MartletTesting", crypto],
+            swiftSettings: settings),
         .testTarget(
             name: "MartletLocalizationTests", dependencies: ["MartletCore", "MartletLocalization"],
             exclude: ["Support/plural_table.py", "Support/read_exports.py"], swiftSettings: settings),
@@ -358,7 +360,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "ConformanceTests", dependencies: [.product(name: "Yams", package: "Yams")], swiftSettings: settings),
+            name: "ConformanceTests", dependencies: ["MartletTesting", .product(name: "Yams", package: "Yams")], swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [

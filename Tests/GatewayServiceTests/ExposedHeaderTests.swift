@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletTesting
 import Testing
 
 @testable import GatewayService
@@ -45,24 +46,15 @@ import Testing
 
     /// Headers that the sources of services name as text, and standard ones that they set by HTTPTypes' names.
     private static func named() throws -> Set<String> {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        var names: Set<String> = []
-        for folder in ["Sources/Services", "Sources/Shared/MartletHTTP", "Sources/Contract/MartletAPI/HeaderName.swift"] {
-            for file in try swiftFiles(root.appending(path: folder)) where !file.path.contains("/GatewayService/") {
-                let text = try String(contentsOf: file, encoding: .utf8)
-                names.formUnion(text.matches(of: /HTTPField\.Name\("([A-Za-z-]+)"\)/).map { $0.1.lowercased() })
-                names.formUnion(text.matches(of: #/eaders\[\.(\w+)\] = /#).map { hyphenated($0.1) })
-                names.formUnion(text.matches(of: /headers: \[\.(\w+):/).map { hyphenated($0.1) })
-                if file.lastPathComponent == "HeaderName.swift" { names.formUnion(text.matches(of: #/= "([a-z-]+)"/#).map { String($0.1) }) }
-            }
+        let folders = ["Sources/Services", "Sources/Shared/MartletHTTP"]
+        func found(_ pattern: String, _ folders: [String] = folders) throws -> [String] {
+            try SourceSearch().matches(of: pattern, in: folders).filter { !$0.file.contains("/GatewayService/") }.map(\.text)
         }
-        return names
-    }
-
-    private static func swiftFiles(_ place: URL) throws -> [URL] {
-        if place.pathExtension == "swift" { return [place] }
-        let files = try #require(FileManager.default.enumerator(at: place, includingPropertiesForKeys: nil))
-        return files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
+        return Set(
+            try found(#"HTTPField\.Name\("\K[A-Za-z-]+(?="\))"#).map { $0.lowercased() }
+                + found(#"eaders\[\.\K\w+(?=\] = )"#).map(hyphenated)
+                + found(#"headers: \[\.\K\w+(?=:)"#).map(hyphenated)
+                + found(#"= "\K[a-z-]+(?=")"#, ["Sources/Contract/MartletAPI/HeaderName.swift"]))
     }
 
     /// `contentRange` is `content-range`.

@@ -1,30 +1,27 @@
-import Foundation
 import MartletCore
+import MartletTesting
 import Testing
 
 @Suite struct SettingNamesTests {
-    private static let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "Sources")
     private static let processes = [
         "Services/AuthService": "auth", "Services/StorageService": "storage", "Services/ConfigService": "config",
         "Services/AnalyticsService": "analytics", "Services/NotificationsService": "notifications",
         "Executables/gateway": "gateway",
     ]
 
-    /// Folder below `Sources` and key of each setting that the code reads by a literal name.
-    private static func reads() throws -> [(folder: String, key: String)] {
-        let pattern = #/settings\.(?:\w+)\(\s*"([a-z][a-z0-9]*(?:\.[a-z0-9]+)+)"/#
-        let names = try #require(FileManager.default.enumerator(atPath: sources.path)).compactMap { $0 as? String }
-        return try names.filter { $0.hasSuffix(".swift") }.flatMap { name in
-            try String(contentsOf: sources.appending(path: name), encoding: .utf8).matches(of: pattern).map { (name, String($0.1)) }
-        }
+    /// File and key of each setting that the code reads by a literal name.
+    private static func reads() throws -> [(file: String, key: String)] {
+        let onOneLine = #"settings\.\w+\(\s*"\K[a-z][a-z0-9]*(\.[a-z0-9]+)+(?=")"#
+        // The name stands on the next line where the call is too long for one.
+        let alone = #"^\s+"\K[a-z][a-z0-9]*(\.[a-z0-9]+)+(?=", default: .*\))"#
+        return try SourceSearch().matches(of: "\(onOneLine)|\(alone)", in: ["Sources"]).map { ($0.file, $0.text) }
     }
 
     @Test func `every setting that the code reads is listed, with the process that reads it`() throws {
         let reads = try Self.reads()
         #expect(reads.count > 80)
         for (file, key) in reads {
-            let process = Self.processes.first { file.hasPrefix($0.key + "/") }?.value
+            let process = Self.processes.first { file.hasPrefix("Sources/\($0.key)/") }?.value
             let known = process.flatMap { SettingNames.byProcess[$0] } ?? Set(SettingNames.byProcess.values.joined())
             #expect(known.contains(key), "\(key), read in \(file)")
         }

@@ -1,5 +1,6 @@
 import CoreMetrics
 import Foundation
+import MartletTesting
 import Testing
 
 @testable import MartletHTTP
@@ -11,18 +12,15 @@ import Testing
     /// As `/metrics` names them.
     private static func made() throws -> Set<String> {
         let registry = MetricsRegistry()
-        let files = try #require(FileManager.default.enumerator(at: root.appending(path: "Sources"), includingPropertiesForKeys: nil))
-        for case let file as URL in files where file.pathExtension == "swift" {
-            for match in try String(contentsOf: file, encoding: .utf8).matches(of: /(\w+)\(\s*label: "([^"]+)"/) {
-                let label = String(match.2)
-                switch match.1 {
-                case "Counter": registry.makeCounter(label: label, dimensions: []).increment(by: 1)
-                case "FloatingPointCounter": registry.makeFloatingPointCounter(label: label, dimensions: []).increment(by: 0.5)
-                case "Timer": registry.makeTimer(label: label, dimensions: []).recordNanoseconds(1)
-                case "Gauge", "Meter": registry.makeMeter(label: label, dimensions: []).set(1.5)
-                case "Recorder": registry.makeRecorder(label: label, dimensions: [], aggregate: true).record(Int64(1))
-                default: break
-                }
+        for match in try SourceSearch().matches(of: #"\b\w+\(label: "[^"]+(?=")"#, in: ["Sources"]) {
+            let label = String(match.text.split(separator: "\"")[1])
+            switch match.text.prefix(while: { $0 != "(" }) {
+            case "Counter": registry.makeCounter(label: label, dimensions: []).increment(by: 1)
+            case "FloatingPointCounter": registry.makeFloatingPointCounter(label: label, dimensions: []).increment(by: 0.5)
+            case "Timer": registry.makeTimer(label: label, dimensions: []).recordNanoseconds(1)
+            case "Gauge", "Meter": registry.makeMeter(label: label, dimensions: []).set(1.5)
+            case "Recorder": registry.makeRecorder(label: label, dimensions: [], aggregate: true).record(Int64(1))
+            default: break
             }
         }
         return Set(registry.text().matches(of: /(?m)^# TYPE (\S+)/).map { String($0.1) })

@@ -110,8 +110,8 @@ private final class RequestMetrics: Sendable {
         let key = Key(method: Self.known(method), status: status)
         let counter = counters.withLock { counters in
             if let counter = counters[key] { return counter }
-            let counter = Counter(
-                label: "martlet.http.requests", dimensions: [("method", key.method), ("status", String(status))])
+            let dimensions = [("method", key.method), ("status", String(status))]
+            let counter = Counter(label: "martlet.http.requests", dimensions: dimensions)
             counters[key] = counter
             return counter
         }

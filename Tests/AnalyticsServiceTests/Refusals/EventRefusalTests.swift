@@ -103,8 +103,8 @@ import Testing
             Refusal("POST /internal/analytics/experiments", "{}", .invalidBody), Refusal("POST /internal/analytics/experiments", "", .invalidJSON),
             Refusal("POST /internal/analytics/experiments", long((64 << 10) + 1), .payloadTooLarge),
             Refusal("POST /internal/requests", "{}", .invalidBody), Refusal("POST /internal/requests", "[", .invalidJSON),
-            Refusal("POST /internal/requests", #"{"minute":"2026-02-30T00:00:00Z","counts":[]}"#, .invalidBody, "minute"),
-            Refusal("POST /internal/requests", #"{"minute":"2026-11-22T00:00:00Z","counts":[],"count":1}"#, .invalidBody, "count"),
+            Refusal("POST /internal/requests", #"{"gateway":"0193a000-0000-7000-8000-000000000001","minute":"2026-02-30T00:00:00Z","counts":[]}"#, .invalidBody, "minute"),
+            Refusal("POST /internal/requests", #"{"gateway":"0193a000-0000-7000-8000-000000000001","minute":"2026-11-22T00:00:00Z","counts":[],"count":1}"#, .invalidBody, "count"),
         ]
     }
 

@@ -123,6 +123,8 @@ import Testing
                 """)[0]
             let all = InstallationUserData.deliveriesPerSlice * 2 + 3
             #expect(try [rows.decode(0, as: Int.self), rows.decode(1, as: Int.self), rows.decode(2, as: Int.self)] == [0, all + 1, all])
+            // Without a credential every delivery ends at once.
+            try await app.postgres.execute("DELETE FROM notifications.credentials")
             try await app.postgres.execute("UPDATE notifications.messages SET timing = '{}' WHERE id = \(waiting)")
             try await app.postgres.execute("UPDATE notifications.deliveries SET due = now() WHERE message = \(waiting)")
             try await eventually("the message is sent") { try await app.message(waiting).state == .sent }

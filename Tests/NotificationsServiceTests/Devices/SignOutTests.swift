@@ -83,14 +83,17 @@ import Testing
     @Test func `What was queued for the user is not sent to a device that was signed out`() async throws {
         try await NotificationsApp.run { app in
             let session = UUID()
+            try await app.storeCredentials()
             _ = try await Self.device(app, in: session, id: TestInstallation.id(1))
             let message = try await app.order(#"{"content":{"title":"Hi"},"audience":{"users":["\#(Self.anna)"]},\#(NotificationsApp.quiet)}"#)
             #expect(try await app.deliveries(message).map(\.state) == ["queued"])
+            try await app.postgres.execute("DELETE FROM notifications.credentials")
             #expect(try await Self.signOut(app, [session]) == "1")
             try await app.postgres.execute("UPDATE notifications.deliveries SET due = now()")
             try await eventually("the delivery failed") { try await app.deliveries(message)[0].state == "failed" }
             let reason: String? = try await app.postgres.query("SELECT reason FROM notifications.deliveries")[0].decode(0)
             #expect(reason == "signed-out")
+            try await app.storeCredentials()
             #expect(try await app.order(#"{"content":{"title":"Hi"},"audience":{"users":["\#(Self.anna)"]}}"#) != message)
             #expect(try await app.count("deliveries") == 1, "nobody is there to get the second one")
         }

@@ -59,7 +59,7 @@ extension NotificationsApp {
     }
 
     /// Credentials for all push services that nothing can be sent with: messages are ordered, and their deliveries wait.
-    private func storeCredentials() async throws {
+    func storeCredentials() async throws {
         try await postgres.execute(
             """
             INSERT INTO notifications.credentials (space, kind, shown, sealed, author)

@@ -36,6 +36,8 @@ struct PausingTests {
             // It is planned by hand: a message that is paused is not.
             try await app.postgres.withTransaction { _ = try await MessagePlanner().planPage(of: try await app.message(id), $0) }
             try await Self.makeOverdue(app, id)
+            // Without a credential a delivery whose time has come fails at once.
+            try await app.postgres.execute("DELETE FROM notifications.credentials")
             try await Self.change(app, id, "resume")
             #expect(try await Self.isPaused(app, id) == false)
             try await eventually("the delivery failed") { try await app.deliveries(id)[1].state == "failed" }

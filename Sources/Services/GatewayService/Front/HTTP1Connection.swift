@@ -352,7 +352,9 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
             exchange.tick(now)
         case .discarding:
             if now > deadline { abort() }
-        case .tunnel, .passive, .closed:
+        case .tunnel:
+            exchange?.tick(now)
+        case .passive, .closed:
             break
         }
     }

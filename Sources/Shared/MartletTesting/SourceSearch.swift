@@ -1,0 +1,34 @@
+import Foundation
+
+/// Searches the repository's files for tests that hold lists against what the code says.
+///
+/// By `grep`, because Swift's regular expressions take minutes for all sources in a debug build.
+public struct SourceSearch {
+    private let root: URL
+
+    /// - Parameter file: A file of a test target, `Tests/<target>/<file>`.
+    public init(of file: StaticString = #filePath) {
+        root = URL(filePath: "\(file)").deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    }
+
+    /// Every match in Swift files below the folders, with the file's path from the root; Perl's syntax, line by line, and
+    /// what stands before `\K` is not part of the match.
+    public func matches(of pattern: String, in folders: [String]) throws -> [(file: String, text: String)] {
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(filePath: "/bin/grep")
+        process.currentDirectoryURL = root
+        process.arguments = ["--recursive", "--only-matching", "--perl-regexp", "--include=*.swift", "--with-filename", "--", pattern] + folders
+        process.standardOutput = output
+        try process.run()
+        let lines = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        process.waitUntilExit()
+        guard process.terminationStatus < 2 else { throw SearchFailed(status: process.terminationStatus) }
+        return lines.split(separator: "\n").compactMap { line in
+            line.firstIndex(of: ":").map { (String(line[..<$0]), String(line[line.index(after: $0)...])) }
+        }
+    }
+
+    public struct SearchFailed: Error {
+        let status: Int32
+    }
+}
