@@ -9,7 +9,7 @@ import Testing
 @Suite struct ExposedHeaderTests {
     /// What a request has.
     private static let requests: Set = [
-        "dnt", "sec-gpc", "idempotency-key", "installation-secret", "last-event-id", "x-device-id", "receipt-token",
+        "dnt", "sec-gpc", "idempotency-key", "installation-secret", "opt-out-secret", "last-event-id", "x-device-id", "receipt-token",
     ]
     /// Between our own processes, which the gateway takes out.
     private static let own = [

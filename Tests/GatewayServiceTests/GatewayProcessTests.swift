@@ -72,7 +72,7 @@ import Testing
             #expect(refused.errors == "gateway: the limit of open files must be at least 1024, found 256 (ulimit -n, LimitNOFILE= of systemd)\n")
 
             let port = try await surroundings.freePort()
-            let few = try await surroundings.start(["MARTLET_HTTP_PORT": "\(port)"], limits: "ulimit -H -n 1024; ulimit -S -n 256")
+            let few = try await surroundings.start(["MARTLET_HTTP_PORT": "\(port)"], limits: "ulimit -S -n 256; ulimit -H -n 1024")
             var clients: [RawClient] = []
             for number in 0..<1_100 {
                 guard let client = try? await RawClient.connect(port, from: "127.0.1.\(1 + number % 250)") else { continue }
@@ -95,13 +95,13 @@ import Testing
     }
 }
 
-/// Requests that change something, one after the other; each must have its answer.
 /// What clients of a gateway that is restarted have seen.
 private final class Load: Sendable {
     let book = Mutex((answers: 0, failures: [String](), streams: 0))
     let isOver = Atomic(false)
 }
 
+/// Requests that change something, one after the other; each must have its answer.
 private func ask(on connection: RawClient, keeping: Bool, _ load: Load) async {
     for count in 1...100 {
         try? await connection.send(TestGateway.request("x", keeping ? [] : ["Connection: close"], method: "POST", body: "abc"))

@@ -155,11 +155,16 @@ import Testing
     }
 
     @Test func `Behind a statement that takes long nothing is sent while another connection is free`() async throws {
-        try await withClient({ $0.maximumConnections = 3 }) { client async throws in
+        let plain = try await PostgresServer.shared().makeDatabase()
+        var configuration = plain
+        configuration.maximumConnections = 3
+        try await withClient(configuration) { client async throws in
             _ = try await client.query("SELECT 1")
             let sleeper = Task { try await client.query("SELECT pg_sleep(600)", timeout: .seconds(600)) }
-            let sleeping: PostgresQuery = "SELECT FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)%' AND wait_event = 'PgSleep'"
-            try await eventually("the statement runs") { try await !client.query(sleeping).isEmpty }
+            let sleeping: PostgresQuery = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
+            try await withClient(plain) { observer async throws in
+                try await eventually("the statement runs") { try await !observer.query(sleeping).isEmpty }
+            }
             for number in 0..<100 { _ = try await client.query("SELECT \(number)") }
             sleeper.cancel()
             #expect(await postgresError { try await sleeper.value }?.code == .cancelled)
