@@ -47,7 +47,8 @@ import Testing
 
     @Test(.enabled(if: Promtool.path != nil)) func `promtool finds nothing wrong with any metric that there is`() async throws {
         let registry = MetricsRegistry()
-        for name in try Self.made() {
+        // The registry has its own by itself.
+        for name in try Self.made() where name != "martlet_metrics_refused_total" {
             if name.hasSuffix("_total") {
                 registry.makeCounter(label: name, dimensions: [("status", "2xx")]).increment(by: 1)
             } else if name.hasSuffix("_seconds") {

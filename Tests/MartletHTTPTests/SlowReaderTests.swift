@@ -45,8 +45,10 @@ import Testing
             for socket in sockets { try socket.ask("/large", "\(HeaderName.principal): \(headers()[name] ?? "")") }
             // Each has an answer waiting, of which it has read nothing.
             let statuses = sockets.map { $0.status }
-            #expect(statuses.filter { $0 == 200 }.count == (64 << 20) / Self.answerSize)
-            #expect(statuses.filter { $0 == 503 }.count == 200 - (64 << 20) / Self.answerSize)
+            let admitted = statuses.filter { $0 == 200 }.count
+            // The kernel takes some megabytes of each, whose room goes to others.
+            #expect(((64 << 20) / Self.answerSize...32).contains(admitted))
+            #expect(statuses.filter { $0 == 503 }.count == 200 - admitted)
             #expect(budgets.answers.heldInBytes <= 64 << 20)
             #expect(Self.residentBytes() - before < 400 << 20)
 
@@ -54,7 +56,7 @@ import Testing
             let refused = try await client.execute(uri: "/large", method: .get, headers: headers())
             #expect(refused.status == .serviceUnavailable && refused.headers[.retryAfter] == "5")
             sockets = []
-            for _ in 0..<6_000 where budgets.answers.heldInBytes > 0 { try await Task.sleep(for: .milliseconds(10)) }
+            try await eventually("all answers are given back") { budgets.answers.heldInBytes == 0 }
             #expect(budgets.answers.heldInBytes == 0)
             let served = try await client.execute(uri: "/large", method: .get, headers: headers())
             #expect(served.status == .ok && served.body.readableBytes == Self.answerSize)

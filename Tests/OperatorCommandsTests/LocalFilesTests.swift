@@ -71,8 +71,8 @@ import Testing
                 publicHost: "0.0.0.0", publicPort: 9_999, ports: Array(20_000..<20_000 + ServerPlan.portCount), state: folder,
                 routes: URL(fileURLWithPath: "/r.json"), secrets: secrets,
                 inherited: [
-                    "PATH": "/bin", "MARTLET_DATABASE_URL": "superuser", "MARTLET_LOG_LEVEL": "debug", "MARTLET_GATEWAY_LIMIT_X": "5",
-                    "MARTLET_OTHER": "x",
+                    "PATH": "/bin", "MARTLET_DATABASE_URL": "superuser", "MARTLET_LOG_LEVEL": "debug", "MARTLET_GATEWAY_LIMIT_KEY_RATE": "5",
+                    "MARTLET_PROJECT": "x",
                 ]
             ) { "url-of-\($0)" }
             #expect(plan.entries.map(\.name) == ServiceRole.all.map(\.name) + ["gateway"])
@@ -83,8 +83,8 @@ import Testing
                 #expect(entry.environment["MARTLET_INTERNAL_SECRET"] == secrets.internalSecret)
                 #expect(entry.environment["MARTLET_HTTP_PORT"] == "\(entry.port)")
                 #expect(entry.environment["MARTLET_DATABASE_URL"] == (entry.name == "gateway" ? nil : "url-of-\(entry.name)"))
-                #expect(entry.environment["MARTLET_OTHER"] == nil)
-                #expect(entry.environment["MARTLET_LIMIT_X"] == (entry.name == "gateway" ? "5" : nil))
+                #expect(entry.environment["MARTLET_PROJECT"] == nil)
+                #expect(entry.environment["MARTLET_LIMIT_KEY_RATE"] == (entry.name == "gateway" ? "5" : nil))
             }
             #expect(plan.issuer(of: "shop") == "http://127.0.0.1:9999/oidc/shop")
             let gateway = try #require(plan.entries.last)

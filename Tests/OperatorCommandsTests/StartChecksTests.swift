@@ -65,10 +65,19 @@ import Testing
         var processes: [Process] = []
         for name in ["postgres", "storage", "gateway"] {
             let process = Process()
-            process.executableURL = URL(filePath: "/bin/bash")
-            // The shell ends a while after the signal, as a process that drains does.
-            let script = "trap 'sleep 0.3; echo $0 >> \(log); exit' TERM INT; echo ready >> \(log).$0; while :; do sleep 0.05; done"
-            process.arguments = ["-c", script, name]
+            process.executableURL = URL(filePath: "/usr/bin/env")
+            // It ends a while after the signal, as a process that drains does. A shell could not handle a signal that this process ignores.
+            let script = """
+                import signal, sys, time
+                def stop(number, frame):
+                    time.sleep(0.3)
+                    open("\(log)", "a").write(sys.argv[1] + "\\n")
+                    sys.exit()
+                for number in (signal.SIGTERM, signal.SIGINT): signal.signal(number, stop)
+                open("\(log)." + sys.argv[1], "w").close()
+                while True: time.sleep(0.05)
+                """
+            process.arguments = ["python3", "-c", script, name]
             try process.run()
             processes.append(process)
             try Data("\(process.processIdentifier)\n".utf8).write(to: folder.appending(path: "run/\(name).pid"))

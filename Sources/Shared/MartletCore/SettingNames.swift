@@ -86,8 +86,10 @@ public enum SettingNames {
     }
 
     /// Why a variable is refused: that it is unknown, and the one that may have been meant.
-    public static func refusal(variable name: String) -> String {
-        "\(name) is not a setting of Martlet." + NearMiss.question(for: name, among: variables)
+    ///
+    /// - Parameter others: Names that may have been meant beside those of settings.
+    public static func refusal(variable name: String, others: [String] = []) -> String {
+        "\(name) is not a setting of Martlet." + NearMiss.question(for: name, among: variables.union(others))
     }
 
     private static let variables = Set(byProcess.values.joined().map(variable))

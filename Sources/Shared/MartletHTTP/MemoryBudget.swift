@@ -57,7 +57,7 @@ public final class MemoryBudget: Sendable {
         self.sizeInBytes = sizeInBytes
         self.patience = patience
         self.maximumWaiting = maximumWaiting
-        gauge = Meter(label: "martlet.memory.\(name).bytes")
+        gauge = Meter(label: "martlet.memory.bytes", dimensions: [("of", name)])
         refusals = Counter(label: "martlet.memory.refused", dimensions: [("of", name)])
         gauge.set(0)
         refusals.increment(by: 0)

@@ -24,7 +24,7 @@ struct GivenSettings {
                 throw UpError("\(name) would be the same for all processes; give it to one, as in \(own)")
             }
             guard SettingNames.isKnown(variable: name) else {
-                throw UpError(SettingNames.refusal(variable: name))
+                throw UpError(SettingNames.refusal(variable: name, others: forOne))
             }
         }
     }

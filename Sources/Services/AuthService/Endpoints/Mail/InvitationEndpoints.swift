@@ -12,7 +12,7 @@ struct CreateInvitation: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.managedUserSpace
-        let fields = try await BodyFields(request, ["email", "days", "language", "link"])
+        let fields = try await BodyFields(request, ["email", "days", "language", "link"], isOptional: true)
         let (email, days) = (try fields.email(), try fields.integer("days", in: 1...90) ?? 7)
         let settings = try await mailing.settings.current(in: space).settings
         let (languages, link) = (try fields.string("language").map { [try LanguageTag($0, field: "language").text] } ?? [], try fields.link(settings))
