@@ -23,8 +23,9 @@ public struct SourceSearch {
         let lines = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         process.waitUntilExit()
         guard process.terminationStatus < 2 else { throw SearchFailed(status: process.terminationStatus) }
-        return lines.split(separator: "\n").compactMap { line in
-            line.firstIndex(of: ":").map { (String(line[..<$0]), String(line[line.index(after: $0)...])) }
+        return lines.split(separator: "\n").map { line in
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            return (String(parts[0]), parts.count == 2 ? String(parts[1]) : "")
         }
     }
 
