@@ -105,11 +105,14 @@ extension IntegrationTests {
 
         @Test func `Staff begin at a provider without a token, also with one that is none any more`() async throws {
             let token = try await console.asAdministrator()
-            #expect(try await console.send("GET", "auth/providers", as: "gone")["count"] == "0")
+            // It has the form of a token; what has not is refused everywhere.
+            let gone = "eyJhbGciOiJFUzI1NiJ9.e30.AAAA"
+            #expect(try await console.send("GET", "auth/providers", as: gone)["count"] == "0")
+            #expect(try await console.send("GET", "auth/providers", as: "none").isProblem(.invalidToken))
             #expect(try await console.send("GET", "identity-providers", as: token)["count"] == "0")
             #expect(try await console.send("GET", "identity-providers").isProblem(.invalidToken))
             let body = #"{"redirectURL":"https://console.example/","codeChallenge":"x"}"#
-            for token in [nil, "gone"] as [String?] {
+            for token in [nil, gone] as [String?] {
                 #expect(try await console.send("POST", "auth/oidc/none/start", body, as: token).isProblem(.notFound))
                 #expect(try await console.send("GET", "auth/oidc/callback?state=x&code=y", as: token).isProblem(.invalidLink))
                 #expect(try await console.send("POST", "auth/oidc/finish", #"{"code":"x","codeVerifier":"y"}"#, as: token).isProblem(.invalidToken))

@@ -23,7 +23,7 @@ extension IntegrationTests {
         }
 
         static let makings = [
-            Making(path: "storage/Located", body: #"{"_id":"a b","id":"other","number":7}"#, place: "storage/Located/a%20b", isMaster: false),
+            Making(path: "storage/Located", body: #"{"_id":"ab","id":"other","number":7}"#, place: "storage/Located/ab", isMaster: false),
             Making(path: "storage/Located", body: #"{"name":"x"}"#, place: "storage/Located/", isMaster: false),
             Making(method: "PUT", path: "storage/Located/put", body: "{}", place: "storage/Located/put", isMaster: false),
             Making(path: "storage/all/Located", body: #"[{"n":1},{"n":2}]"#, place: "storage/Located", isMaster: false),

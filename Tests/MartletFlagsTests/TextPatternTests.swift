@@ -56,7 +56,8 @@ extension TextPatternTests {
             }.min() ?? 0
         }
         for count in [64, 128, 256, 512, 1_024] {
-            #expect(time(count) < 10 * max(time(count / 4), 1), "\(count)")
+            // Of a text shorter than the pattern both count: sixteen times for four times as much, and no more.
+            #expect(time(count) < 40 * max(time(count / 4), 1), "\(count)")
             // Without optimization all is some twenty times slower.
             #expect(time(count) < 100)
         }

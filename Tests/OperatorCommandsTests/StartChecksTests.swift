@@ -74,6 +74,7 @@ import Testing
                     open("\(log)", "a").write(sys.argv[1] + "\\n")
                     sys.exit()
                 for number in (signal.SIGTERM, signal.SIGINT): signal.signal(number, stop)
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM, signal.SIGINT])
                 open("\(log)." + sys.argv[1], "w").close()
                 while True: time.sleep(0.05)
                 """

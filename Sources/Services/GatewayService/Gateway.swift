@@ -69,6 +69,12 @@ public final class Gateway: Service {
     }
 
     public func run() async throws {
+        let (asked, possible) = (configuration.limits.maximumConnections, settings.limits.maximumConnections)
+        if possible < asked {
+            logger.warning(
+                "The limit of open files leaves fewer client connections than limit.connections asks for.",
+                metadata: ["limit.connections": "\(asked)", "connections": "\(possible)"])
+        }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoopThreads ?? System.coreCount)
         var clientConfiguration = HTTPClient.Configuration()
         clientConfiguration.timeout.connect = .seconds(2)

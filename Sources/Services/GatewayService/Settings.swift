@@ -29,9 +29,6 @@ struct Settings: Sendable {
         var limits = configuration.limits
         let descriptors = try Self.descriptors(configuration)
         if descriptors / 2 < limits.maximumConnections {
-            logger.warning(
-                "The limit of open files leaves fewer client connections than limit.connections asks for.",
-                metadata: ["limit.connections": "\(limits.maximumConnections)", "connections": "\(descriptors / 2)"])
             limits.maximumConnections = descriptors / 2
         }
         self.limits = limits

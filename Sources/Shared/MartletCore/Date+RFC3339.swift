@@ -26,8 +26,8 @@ extension Date {
     /// become the nearest that is within.
     public var rfc3339: String {
         let seconds = max(Double(RFC3339.range.lowerBound), min(Double(RFC3339.range.upperBound) + 0.999, timeIntervalSince1970))
-        // 0.678 s is a little less than that in binary.
-        let milliseconds = Int((seconds * 1_000 + 0.1).rounded(.down))
+        // 0.678 s is a little less than that in binary; half a microsecond, as PostgreSQL's times have no smaller parts.
+        let milliseconds = Int((seconds * 1_000 + 0.0005).rounded(.down))
         let (days, rest) = milliseconds.flooredQuotient(by: 86_400_000)
         func part(_ unit: Int, _ limit: Int, _ width: Int = 2) -> String { CalendarDay.padded(rest / unit % limit, to: width) }
         return CalendarDay(daysSince1970: days).text

@@ -58,7 +58,9 @@ import Testing
             // The log-in's statement, held before its commit.
             let (inserted, didInsert) = AsyncStream.makeStream(of: Void.self)
             let (wanted, commit) = AsyncStream.makeStream(of: Void.self)
-            async let logIn: Void = client.auth.postgres.withTransaction { transaction in
+            // By a client of its own: the service's would have no connection left for the change.
+            let other = client.auth.database.client(for: "auth")
+            async let logIn: Void = other.withTransaction { transaction in
                 try await transaction.execute("UPDATE auth.users SET last_sign_in = now() WHERE id = \(user)")
                 try await transaction.execute(
                     "INSERT INTO auth.sessions (id, user_id, expires) VALUES (\(session), \(user), now() + interval '1 day')")
@@ -75,6 +77,7 @@ import Testing
             }
             commit.finish()
             try await logIn
+            await other.close()
             let changed = try await change
             #expect(changed.status == 200, "\(changed)")
             #expect(try await client.count("SELECT count(*) FROM auth.sessions WHERE revoked IS NULL") == 0)

@@ -5,9 +5,9 @@ import time
 
 import requests
 import rudderstack.analytics.client as rudder
-import rudderstack.analytics.request
+import rudderstack.analytics.request as rudder_request
 import segment.analytics.client as segment
-import segment.analytics.request
+import segment.analytics.request as segment_request
 
 host, key = sys.argv[1:3]
 failures = []
@@ -24,7 +24,7 @@ for attempt in range(50):
     time.sleep(0.2)
 
 # A wrong key is an error that they understand and do not send again, rather than a network that failed.
-for request in (rudderstack.analytics.request, segment.analytics.request):
+for request in (rudder_request, segment_request):
     try:
         request.post("mi_live_wrong", host, batch=[])
         raise SystemExit("a wrong key was taken")

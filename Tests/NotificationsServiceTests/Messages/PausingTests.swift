@@ -105,11 +105,15 @@ struct PausingTests {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: "u")])
             func order() async throws -> UUID {
-                try await app.order(#"{"content":{"body":"b"},"audience":{"users":["u"]},"due":"\#(Date().addingTimeInterval(2).rfc3339)"}"#)
+                try await app.order(#"{"content":{"body":"b"},"audience":{"users":["u"]},"due":"\#(Date().addingTimeInterval(3_600).rfc3339)"}"#)
             }
             let (bad, good) = (try await order(), try await order())
             let name = PostgresIdentifier(column)!
             try await app.postgres.execute("UPDATE notifications.messages SET \(name) = \(json)::json WHERE id = \(bad)")
+            // Their time comes.
+            try await app.postgres.execute("UPDATE notifications.messages SET due = now()")
+            try await app.postgres.execute("UPDATE notifications.jobs SET due = now() WHERE kind = \(PlanMessage.kind)")
+            try await app.postgres.execute("SELECT pg_notify('notifications_jobs', '')")
             try await app.planned(good)
             let answer = try await eventually("the message failed") {
                 let answer = try await app.master("GET", "/notifications/messages/\(bad)")
