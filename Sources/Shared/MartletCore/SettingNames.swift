@@ -82,7 +82,8 @@ public enum SettingNames {
 
     /// Whether a variable that begins with `MARTLET_` is a setting of some process, or one of our scripts.
     public static func isKnown(variable name: String) -> Bool {
-        variables.contains(name) || othersPrefixes.contains { name.hasPrefix($0) } || name.hasSuffix("_REPLICAS")
+        variables.contains(name) || variablesOfOne.contains(name) || othersPrefixes.contains { name.hasPrefix($0) }
+            || name.hasSuffix("_REPLICAS")
     }
 
     /// Why a variable is refused: that it is unknown, and the one that may have been meant.
@@ -93,4 +94,6 @@ public enum SettingNames {
     }
 
     private static let variables = Set(byProcess.values.joined().map(variable))
+    /// With a process's name, as `martlet up` takes them.
+    private static let variablesOfOne = Set(byProcess.flatMap { process, keys in keys.map { variable(process + "." + $0) } })
 }
