@@ -25,7 +25,6 @@ extension IntegrationTests {
         static let makings = [
             Making(path: "storage/Located", body: #"{"_id":"ab","id":"other","number":7}"#, place: "storage/Located/ab", isMaster: false),
             Making(path: "storage/Located", body: #"{"name":"x"}"#, place: "storage/Located/", isMaster: false),
-            Making(method: "PUT", path: "storage/Located/put", body: "{}", place: "storage/Located/put", isMaster: false),
             Making(path: "storage/all/Located", body: #"[{"n":1},{"n":2}]"#, place: "storage/Located", isMaster: false),
             Making(path: "collections/Located/indexes", body: #"{"fields":["n"],"name":"by_n"}"#, place: "collections/Located/indexes/by_n", isRead: false),
             Making(path: "upload?name=root.txt", body: "x", place: "upload/root.txt"),
