@@ -23,6 +23,7 @@ let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metri
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 
 /// A service whose migrations are compiled into it: the program is all there is to deploy.
@@ -68,7 +69,7 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         // HTTP client of process to process calls.
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-        // File paths, as swift-configuration wants them.
+        // File paths, as swift-configuration wants them, and what a file's status says.
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         // Id tokens of identity providers: RSA, ECDSA and EdDSA signatures and JSON Web Keys.
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
@@ -113,7 +114,7 @@ let package = Package(
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                systemPackage,
             ],
             path: "Sources/Shared/MartletHTTP", swiftSettings: settings),
         .target(
@@ -189,7 +190,7 @@ let package = Package(
             "AnalyticsService",
             dependencies: [
                 "MartletCompression", "MartletFiles", "MartletJobs", "MartletSentry", .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes,
-                nioCore, .product(name: "NIOPosix", package: "swift-nio"),
+                nioCore, systemPackage, .product(name: "NIOPosix", package: "swift-nio"),
                 // Alerts
                 asyncHTTPClient,
             ],

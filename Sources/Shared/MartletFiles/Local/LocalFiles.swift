@@ -109,9 +109,7 @@ func names(in directory: String) -> [String] {
 
 /// When it was last written to; nil when it is not there.
 func modified(_ path: String) -> Date? {
-    var status = stat()
-    guard lstat(path, &status) == 0 else { return nil }
-    return Date(timeIntervalSince1970: Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9)
+    (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
 }
 
 /// Makes a directory that will still be there after a loss of power, and those above it that are missing; does nothing when it exists.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import SystemPackage
 
 /// A folder of segments that one process holds the lock of, as long as it lives: `<directory>/<uuid>/`, with `lock` and `<number>.segment`.
 ///
@@ -47,8 +48,8 @@ final class SpoolFolder: @unchecked Sendable {
 
     /// One whose process died before it had its name.
     private static func removeUnfinished(_ path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0, status.st_mtim.tv_sec < time(nil) - 3_600 else { return }
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        guard let modified = attributes?[.modificationDate] as? Date, modified.timeIntervalSinceNow < -3_600 else { return }
         unlink(path + "/lock")
         rmdir(path)
     }
@@ -57,8 +58,9 @@ final class SpoolFolder: @unchecked Sendable {
     private static func locked(_ path: String, _ flags: Int32) throws -> Int32? {
         let descriptor = open(path + "/lock", O_RDWR | O_CLOEXEC | flags, 0o600)
         guard descriptor >= 0 else { throw SpoolError.system("open") }
-        var (held, named) = (stat(), stat())
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &held) == 0, stat(path + "/lock", &named) == 0, held.st_ino == named.st_ino else {
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, let held = try? Stat(FileDescriptor(rawValue: descriptor)),
+            let named = try? Stat(FilePath(path + "/lock")), held.inode == named.inode
+        else {
             close(descriptor)
             return nil
         }
@@ -78,19 +80,19 @@ final class SpoolFolder: @unchecked Sendable {
     func remove(before segment: Int) -> Int {
         var size = 0
         for number in segments() where number < segment {
-            var status = stat()
-            if stat(path(of: number), &status) == 0, unlink(path(of: number)) == 0 { size += Int(status.st_size) }
+            let segmentSize = sizeInBytes(of: number)
+            if unlink(path(of: number)) == 0 { size += segmentSize }
         }
         return size
     }
 
     /// Of all segments.
     var sizeInBytes: Int {
-        segments().reduce(0) { size, number in
-            var status = stat()
-            return stat(path(of: number), &status) == 0 ? size + Int(status.st_size) : size
-        }
+        segments().reduce(0) { $0 + sizeInBytes(of: $1) }
     }
+
+    /// 0 when it is gone.
+    private func sizeInBytes(of segment: Int) -> Int { (try? Stat(FilePath(path(of: segment)))).map { Int($0.size) } ?? 0 }
 
     /// Removes the folder with what is in it; returns how many bytes that were.
     @discardableResult

@@ -55,9 +55,7 @@ private final class SegmentFile {
     init(_ path: String) throws {
         descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SpoolError.system("open") }
-        var status = stat()
-        fstat(descriptor, &status)
-        length = Int(status.st_size)
+        length = max(0, Int(lseek(descriptor, 0, SEEK_END)))
     }
 
     deinit { close(descriptor) }
