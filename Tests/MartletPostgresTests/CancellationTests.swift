@@ -8,16 +8,20 @@ import Testing
     }
 
     @Test func `A cancelled statement ends on the server, and its neighbours do not`() async throws {
-        try await withClient { client async throws in
-            let sleepers = (0..<8).map { _ in Task { try await client.query("SELECT pg_sleep(60), 'mark'") } }
-            try await eventually("a statement runs") { try await !isGone(client, "'mark'") }
-            let neighbours = (0..<40).map { number in
-                Task { try await client.query("SELECT \(number), pg_sleep(0.01)")[0].decode(0, as: Int.self) }
+        let configuration = try await sharedServer().makeDatabase()
+        try await withClient(configuration) { client async throws in
+            let sleepers = (0..<8).map { _ in Task { try await client.query("SELECT pg_sleep(600), 'mark'", timeout: .seconds(600)) } }
+            // By a client of its own: the statements may have all connections of the other.
+            try await withClient(configuration) { observer async throws in
+                try await eventually("a statement runs") { try await !isGone(observer, "'mark'") }
+                let neighbours = (0..<40).map { number in
+                    Task { try await client.query("SELECT \(number), pg_sleep(0.01)")[0].decode(0, as: Int.self) }
+                }
+                sleepers.forEach { $0.cancel() }
+                for sleeper in sleepers { #expect(await postgresError { try await sleeper.value }?.code == .cancelled) }
+                for (number, neighbour) in neighbours.enumerated() { #expect(try await neighbour.value == number) }
+                try await eventually("no statement is left") { try await isGone(observer, "'mark'") }
             }
-            sleepers.forEach { $0.cancel() }
-            for sleeper in sleepers { #expect(await postgresError { try await sleeper.value }?.code == .cancelled) }
-            for (number, neighbour) in neighbours.enumerated() { #expect(try await neighbour.value == number) }
-            try await eventually("no statement is left") { try await isGone(client, "'mark'") }
         }
     }
 
