@@ -13,8 +13,11 @@ import Testing
             let port = try await surroundings.freePort()
             let shared = ["MARTLET_HTTP_PORT": "\(port)", "MARTLET_HTTP_SHARED": "true"]
             var running = try await surroundings.start(shared)
+            defer { running.signal(SIGTERM) }
             let load = Load()
             try await withThrowingTaskGroup(of: Void.self) { tasks in
+                // Also when something is thrown: the clients would never end.
+                defer { load.isOver.store(true, ordering: .relaxed) }
                 for client in 0..<24 {
                     tasks.addTask {
                         while !load.isOver.load(ordering: .relaxed) {
@@ -58,7 +61,6 @@ import Testing
                 load.isOver.store(true, ordering: .relaxed)
                 try await tasks.waitForAll()
             }
-            running.signal(SIGTERM)
             let result = load.book.withLock { $0 }
             #expect(result.failures == [] && result.answers > 300, "\(result.answers) answers, \(result.failures.count) failures")
         }
@@ -73,6 +75,7 @@ import Testing
 
             let port = try await surroundings.freePort()
             let few = try await surroundings.start(["MARTLET_HTTP_PORT": "\(port)"], limits: "ulimit -S -n 256; ulimit -H -n 1024")
+            defer { few.signal(SIGTERM) }
             var clients: [RawClient] = []
             for number in 0..<1_100 {
                 guard let client = try? await RawClient.connect(port, from: "127.0.1.\(1 + number % 250)") else { continue }
@@ -90,7 +93,6 @@ import Testing
                 return client.status == 200
             }
             #expect(serves && few.process.isRunning)
-            few.signal(SIGTERM)
         }
     }
 }
@@ -129,6 +131,7 @@ private struct Surroundings {
             await client.waitForClose()
             return client.status == 200
         }
+        if !isReady { gateway.signal(SIGKILL) }
         try #require(isReady, "\(gateway.errors)")
         return gateway
     }
@@ -174,7 +177,9 @@ private struct GatewayProcess {
 
     var errors: String { (try? String(contentsOf: errorFile, encoding: .utf8)) ?? "" }
 
-    func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+    func signal(_ number: Int32) {
+        if process.isRunning { kill(process.processIdentifier, number) }
+    }
 }
 
 private func withSurroundings(_ body: (Surroundings) async throws -> Void) async throws {
@@ -188,10 +193,18 @@ private func withSurroundings(_ body: (Surroundings) async throws -> Void) async
     try testRoutes.write(to: folder.appending(path: "routes.json"), atomically: true, encoding: .utf8)
     let surroundings = Surroundings(
         upstream: try await TestUpstream.start("upstream-0"), auth: try await TestAuth.start(TestKeys.ring), folder: folder)
-    try await body(surroundings)
-    await surroundings.upstream.stop()
-    await surroundings.auth.stop()
-    try? FileManager.default.removeItem(at: folder)
+    func end() async {
+        await surroundings.upstream.stop()
+        await surroundings.auth.stop()
+        try? FileManager.default.removeItem(at: folder)
+    }
+    do {
+        try await body(surroundings)
+    } catch {
+        await end()
+        throw error
+    }
+    await end()
 }
 
 #if canImport(Glibc)

@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func `A client that does not take its answer is cut off, and the upstream is told`() async throws {
-        try await withGateway(configure: { $0.timeouts.reading = .milliseconds(600) }) { test in
+        try await withGateway(configure: { $0.timeouts.reading = .seconds(3) }) { test in
             let stuck = try await test.connect(reading: false)
             try await stuck.underlying.setOption(.socketOption(.so_rcvbuf), value: 32 * 1024).get()
             try await stuck.send(TestGateway.request("big"))

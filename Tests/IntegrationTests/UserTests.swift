@@ -50,8 +50,9 @@ extension IntegrationTests {
             ("GET", "config/flags", nil), ("PUT", "config/flags/default", #"{"flags":{}}"#), ("POST", "config/flags/default/publish", "{}"),
             ("GET", "tickets", nil), ("POST", "tickets", #"{"title":"t"}"#), ("GET", "tickets/events", nil), ("GET", "crashes/issues", nil),
             ("POST", "crashes/alerts", "{}"), ("GET", "analytics/names", nil), ("POST", "analytics/funnel", "{}"), ("GET", "notifications/templates", nil),
-            ("POST", "notifications/messages", "{}"), ("GET", "auth/users", nil), ("POST", "auth/users/import", "{}"), ("GET", "auth/clients", nil),
-            ("PUT", "auth/settings", "{}"), ("GET", "auth/settings", nil), ("GET", "auth/providers", nil),
+            ("POST", "notifications/messages", #"{"template":"t","audience":{"users":["x"]}}"#), ("POST", "notifications/preview", "{}"),
+            ("GET", "auth/users", nil), ("POST", "auth/users/import", "{}"),
+            ("GET", "auth/clients", nil), ("PUT", "auth/settings", "{}"), ("GET", "auth/settings", nil), ("GET", "auth/providers", nil),
         ]
 
         @Test func `A master key beside a user's token has that user's rights, in every service, and beside a malformed one none at all`() async throws {

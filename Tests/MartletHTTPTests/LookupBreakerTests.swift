@@ -68,7 +68,7 @@ import Testing
                 }
             }
             // The others were turned away while nothing was answered yet.
-            while refusals.count.load(ordering: .relaxed) < 76 || hole.asked < 4 { await Task.yield() }
+            try? await eventually("the others are turned away") { refusals.count.load(ordering: .relaxed) >= 76 && hole.asked >= 4 }
             #expect(hole.asked == 4)
             hole.end()
             return await group.reduce(0) { $0 + ($1 ? 1 : 0) }

@@ -31,15 +31,18 @@ import Testing
     @Test(arguments: pieces, ["", "-[", "__", "$s", "a::", "(", "x"])
     func `A name takes no time worth mentioning, whatever it repeats`(_ piece: String, _ start: String) {
         for end in ["", "!", "]", "_block_invoke", ".cold", ")"] {
-            let name = start + String(repeating: piece, count: 2_000 / piece.utf8.count) + end
-            // Known names are not made again.
-            let names = (0..<5).map { "\(name)\($0)" }
-            var index = 0
-            let time = Self.cpuTime {
-                _ = FunctionName.normalized(names[index])
-                index += 1
+            // At the limit the end counts; what is longer is cut.
+            for length in [FunctionName.maximumLength, 2_000] {
+                let pieces = String(repeating: piece, count: (length - start.utf8.count - end.utf8.count - 10) / piece.utf8.count)
+                // A number in each, as known names are not made again.
+                let names = (0..<5).map { _ in "\(start)\(pieces)\(UInt32.random(in: 0 ... .max))\(end)" }
+                var index = 0
+                let time = Self.cpuTime {
+                    _ = FunctionName.normalized(names[index])
+                    index += 1
+                }
+                #expect(time < 5, "\(start)\(piece)…\(end), \(length) bytes")
             }
-            #expect(time < 5, "\(start)\(piece)…\(end)")
         }
     }
 
@@ -56,8 +59,11 @@ import Testing
     @Test(arguments: ["\"", " \"", "'a ", "1 ", "0x", "1.", "a:", "::", "-1e", "%-1", "{", "1:11:", "+", "deadbeef", "e\u{301}1"])
     func `A message takes no time worth mentioning`(_ piece: String) {
         for end in ["", "!", "\n", "1"] {
-            let message = String(repeating: piece, count: 2_000 / piece.utf8.count) + end
-            #expect(Self.cpuTime { _ = MessagePattern.of(message) } < 25, "\(piece)…\(end)")
+            // At the limit of `MessagePattern` the end counts; what is longer is cut.
+            for length in [1_000, 2_000] {
+                let message = String(repeating: piece, count: (length - end.utf8.count) / piece.utf8.count) + end
+                #expect(Self.cpuTime { _ = MessagePattern.of(message) } < 25, "\(piece)…\(end), \(length) bytes")
+            }
         }
     }
 

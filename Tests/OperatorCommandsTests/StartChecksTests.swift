@@ -63,6 +63,7 @@ import Testing
         try FileManager.default.createDirectory(at: folder.appending(path: "run"), withIntermediateDirectories: true)
         let log = folder.appending(path: "log").path
         var processes: [Process] = []
+        defer { for process in processes where process.isRunning { process.terminate() } }
         for name in ["postgres", "storage", "gateway"] {
             let process = Process()
             process.executableURL = URL(filePath: "/usr/bin/env")
@@ -88,11 +89,11 @@ import Testing
         let innocent = Process()
         (innocent.executableURL, innocent.arguments) = (URL(filePath: "/bin/sleep"), ["60"])
         try innocent.run()
+        processes.append(innocent)
         try Data("\(innocent.processIdentifier)\n".utf8).write(to: folder.appending(path: "run/auth.pid"))
         try await LeftoverProcesses(state: folder, logger: Logger(label: "test")).stop()
         #expect(try String(contentsOfFile: log, encoding: .utf8) == "gateway\nstorage\npostgres\n")
         #expect(innocent.isRunning)
-        innocent.terminate()
     }
 
     private func withFolder(_ body: (URL) throws -> Void) throws {

@@ -16,7 +16,7 @@ public import ServiceLifecycle
 public struct AuthService: ServiceDefinition {
     public static let name = "auth"
     public static let defaultPort = 8201
-    /// Tokens, keys and codes are all over its answers.
+    /// Most answers contain a token, a key or a code, so none is compressed (BREACH).
     public var compressesAnswers: Bool { false }
 
     let postgres: PostgresClient
@@ -115,7 +115,7 @@ public struct AuthService: ServiceDefinition {
     public var userData: any UserDataHolder { userDataJobs.account }
 
     public func isReady() async -> Bool {
-        // What it signs with it has published.
+        // It signs nothing before the keys for it are published.
         postgres.isReady && hasher.isRunning && !feed.idTokenKeys.isEmpty && revocations.isReady && signIns.signingKeys.isReady
     }
 

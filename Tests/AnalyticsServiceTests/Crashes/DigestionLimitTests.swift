@@ -71,6 +71,26 @@ import Testing
         }
     }
 
+    @Test func `A lost thread comes back once, however many steps its work still takes`() async throws {
+        let threads = DigestionThreads()
+        let isOver = Mutex(false)
+        let steps = Mutex(0)
+        defer { isOver.withLock { $0 = true } }
+        let work: @Sendable () async throws -> Void = {
+            while !isOver.withLock({ $0 }) {}
+            for _ in 0..<5 {
+                await Task.yield()
+                steps.withLock { $0 += 1 }
+            }
+        }
+        let running = Task { try await threads.run(upTo: .milliseconds(100), work) }
+        await #expect(throws: DigestionThreads.OverBudget.self) { try await running.value }
+        try await eventually("a thread is lost") { threads.lostThreads == 1 }
+        isOver.withLock { $0 = true }
+        try await eventually("the work ends") { steps.withLock { $0 } == 5 }
+        try await eventually("no thread is lost") { threads.lostThreads == 0 }
+    }
+
     @Test func `Requests are answered while all threads for reports are busy`() async throws {
         try await Self.withFolder { directory in
             try await AnalyticsApp.run { app in
@@ -80,10 +100,10 @@ import Testing
                     busy.withLock { $0 += 1 }
                     while !isOver.withLock({ $0 }) {}
                 }
+                defer { isOver.withLock { $0 = true } }
                 try await crashes.digester.writer.append((0..<4).map { Self.record(app, "f\($0)") })
                 let running = Task { try await crashes.digester.digestOwn() }
                 try await eventually("two threads are busy") { busy.withLock { $0 } >= 2 }
-                // More than there are threads in Swift's own pool.
                 for _ in 0..<20 { #expect(try await app.master("GET", "/analytics/settings").status == 200) }
                 isOver.withLock { $0 = true }
                 try await running.value

@@ -17,8 +17,8 @@ import Testing
         try await app.client(method, "/events/opt-out?anonymousId=d1", user: user, headers: headers)
     }
 
-    /// Whether events of the device are dropped.
-    private static func isHeard(_ app: AnalyticsApp) async throws -> Bool {
+    /// Whether an event of the device is dropped.
+    private static func dropsEvents(_ app: AnalyticsApp) async throws -> Bool {
         let before = try await app.count("analytics.events")
         try await app.batch(#"{"type":"track","event":"e","anonymousId":"d1"}"#)
         return try await app.count("analytics.events") == before
@@ -33,9 +33,9 @@ import Testing
                 #expect(try await Self.ask(app, "DELETE", headers, user: user).isProblem(.forbidden))
             }
             #expect(try await Self.ask(app, "GET")["isOptedOut"] == "true")
-            #expect(try await Self.isHeard(app))
+            #expect(try await Self.dropsEvents(app))
             #expect(try await Self.ask(app, "DELETE", own)["isOptedOut"] == "false")
-            #expect(try await !Self.isHeard(app))
+            #expect(try await !Self.dropsEvents(app))
             // Where there is none there is nothing to prove.
             #expect(try await Self.ask(app, "DELETE")["isOptedOut"] == "false")
         }
@@ -47,12 +47,12 @@ import Testing
             for secret in [foreign, own] { #expect(try await Self.ask(app, "PUT", secret).status == 200) }
             #expect(try await Self.ask(app, "DELETE", foreign)["isOptedOut"] == "true")
             #expect(try await Self.ask(app, "DELETE", foreign).isProblem(.forbidden))
-            #expect(try await Self.isHeard(app))
+            #expect(try await Self.dropsEvents(app))
             #expect(try await Self.ask(app, "DELETE", own)["isOptedOut"] == "false")
             for _ in 0..<30 { #expect(try await Self.ask(app, "PUT", Self.secret()).status == 200) }
             #expect(try await Self.ask(app, "PUT", own).status == 200)
             #expect(try await app.count("analytics.people WHERE cardinality(opt_outs) > \(PeopleStore.maximumOptOuts + 1)") == 0)
-            #expect(try await Self.isHeard(app))
+            #expect(try await Self.dropsEvents(app))
         }
     }
 
@@ -61,7 +61,7 @@ import Testing
             #expect(try await Self.ask(app, "PUT")["isOptedOut"] == "true")
             for headers in [[:], Self.secret()] { #expect(try await Self.ask(app, "DELETE", headers).isProblem(.forbidden)) }
             #expect(try await app.master("DELETE", "/events/opt-out?anonymousId=d1")["isOptedOut"] == "false")
-            #expect(try await !Self.isHeard(app))
+            #expect(try await !Self.dropsEvents(app))
         }
     }
 

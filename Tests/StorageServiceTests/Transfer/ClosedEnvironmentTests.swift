@@ -89,11 +89,7 @@ import Testing
             for answer in [try await other.get(path), try await other.delete(path), try await other.get(path + "/result")] {
                 #expect(answer.isProblem(.jobNotFound), "\(answer)")
             }
-            var tries = 0
-            while try await own.get(path)["finished"] == "null", tries < 6_000 {
-                tries += 1
-                try await Task.sleep(for: .milliseconds(10))
-            }
+            try await eventually("the export is finished") { try await own.get(path)["finished"] != "null" }
             #expect(try await own.get(path + "/result").text.contains(#""_id":"\#(id)""#))
             #expect(try await other.get(path + "/result").isProblem(.jobNotFound))
             #expect(try await own.get("/jobs")["count"] == "1")

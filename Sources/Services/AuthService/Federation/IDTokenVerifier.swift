@@ -89,7 +89,7 @@ struct IDTokenVerifier: Sendable {
 
     // MARK: Form
 
-    /// Refuses what no issuer's key can make an id token of, so that nobody need be asked about it.
+    /// Refuses what cannot be an id token whatever the issuer's keys are, so that the issuer need not be asked.
     ///
     /// - Throws: `IDTokenRefusal`.
     static func checkForm(of text: String) throws { _ = try Header(of: text) }
@@ -134,7 +134,7 @@ struct IDTokenVerifier: Sendable {
             return keyID == nil && keys.count > 1 ? nil : keys.first
         }
         let set = try await documents.document(at: address) { fitting($0) != nil }
-        // Without keys nobody can tell a good token from a bad one.
+        // Without a set of keys a good token cannot be told from a bad one.
         guard case .array = set["keys"] else { throw ProviderFailure.notUnderstood }
         guard let key = fitting(set) else {
             throw IDTokenRefusal("The id token is signed with a key that the issuer does not publish.")

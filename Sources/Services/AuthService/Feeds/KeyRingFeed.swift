@@ -12,10 +12,17 @@ import Synchronization
 public final class KeyRingFeed: Service {
     private static let interval: Duration = .seconds(2)
 
+    private struct Newest {
+        var ring: KeyRing
+        var idTokenKeys: [RSATokenVerifier]
+        /// Whether they are of the ring's version or newer.
+        var hasItsIDTokenKeys = false
+    }
+
     private let store: KeyRingStore
     private let postgres: PostgresClient
     private let logger: Logger
-    private let newest = Mutex<(ring: KeyRing, idTokenKeys: [RSATokenVerifier])?>(nil)
+    private let newest = Mutex<Newest?>(nil)
     private let waiters = Waiters()
 
     init(store: KeyRingStore, postgres: PostgresClient, logger: Logger) {
@@ -56,12 +63,14 @@ public final class KeyRingFeed: Service {
     private func refresh() async {
         do {
             let version = try await store.version()
-            guard current?.version != version || hasExpired else { return }
+            let isRead = newest.withLock { $0.map { $0.ring.version == version && $0.hasItsIDTokenKeys } ?? false }
+            guard !isRead || hasExpired else { return }
             let ring = try await store.read()
-            // Read after the ring, so they are of its version or newer.
-            let idTokenKeys = try await store.idTokenKeys()
-            newest.withLock { $0 = (ring, idTokenKeys) }
+            // Published before the ID tokens' keys are read: what was revoked must end even if those cannot be read.
+            newest.withLock { $0 = Newest(ring: ring, idTokenKeys: $0?.idTokenKeys ?? []) }
             waiters.wake()
+            let idTokenKeys = try await store.idTokenKeys()
+            newest.withLock { $0 = Newest(ring: ring, idTokenKeys: idTokenKeys, hasItsIDTokenKeys: true) }
         } catch {
             logger.debug("key ring not read", metadata: ["error.cause": "\(error)"])
         }

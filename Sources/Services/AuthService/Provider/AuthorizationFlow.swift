@@ -41,7 +41,7 @@ struct AuthorizationFlow: Sendable {
 
     /// Goes on with a user who is signed in: asks them, unless they have allowed it before, and sends the browser back.
     func goOn(_ asked: AuthorizationRequest, _ request: Request, as browser: ClientSessionStore.Browser, _ issuer: Issuer) async throws -> Response {
-        // What another program catches in a confidential client's place is of no use to it without the secret.
+        // A code that another program intercepts is useless to it without the confidential client's secret.
         let isAssured = asked.client.isConfidential || RedirectURI.isExclusive(asked.redirectURI)
         let mayGoByMemory = isAssured && !asked.prompts.contains(.consent)
         if mayGoByMemory, try await grants.covers(asked.scopes, of: browser.userID, to: asked.client.id) {

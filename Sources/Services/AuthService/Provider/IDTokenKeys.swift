@@ -31,9 +31,9 @@ struct RSATokenSigner: Sendable {
     }
 }
 
-/// The public half of a key of RS256. Only the provider has it, for its own ID tokens: no gateway takes a token that is signed by it.
+/// The public half of an RS256 key. Only the provider has it, for its own ID tokens: no gateway accepts a token signed with it.
 struct RSATokenVerifier: Sendable {
-    /// What a token may have at most: with the longest nonce that a client may send, ours are below.
+    /// Longer tokens are not looked at. Ours are shorter, unless a client's nonce is long and mostly characters that JSON escapes.
     static let maximumSizeInBytes = 4_096
 
     let keyID: String
@@ -56,7 +56,7 @@ struct RSATokenVerifier: Sendable {
 
     static func header(keyID: String) -> String { #"{"alg":"RS256","kid":"\#(keyID)","typ":"JWT"}"# }
 
-    /// What a token says that this key has signed. Whether it has expired is the caller's to look at.
+    /// The claims of a token that this key has signed. Whether it has expired is for the caller to check.
     func claims<Claims: Decodable>(from text: String, as _: Claims.Type) -> Claims? {
         guard text.utf8.count <= Self.maximumSizeInBytes, text.hasPrefix(prefix) else { return nil }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)

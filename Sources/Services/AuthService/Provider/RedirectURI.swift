@@ -73,7 +73,7 @@ struct RedirectURI: Sendable, Equatable {
         return nil
     }
 
-    /// Whether nobody else's program can be listening there: only then an earlier consent to a public client may stand for one (RFC 8252 §8.6).
+    /// Whether no other program can be listening there: only then may a public client go by an earlier consent (RFC 8252 §8.6).
     static func isExclusive(_ text: String) -> Bool { text.hasPrefix("https://") }
 
     /// `text` with parameters added to those that it has.

@@ -38,7 +38,7 @@ extension AppStore {
     ///
     /// - Parameters:
     ///   - apps: those that are listed.
-    ///   - readable: those of which everything is told; of the others, what they are called.
+    ///   - readable: those shown in full; of the others only what tells them apart is shown.
     func list(_ apps: Selection, readable: Selection, areArchived: Bool, after: Int, limit: Int) async throws -> [Listed] {
         try await postgres.query(
             """
@@ -121,7 +121,7 @@ extension AppStore {
         }
     }
 
-    /// Of the row `a`, what tells it from the others.
+    /// What tells the app of the row `a` from others.
     private static let shortJSON: PostgresQuery = """
         jsonb_build_object('id', a.id, 'number', a.number, 'name', a.name, 'archived', \(PostgresQuery.rfc3339("a.archived")))::text
         """

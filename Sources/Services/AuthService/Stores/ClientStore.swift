@@ -26,7 +26,7 @@ struct ClientDescription: Sendable {
     var redirectURIs: [RedirectURI]
     var postLogoutRedirectURIs: [RedirectURI]
     var scopes: [ProviderScope]
-    /// Nil: of a new one RS256 (OpenID Connect Dynamic Client Registration 1.0 §2), of another one as it was.
+    /// Nil: RS256 for a new client (OpenID Connect Dynamic Client Registration 1.0 §2), unchanged for an existing one.
     var idTokenAlgorithm: IDTokenAlgorithm?
 }
 

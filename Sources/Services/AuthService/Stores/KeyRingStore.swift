@@ -11,7 +11,7 @@ struct KeyRingStore: Sendable {
         try await postgres.query("SELECT version FROM auth.key_ring")[0].decode(0)
     }
 
-    /// What ID tokens may be signed with by RS256, for the provider alone.
+    /// The public keys of RS256 that ID tokens may be signed with; only the provider uses them.
     func idTokenKeys() async throws -> [RSATokenVerifier] {
         try await postgres.query(
             "SELECT id, public_key FROM auth.id_token_keys WHERE expires IS NULL OR expires > now() ORDER BY signs_from, id"

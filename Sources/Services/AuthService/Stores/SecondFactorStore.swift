@@ -110,7 +110,7 @@ struct SecondFactorStore: Sendable {
     }
 
     private static func wrongCode(_ field: String?) -> HTTPProblem {
-        HTTPProblem(.signInFailed, "The code is wrong, or was used before.", field: field)
+        HTTPProblem(.signInFailed, "The code is wrong or was used before.", field: field)
     }
 
     /// Takes a code, of the app or a recovery code: it is good for this once.

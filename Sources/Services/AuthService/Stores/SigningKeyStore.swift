@@ -19,7 +19,7 @@ struct StoredSigningKey: Equatable {
         return make(publicKey: key.publicKey.x963Representation, privateKey: key.rawRepresentation, signsFrom)
     }
 
-    /// A new one of RS256. Takes some 100 ms.
+    /// A new one of RS256. Takes about 100 ms.
     static func makeRS256(signsFrom: Date) throws -> StoredSigningKey {
         let key = try _RSA.Signing.PrivateKey(keySize: .init(bitCount: RSATokenSigner.keySizeInBits))
         return make(publicKey: key.publicKey.derRepresentation, privateKey: key.derRepresentation, signsFrom)
@@ -32,10 +32,10 @@ struct StoredSigningKey: Equatable {
 }
 
 struct SigningKeyStore: Sendable {
-    /// Which keys they are: no row of one table counts for the other.
+    /// Which keys they are. A key of one kind is never used as the other.
     struct Kind: Sendable {
         let table: PostgresQuery
-        /// A new key that signs from then on.
+        /// Makes a key that signs from the given time on.
         let make: @Sendable (Date) throws -> StoredSigningKey
 
         /// ES256, for access tokens, and for the ID tokens of clients that ask for it.

@@ -82,12 +82,12 @@ struct PasswordSignIn: Sendable {
 }
 
 extension HTTPProblem {
-    /// The same whatever does not match, and whether there is such an account.
-    static let passwordRefused = HTTPProblem(.signInFailed, "Name, password or code do not match an account.")
+    /// The same whichever of them is wrong, and whether or not the account exists.
+    static let passwordRefused = HTTPProblem(.signInFailed, "The name, password or code does not match an account.")
 
-    /// The password that is asked for again of who has signed in.
+    /// For a signed-in user who was asked for the password again.
     static let wrongPassword = HTTPProblem(.signInFailed, "The password is wrong.")
 
-    /// Of a proof that counts once, when it was taken meanwhile; or of an account that cannot be signed in to.
-    static let spentProof = HTTPProblem(.signInFailed, "What was sent is used up, or opens no account here: sign in anew.")
+    /// For a proof that counts once and has been taken meanwhile, or an account that cannot be signed in to.
+    static let spentProof = HTTPProblem(.signInFailed, "What was sent has been used before, or does not open an account here. Sign in again.")
 }

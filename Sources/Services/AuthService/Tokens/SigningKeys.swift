@@ -6,7 +6,7 @@ import MartletPostgres
 import ServiceLifecycle
 import Synchronization
 
-/// The keys that access tokens and ID tokens are signed with: made when there is none, and changed in time.
+/// The keys that access tokens and ID tokens are signed with: made when there is none, and replaced on schedule.
 ///
 /// A new key is published for a day before it signs, the old one for an hour longer than its last token lasts, so that at no moment
 /// anybody with a copy of the keys meets a token that they do not know.
@@ -38,7 +38,7 @@ final class SigningKeys: Service {
     /// Whether there is a key for every kind of token.
     var isReady: Bool { newest.withLock { $0.es256 != nil && $0.rs256 != nil } }
 
-    /// Signs an ID token; nil as for `signer`.
+    /// The ID token, signed; nil until the first look at the database.
     func signed(_ token: some Encodable, by algorithm: IDTokenAlgorithm) throws -> String? {
         switch algorithm {
         case .es256: try signer?.sign(claims: token)

@@ -122,7 +122,7 @@ extension JSONValue {
         do {
             _ = try JSONValue(parsing: text.utf8)
         } catch {
-            throw HTTPProblem(.limitExceeded, "The document as patched: \(error)")
+            throw HTTPProblem(.limitExceeded, "The patch makes an invalid document. \(error)")
         }
         return text
     }

@@ -10,7 +10,7 @@ import MartletPostgres
 /// would answer it. With an `_id` that has come before nothing is sent.
 ///
 /// The app's own server may send to anybody. A signed-in user may where the app's rules allow the template `TBNotification`, whose variables are
-/// `title`, `message` and `badge`; to users only.
+/// `title`, `message` and `badge`; to users only. 409 `push-credential-missing` as `PostMessage`.
 struct SendThesisNotification: Endpoint {
     let messages: Messages
 
@@ -20,7 +20,7 @@ struct SendThesisNotification: Endpoint {
         guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
         let notification = try ThesisNotification(try await request.json(upTo: 64 << 10))
         let space = try await messages.spaces.space(of: principal)
-        let message = principal.kind == .master && principal.userID == nil ? try await order(notification, by: principal, in: space) : try await send(notification, by: principal, in: space)
+        let message = principal.kind == .master ? try await order(notification, by: principal, in: space) : try await send(notification, by: principal, in: space)
         return try Self.stored(notification, message)
     }
 

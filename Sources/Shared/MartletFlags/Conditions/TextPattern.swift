@@ -7,7 +7,7 @@ public struct TextPattern: Sendable {
     public static let maximumPatternLength = 512
     /// Longer texts match nothing.
     public static let maximumTextLength = 1_024
-    /// Steps of a pattern times characters of a text; where there are more, nothing matches.
+    /// Limits a pattern's steps times a text's characters; beyond it nothing matches.
     static let maximumWork = 100_000
     static let maximumSteps = 1_000
 

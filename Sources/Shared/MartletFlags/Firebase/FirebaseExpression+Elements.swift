@@ -96,7 +96,9 @@ extension FirebaseExpression {
         let style = Date.ISO8601FormatStyle(timeZone: timeZone).year().month().day().dateTimeSeparator(.standard).time(includingFractionalSeconds: false)
         let local = text.hasSuffix("Z") ? String(text.dropLast()) : text
         // The strategy takes the 30th of February for the 2nd of March.
-        guard local.utf8.count == 19, Date(rfc3339: local + "Z") != nil, let date = try? Date(local, strategy: style) else { throw FirebaseExpressionError("The time \(text) cannot be read.") }
+        guard local.utf8.count == 19, Date(rfc3339: local + "Z") != nil, let date = try? Date(local, strategy: style) else {
+            throw FirebaseExpressionError("The time \(text) cannot be read.")
+        }
         let instant = JSONValue.string(date.formatted(.iso8601))
         switch sign {
         case ">", ">=": return .attribute(attribute, .attribute("$after", instant))

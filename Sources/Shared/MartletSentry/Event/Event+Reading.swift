@@ -6,10 +6,10 @@ extension Event {
     /// What is kept of a report has fewer. As many threads as an app may have.
     private static let (maximumExceptions, maximumThreads, maximumImages, maximumFramesPerEnd) = (50, 1_000, 2_000, 500)
 
-    /// A report in Sentry's form, also of one that KSCrash wrote on Apple's systems, or that a client wrote before members had their present names.
+    /// The report in Sentry's form: translated where KSCrash wrote it on Apple's systems, or a client that uses former names of members.
     public static func form(of value: JSONValue) -> JSONValue { KSCrashReport(value)?.event ?? withPresentNames(value) }
 
-    /// What members were called by clients such as raven (getsentry/relay, `relay-event-schema`, `legacy_alias`).
+    /// Former names of members, which clients such as raven use (getsentry/relay, `relay-event-schema`, `legacy_alias`).
     private static let formerNames = [
         "sentry.interfaces.Message": "logentry", "sentry.interfaces.Exception": "exception", "sentry.interfaces.Stacktrace": "stacktrace",
         "sentry.interfaces.Http": "request", "sentry.interfaces.User": "user", "sentry.interfaces.Contexts": "contexts",
@@ -17,7 +17,7 @@ extension Event {
         "sentry.interfaces.Threads": "threads",
     ]
 
-    /// A member that is there under both names counts under the present one.
+    /// Of a member that is there under both names, the present one counts.
     private static func withPresentNames(_ value: JSONValue) -> JSONValue {
         guard case .object(let members) = value, members.contains(where: { formerNames[$0.name] != nil }) else { return value }
         var present = Set(members.lazy.filter { $0.value != .null }.map(\.name))
@@ -102,7 +102,7 @@ extension Event {
         return text + rest
     }
 
-    /// `%-08.3f` or `{}`: where the first stands.
+    /// Where the first placeholder stands, such as `%-08.3f` or `{}`.
     private static func firstPlace(in template: Substring) -> Range<Substring.Index>? {
         let bytes = template.utf8
         var start = bytes.startIndex
@@ -113,7 +113,7 @@ extension Event {
             case UInt8(ascii: "%"):
                 let end = bytes[next...].firstIndex { !NameBytes.isDigit($0) && !"-#.".utf8.contains($0) }
                 if let end, NameBytes.isLetter(bytes[end]) || bytes[end] == UInt8(ascii: "@") { return start..<bytes.index(after: end) }
-                // Nothing in between begins a place.
+                // No placeholder begins in between.
                 start = end ?? bytes.endIndex
                 continue
             default: break

@@ -2,7 +2,7 @@ import MartletCore
 
 /// A call on a stack.
 public struct Frame: Sendable, Equatable {
-    /// Bytes of a name, of a path and of a line of source; what is beyond is not looked at.
+    /// Maximum bytes of a name, a path and a line of source; the rest is ignored.
     private static let (maximumNameLength, maximumPathLength, maximumSourceLength) = (FunctionName.maximumLength, 4_096, 1_000)
 
     public var function: String

@@ -60,7 +60,7 @@ struct FrameKeys {
     /// Without `.3f2a91bc` between dots: 8 or more hexadecimal digits behind a dot or hyphen, and a dot behind them.
     private static func withoutHash(_ name: String) -> String {
         var kept: [UInt8] = []
-        // Where a mark stands with nothing but digits of a hash behind it.
+        // The last dot or hyphen, while only digits of a hash follow it.
         var mark: Int?
         for byte in name.utf8 {
             if byte == UInt8(ascii: "."), let start = mark, kept.count - start > 8 { kept.removeSubrange(start...) }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Function names without what differs between builds, specialisations and overloads of the same function.
 public enum FunctionName {
-    /// Bytes of a name that are looked at.
+    /// In bytes; the rest of a name is ignored.
     static let maximumLength = 400
 
     private static let known = KnownNames(made)
@@ -36,7 +36,7 @@ public enum FunctionName {
 
     private static let blockMark = "_block_invoke"
 
-    /// `main block` of `__main_block_invoke_2`: what is between leading underscores with digits, and the last mark with its number.
+    /// `main block` of `__main_block_invoke_2`: what stands between leading underscores and digits, and the last mark with its number.
     private static func blockOfFunction(_ name: Substring) -> String? {
         guard name.has(blockMark) else { return nil }
         let bytes = Array(name.utf8)
@@ -45,7 +45,7 @@ public enum FunctionName {
         guard bytes[..<end].suffix(blockMark.utf8.count).elementsEqual(blockMark.utf8) else { return nil }
         let front = bytes[..<(end - blockMark.utf8.count)]
         let name = front.drop { $0 == UInt8(ascii: "_") }.drop(while: NameBytes.isDigit)
-        // A name is something: of nothing but underscores and digits the last is taken for it.
+        // A name is never empty: of nothing but underscores and digits, the last one is the name.
         let kept = name.isEmpty ? front.suffix(1) : name
         return kept.isEmpty ? nil : String(decoding: kept, as: UTF8.self) + " block"
     }
@@ -119,7 +119,7 @@ public enum FunctionName {
     private static func withoutDiscriminators(_ name: Substring) -> String {
         guard name.has(" in _") else { return String(name) }
         var kept: [UInt8] = []
-        // Where the last parenthesis was opened that is not closed yet.
+        // Where the last parenthesis stands, while it is open.
         var open: Int?
         for byte in name.utf8 {
             kept.append(byte)

@@ -13,7 +13,7 @@ public enum MessagePattern {
     private static func words(_ bytes: [UInt8]) -> String {
         var output = ""
         var position = 0
-        // Marks that nothing on their line closes: it is looked for once.
+        // Quotation marks that nothing closes on this line: each is searched for once.
         var unclosed: Set<UInt8> = []
         while position < bytes.count {
             let byte = bytes[position]
@@ -123,7 +123,7 @@ public enum MessagePattern {
 
     private static func isNamePart(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "_") || isWordPart(byte) }
 
-    /// What a whole word may be, the first that it is.
+    /// What a whole word may be; the first match counts.
     private static let kinds: [(@Sendable (inout WordReader) -> Bool, String)] = [
         (hexadecimal, "<hex>"), (address, "<ip>"), (time, "<time>"), (longAddress, "<ip>"), (date, "<date>"), (duration, "<duration>"), (integer, "<int>"),
         (float, "<float>"), (hash, "<hex>"),

@@ -1,4 +1,4 @@
-/// What names and messages are read by: bytes, each looked at a fixed number of times. Regular expressions backtrack, and what is read here is anybody's.
+/// Scans names and messages byte by byte, in linear time: regular expressions backtrack, and anybody can send these texts.
 enum NameBytes {
     static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
@@ -10,7 +10,7 @@ enum NameBytes {
 
     static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte) }
 
-    /// `0x` with the hexadecimal digits behind it becomes a word.
+    /// Replaces each `0x` and the hexadecimal digits behind it by a word.
     static func withoutAddresses(_ text: String, _ word: String) -> String {
         replaced(text) { bytes, start in
             guard bytes[start] == UInt8(ascii: "0"), start + 2 < bytes.count, bytes[start + 1] == UInt8(ascii: "x") else { return nil }
@@ -19,9 +19,9 @@ enum NameBytes {
         }
     }
 
-    /// `$` and the digits behind it become `$`.
+    /// Replaces each `$`, or run of them, and the digits behind it by `$`.
     ///
-    /// - Parameter behindSlash: what follows the digits behind a slash goes, too, up to a blank.
+    /// - Parameter behindSlash: whether a slash behind the digits goes as well, with what follows it up to a blank.
     static func withoutCounts(_ text: String, behindSlash: Bool) -> String {
         let dollar = UInt8(ascii: "$")
         return replaced(text) { bytes, start in
@@ -38,8 +38,7 @@ enum NameBytes {
 
     /// A text with pieces of it replaced.
     ///
-    /// - Parameter piece: where a piece ends that begins here, and what takes its place; nil: none does. Only what it looks at and returns may be looked at
-    ///   again.
+    /// - Parameter piece: the end of the piece that begins at an index, and what replaces it; nil: no piece begins there.
     private static func replaced(_ text: String, _ piece: ([UInt8], Int) -> (end: Int, word: String)?) -> String {
         let bytes = Array(text.utf8)
         var output: [UInt8] = []
@@ -57,14 +56,14 @@ enum NameBytes {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// Behind the bytes from a place on for which something holds.
+    /// The end of the run of bytes from `start` on that meet a condition.
     static func end(of bytes: some RandomAccessCollection<UInt8>, from start: Int, while holds: (UInt8) -> Bool) -> Int {
         var end = start
         while end < bytes.count, holds(bytes[bytes.index(bytes.startIndex, offsetBy: end)]) { end += 1 }
         return end
     }
 
-    /// Of how many bytes that something holds for the text ends.
+    /// The number of bytes at the end that meet a condition.
     static func count(atEndOf bytes: some BidirectionalCollection<UInt8>, while holds: (UInt8) -> Bool) -> Int {
         var count = 0
         for byte in bytes.reversed() {
@@ -75,7 +74,7 @@ enum NameBytes {
     }
 }
 
-/// Reads a word from its beginning; every step takes bytes or says false.
+/// Reads a word from its beginning; each step takes bytes, or returns false.
 struct WordReader {
     private let bytes: [UInt8]
     private var position = 0
@@ -97,7 +96,7 @@ struct WordReader {
         return true
     }
 
-    /// As many as there are, when that is as many as there may be.
+    /// Takes all digits that follow, if their number is in the range.
     mutating func digits(_ count: ClosedRange<Int> = 1...Int.max) -> Bool { take(count, NameBytes.isDigit) }
 
     mutating func hexDigits(_ count: ClosedRange<Int>) -> Bool { take(count, NameBytes.isHexDigit) }
@@ -109,7 +108,7 @@ struct WordReader {
         return true
     }
 
-    /// As many as there are, when there are so many, digits and letters, and letters of one case.
+    /// Takes all hexadecimal digits that follow, if their number is in the range, and decimal digits and letters, all of one case, are among them.
     mutating func mixedHexDigits(_ count: PartialRangeFrom<Int>) -> Bool {
         let end = NameBytes.end(of: bytes, from: position, while: NameBytes.isHexDigit)
         let digits = bytes[position..<end]
@@ -119,7 +118,7 @@ struct WordReader {
         return true
     }
 
-    /// The rest, when there is some and no blank is in it.
+    /// Takes the rest, if it is not empty and has no blank.
     mutating func restWithoutBlanks() -> Bool {
         guard position < bytes.count, !bytes[position...].contains(where: NameBytes.isBlank) else { return false }
         position = bytes.count

@@ -1,6 +1,6 @@
 import Glibc
 
-/// How much CPU time a thread has used; any thread may look, as long as that one lives.
+/// The CPU time that a thread has used. Any thread may read it while that thread lives.
 struct CPUClock: Sendable {
     private let id: clockid_t
 
@@ -11,7 +11,7 @@ struct CPUClock: Sendable {
     }
 
     var time: Duration {
-        // The two members of a `timespec`, whose names belong to whichever C module was imported first.
+        // Laid out as a `timespec`, the names of whose members belong to whichever C module was imported first.
         var time = (seconds: 0, nanoseconds: 0)
         withUnsafeMutablePointer(to: &time) { time in
             _ = time.withMemoryRebound(to: timespec.self, capacity: 1) { clock_gettime(id, $0) }

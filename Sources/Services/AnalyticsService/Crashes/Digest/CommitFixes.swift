@@ -31,14 +31,14 @@ struct CommitReference: Hashable, Sendable {
     }
 }
 
-/// Finds references in a message, each byte looked at a fixed number of times.
+/// Finds references in a message, in time linear in its length.
 private struct CommitMessageReader {
     private static let words: Set<String> = ["fix", "fixes", "fixed", "close", "closes", "closed", "resolve", "resolves", "resolved"]
     private static let longestWord = 8
 
     private let bytes: [UInt8]
     private var position = 0
-    /// Behind a phrase's word or a reference of it.
+    /// Whether a reference may follow: a keyword or another reference was just read.
     private var isInPhrase = false
 
     init(_ message: String) {
@@ -57,7 +57,7 @@ private struct CommitMessageReader {
         return nil
     }
 
-    /// Goes behind the next word, with the blanks after it.
+    /// Moves past the next word; after a keyword also past its colon and the blanks behind it.
     private mutating func findPhrase() {
         skip { !Self.isWordPart($0) }
         let start = position
@@ -69,7 +69,7 @@ private struct CommitMessageReader {
         if !isInPhrase { position = end }
     }
 
-    /// `APP-12` here, and goes behind what parts it from another. Nil: there is none, and nothing was read.
+    /// Reads `APP-12` and the separator behind it. Nil: there is no reference here, and nothing was read.
     private mutating func reference() -> CommitReference? {
         let start = position
         let letters = skip { Self.isLetter($0) || Self.isDigit($0) }
@@ -90,7 +90,7 @@ private struct CommitMessageReader {
         return CommitReference(prefix: String(decoding: prefix, as: UTF8.self).uppercased(), number: number)
     }
 
-    /// Blanks, perhaps with a comma, `&` or `and` among them. False: there is nothing of that.
+    /// Skips blanks, with at most one comma, `&` or `and` among them. False: there is no separator here.
     private mutating func skipSeparator() -> Bool {
         let blanks = skip(Self.isBlank)
         guard position < bytes.count else { return false }

@@ -9,8 +9,8 @@ import Synchronization
 /// Reads what was accepted in order, and stores what it is: from this copy's spool, and from those that copies which died have left.
 ///
 /// A batch is one transaction, with how far the spool was read; while it is stored the next is made ready. While PostgreSQL is away everything
-/// waits in the spool. A record that nothing can be done with goes to the folder `refused`, so that those behind it are not held up: also one that takes
-/// more CPU time than a report may, or that was in hand at two deaths of a process. Digesting has threads of its own (`DigestionThreads`).
+/// waits in the spool. A record that cannot be digested goes to the folder `refused`, so that it does not hold up those behind it: also one that takes
+/// more CPU time than a report may, or that was being digested at two deaths of the process. Digesting has threads of its own (`DigestionThreads`).
 final class CrashDigester: Service {
     /// How often spools are looked for that somebody left.
     private static let adoption: Duration = .seconds(15)
@@ -194,10 +194,15 @@ final class CrashDigester: Service {
             store.releases.forget()
             try await store.store(envelopes, moving: batch.move)
         }
-        for entry in batch.entries {
-            if let refusal = entry.refusal { try setAside.put([entry.record], because: refusal) }
+        do {
+            for entry in batch.entries {
+                if let refusal = entry.refusal { try setAside.put([entry.record], because: refusal) }
+            }
+            try setAside.put(batch.entries.filter { $0.envelope == nil }.map(\.record), because: SpoolError.unavailable(cause: "a record of another version"))
+        } catch {
+            // Not thrown, as the batch is committed and will not be read again.
+            logger.error("Could not set aside crash reports; they are lost.", metadata: ["error.cause": "\(error)"])
         }
-        try setAside.put(batch.entries.filter { $0.envelope == nil }.map(\.record), because: SpoolError.unavailable(cause: "a record of another version"))
     }
 
     /// Whether the record itself is at fault: SQLSTATE classes 22 (data), 23 (constraints) and 54 (limits). Anything else, such as a right that is

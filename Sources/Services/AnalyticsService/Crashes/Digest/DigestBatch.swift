@@ -8,7 +8,7 @@ struct DigestBatch: Sendable {
         let end: SpoolPosition
         /// Nil: as a newer version of the service wrote it, perhaps.
         let envelope: DigestedEnvelope?
-        /// Why the record is set aside, with an envelope that says so in its place; nil: it is not.
+        /// Why the record is set aside; then `envelope` only counts it. Nil: it is stored.
         let refusal: DigestionRefusal?
     }
 
@@ -74,7 +74,7 @@ struct DigestReader: Sendable {
 
     private typealias Digested = (envelope: DigestedEnvelope?, refusal: DigestionRefusal?)
 
-    /// In the order given, as many as there is room for, one at the least. One that a process died with is digested alone, so that the next death is its own.
+    /// In the order given, as many as there is room for, at least one. A record that a process died with is digested alone, so that another death is its fault.
     private func digested(_ envelopes: [(envelope: ReceivedEnvelope?, end: SpoolPosition)]) async throws -> [Digested] {
         try await withThrowingTaskGroup(of: (Int, Digested).self) { group in
             var digested = [Digested](repeating: (nil, nil), count: envelopes.count)

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Threads for work on reports, beside those that answer requests, with a budget of CPU time for each report.
 ///
-/// What is beyond its budget is not waited for any longer. Nothing can stop a thread, so the threads are replaced and the one that is lost ends when its
-/// step ends; so many may be lost at a time, then work waits for one of them.
+/// Work beyond its budget is cancelled and no longer waited for. Nothing can stop a thread that is in the middle of a step, so the pool is replaced, and
+/// the lost thread ends with its step. When more than `maximumLost` threads are lost, the pool is not replaced until some of them have ended.
 final class DigestionThreads: Sendable {
     /// The report took more CPU time than it may.
     struct OverBudget: Error, CustomStringConvertible {
@@ -19,18 +19,23 @@ final class DigestionThreads: Sendable {
     private static let interval: Duration = .milliseconds(50)
 
     private struct State {
-        var pool: NIOThreadPool
+        var pool = DigestionThreads.pool()
         var lost = 0
         var running: [ObjectIdentifier: ReportMeter] = [:]
         var isWatching = false
+
+        /// Returns the pool that was there until now, to be shut down.
+        mutating func replacePool() -> NIOThreadPool {
+            defer { pool = DigestionThreads.pool() }
+            return pool
+        }
     }
 
-    private let state: Mutex<State>
+    private let state = Mutex(State())
     private let lost = Gauge(label: "martlet_analytics_crash_threads_lost")
 
-    init() {
-        state = Mutex(State(pool: Self.pool()))
-    }
+    /// How many threads are still busy with work beyond its budget.
+    var lostThreads: Int { state.withLock(\.lost) }
 
     deinit { state.withLock { $0.pool.shutdownGracefully { _ in } } }
 
@@ -46,7 +51,6 @@ final class DigestionThreads: Sendable {
     func run<Value: Sendable>(upTo budget: Duration, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
         let meter = ReportMeter(self, budget)
         let task = Task(executorPreference: meter) { try await work() }
-        defer { forget(meter) }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let answer = FirstAnswer(continuation)
@@ -54,7 +58,12 @@ final class DigestionThreads: Sendable {
                     answer.give(.failure(OverBudget(budget: budget)))
                     task.cancel()
                 }
-                Task { answer.give(await task.result) }
+                Task {
+                    let result = await task.result
+                    // Not before: work that was given up may still keep threads busy.
+                    forget(meter)
+                    answer.give(result)
+                }
             }
         } onCancel: {
             task.cancel()
@@ -72,11 +81,13 @@ final class DigestionThreads: Sendable {
     }
 
     fileprivate func threadCameBack() {
-        lost.record(
-            state.withLock { state in
-                state.lost -= 1
-                return state.lost
-            })
+        let (old, count) = state.withLock { state -> (NIOThreadPool?, Int) in
+            state.lost -= 1
+            // The threads that were lost beyond the limit belong to the present pool.
+            return (state.lost == Self.maximumLost ? state.replacePool() : nil, state.lost)
+        }
+        lost.record(count)
+        old?.shutdownGracefully { _ in }
     }
 
     private func watch(_ meter: ReportMeter, onOverrun: @escaping @Sendable () -> Void) {
@@ -91,9 +102,11 @@ final class DigestionThreads: Sendable {
 
     private func forget(_ meter: ReportMeter) {
         state.withLock { $0.running[ObjectIdentifier(meter)] = nil }
+        // It holds the task, which holds the meter.
+        meter.onOverrun = nil
     }
 
-    /// Looks at what runs, until nothing does.
+    /// Checks the budgets of all running work, until there is none.
     private func watch() async {
         while true {
             try? await Task.sleep(for: Self.interval)
@@ -102,30 +115,29 @@ final class DigestionThreads: Sendable {
                 return Array(state.running.values)
             }
             if meters.isEmpty { return }
-            for meter in meters where meter.giveUpBeyondBudget() { replaceThreads() }
+            for meter in meters where meter.giveUpBeyondBudget() { loseThread() }
         }
     }
 
-    private func replaceThreads() {
+    private func loseThread() {
         let (old, count) = state.withLock { state -> (NIOThreadPool?, Int) in
             state.lost += 1
-            guard state.lost <= Self.maximumLost else { return (nil, state.lost) }
-            defer { state.pool = Self.pool() }
-            return (state.pool, state.lost)
+            return (state.lost <= Self.maximumLost ? state.replacePool() : nil, state.lost)
         }
         lost.record(count)
         old?.shutdownGracefully { _ in }
     }
 }
 
-/// Runs the parts of one report's work and adds up the CPU time that they take.
+/// Runs the parts of one report's work and adds up their CPU time.
 private final class ReportMeter: TaskExecutor {
     private struct State {
         var spent = Duration.zero
-        /// Parts that run now, by when their threads' clocks say that they began.
+        /// The parts that run now: the clock of the part's thread, and its time when the part began.
         var running: [Int: (clock: CPUClock, start: Duration)] = [:]
         var count = 0
-        var isGivenUp = false
+        /// A thread that runs a part counts as lost.
+        var hasLostThread = false
         var onOverrun: (@Sendable () -> Void)?
     }
 
@@ -153,21 +165,23 @@ private final class ReportMeter: TaskExecutor {
             return state.count
         }
         job.runSynchronously(on: asUnownedTaskExecutor())
-        let wasLost = state.withLock { state in
+        let cameBack = state.withLock { state in
             if let part = state.running.removeValue(forKey: part) { state.spent += part.clock.time - part.start }
-            return state.isGivenUp && state.running.isEmpty
+            guard state.hasLostThread, state.running.isEmpty else { return false }
+            state.hasLostThread = false
+            return true
         }
-        if wasLost { threads.threadCameBack() }
+        if cameBack { threads.threadCameBack() }
     }
 
-    /// Tells of it when the budget is used up, once. True: a thread is lost to it.
+    /// Calls `onOverrun` once the budget is used up. Returns whether a thread is newly lost.
     func giveUpBeyondBudget() -> Bool {
         let (onOverrun, isLost) = state.withLock { state -> ((@Sendable () -> Void)?, Bool) in
             let spent = state.running.values.reduce(state.spent) { $0 + $1.clock.time - $1.start }
-            guard spent > budget, !state.isGivenUp else { return (nil, false) }
-            state.isGivenUp = !state.running.isEmpty
+            guard spent > budget, !state.hasLostThread else { return (nil, false) }
+            state.hasLostThread = !state.running.isEmpty
             defer { state.onOverrun = nil }
-            return (state.onOverrun, state.isGivenUp)
+            return (state.onOverrun, state.hasLostThread)
         }
         onOverrun?()
         return isLost

@@ -35,7 +35,7 @@ struct EnvelopeDigestion: Sendable {
         return digested
     }
 
-    /// What is stored in place of an envelope that is set aside: that there was one.
+    /// What is stored in place of an envelope that is set aside: only that there was one.
     func refused(_ received: ReceivedEnvelope, because refusal: DigestionRefusal) async throws -> DigestedEnvelope {
         var digested = DigestedEnvelope(space: try await spaces.space(of: received.appID, received.environment), received: received.received)
         digested.outcomes.append(DigestedOutcome(source: .server, category: .error, reason: refusal.rawValue, quantity: 1))

@@ -59,12 +59,12 @@ struct Reprocessing: Sendable {
         }
     }
 
-    /// What is made of a report by threads of their own. Nil: nothing, also when that takes more CPU time than it may; then the report stays as it is.
+    /// Runs work on the threads for digestion. Nil: the work returned nil, or took more CPU time than a report may; then the report stays as it is.
     private func withinBudget<Value: Sendable>(_ id: UUID, _ work: @escaping @Sendable () async throws -> Value?) async throws -> Value? {
         do {
             return try await threads.run(upTo: budget, work)
         } catch let error as DigestionThreads.OverBudget {
-            logger.error("A crash report stays as it was when it came.", metadata: ["crash.event": "\(id)", "error.cause": "\(error)"])
+            logger.error("Could not reprocess a crash report; keeping it as it is.", metadata: ["crash.event": "\(id)", "error.cause": "\(error)"])
             return nil
         }
     }

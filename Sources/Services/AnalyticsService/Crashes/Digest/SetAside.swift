@@ -2,7 +2,7 @@ import CoreMetrics
 import Foundation
 import Logging
 
-/// Where records go that nothing can be done with: kept beside the spools, for a person to look at. What there is no room for is dropped, and counted.
+/// Keeps records that cannot be digested or stored beside the spools, for a person to look at. Records beyond the limits are dropped and counted.
 struct SetAside: Sendable {
     /// Enough to see what is wrong; of all copies of the service together.
     private static let maximumFiles = 1_000
@@ -23,7 +23,7 @@ struct SetAside: Sendable {
     func put(_ records: [[UInt8]], because error: any Error) throws {
         guard !records.isEmpty else { return }
         refused.increment(by: records.count)
-        logger.error("A crash report is set aside and not tried again.", metadata: ["error.cause": "\(error)", "crash.records": "\(records.count)"])
+        logger.error("Could not process crash reports; setting them aside, not retrying.", metadata: ["error.cause": "\(error)", "crash.records": "\(records.count)"])
         let folder = directory + "/refused"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let files = try FileManager.default.contentsOfDirectory(atPath: folder)
@@ -33,7 +33,7 @@ struct SetAside: Sendable {
         for record in records {
             guard count < Self.maximumFiles, size + record.count <= Self.maximumSizeInBytes else {
                 dropped.increment()
-                logger.error("There is no room for a crash report that is set aside; it is dropped.", metadata: ["crash.folder": "refused"])
+                logger.error("Dropped a crash report that was to be set aside, as the folder is full.", metadata: ["crash.folder": "refused"])
                 continue
             }
             try Data(record).write(to: URL(fileURLWithPath: folder + "/" + UUID().uuidString.lowercased()))

@@ -2,13 +2,13 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Which records of a spool are being digested, in files of its folder: what is still there when another process takes the spool up was in hand when the
-/// one before died.
+/// Notes in a spool's folder which of its records are being digested: those still noted when another process takes over the spool were being digested when
+/// the previous process died.
 ///
-/// `digesting` has places of 16 bytes, segment and end of a record or zeros; `deaths` a line `segment end count` for each record that was in hand. Nothing
-/// is synchronised to disk: it is for deaths of the process, not of the machine.
+/// `digesting` has slots of 16 bytes: segment and end of a record, or zeros. `deaths` has a line `segment end count` for each record that was being digested
+/// at a death. Nothing is synchronised to disk: this is for deaths of the process, not of the machine.
 final class DigestionMarks: Sendable {
-    /// A record that was in hand at so many deaths is not digested again.
+    /// A record that was being digested at so many deaths is not digested again.
     static let maximumDeaths = 2
 
     private struct State {
@@ -27,12 +27,12 @@ final class DigestionMarks: Sendable {
 
     deinit { state.withLock { state in if let descriptor = state.descriptor { close(descriptor) } } }
 
-    /// How many processes have died with the record in hand.
+    /// How many processes have died while they digested the record.
     ///
-    /// - Parameter end: behind the record in the spool.
+    /// - Parameter end: the position behind the record in the spool.
     func deaths(of end: SpoolPosition) -> Int { state.withLock { $0.deaths[end] ?? 0 } }
 
-    /// Reads what the process before has left, and counts it.
+    /// Counts a death for each record that the previous process left noted.
     func takeUp() {
         state.withLock { state in
             state.deaths = Self.deaths(in: path)
@@ -40,13 +40,13 @@ final class DigestionMarks: Sendable {
             for end in left { state.deaths[end, default: 0] += 1 }
             guard !left.isEmpty else { return }
             let lines = state.deaths.map { "\($0.key.segment) \($0.key.offset) \($0.value)\n" }.joined()
-            // Counted before it is forgotten: a death in between counts once more.
+            // Counted first, then forgotten: after a death in between they are counted twice.
             try? Data(lines.utf8).write(to: URL(fileURLWithPath: path + "/deaths"), options: .atomic)
             unlink(path + "/digesting")
         }
     }
 
-    /// Notes that the record is in hand; returns the place that `end(_:)` clears.
+    /// Notes that the record is being digested; returns the slot that `end(_:)` clears.
     func begin(_ end: SpoolPosition) -> Int {
         state.withLock { state in
             let place = state.places.firstIndex(of: false) ?? state.places.count
@@ -63,7 +63,7 @@ final class DigestionMarks: Sendable {
         }
     }
 
-    /// Without room on the disk nothing is noted, and digesting goes on.
+    /// When this fails, as on a full disk, nothing is noted and digesting goes on.
     private func write(_ position: SpoolPosition, at place: Int, _ state: inout State) {
         if state.descriptor == nil {
             let descriptor = open(path + "/digesting", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
@@ -91,7 +91,7 @@ final class DigestionMarks: Sendable {
         return Dictionary(counts) { max($0, $1) }
     }
 
-    /// Before the folder is removed.
+    /// To be called before the folder is removed.
     static func remove(from path: String) {
         for name in ["digesting", "deaths"] { unlink("\(path)/\(name)") }
     }

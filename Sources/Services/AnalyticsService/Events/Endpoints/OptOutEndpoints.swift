@@ -11,8 +11,8 @@ import MartletPostgres
 /// Whoever asks is the user who is signed in, the device of the header `X-Device-Id`, or the one of `?anonymousId=`; both, where both are
 /// known. What is there already stays: the user's account is deleted for that.
 ///
-/// A device's id proves nothing, as whoever knows it can send it. A device that opts out sends a secret of its own, `Opt-Out-Secret`, and only who shows the
-/// same ends that opt-out; the app's own server ends any.
+/// A device's id proves nothing, as whoever knows it can send it. A device that opts out sends a secret of its own, `Opt-Out-Secret`; only whoever shows
+/// that secret again, or the app's own server, ends the opt-out.
 struct OptOutEndpoint: Endpoint {
     enum Act: Sendable {
         case read, optOut, optIn
@@ -36,7 +36,7 @@ struct OptOutEndpoint: Endpoint {
         case .optIn:
             guard try await events.people.optIn(opting, in: space) else {
                 throw HTTPProblem(
-                    .forbidden, "The device was opted out with another secret, or without one. Send its Opt-Out-Secret, or end it from the app's server.")
+                    .forbidden, "The device was opted out with another secret, or without one. Send the Opt-Out-Secret of that opt-out, or end it from the app's server.")
             }
         }
         let since = try await events.people.optedOut(opting.persons, in: space)
@@ -46,7 +46,7 @@ struct OptOutEndpoint: Endpoint {
     private static func opting(_ request: Request, _ principal: Principal, _ space: Space) throws -> PeopleStore.Opting {
         var opting = PeopleStore.Opting(account: principal.userID.map { Person.account($0, in: space) })
         // With somebody's token it is that person who asks.
-        opting.isServer = principal.kind == .master && principal.userID == nil
+        opting.isServer = principal.kind == .master
         if let device = request.uri.queryParameters["anonymousId"].map(String.init) ?? request.deviceID {
             guard (1...512).contains(device.utf8.count) else {
                 throw HTTPProblem(.invalidParameter, "This may have at most 512 bytes.", field: "anonymousId")

@@ -26,7 +26,7 @@ struct ChangeSettings: Endpoint {
         let fields = try await BodyFields(request, ["retentionDays", "privacy", "isCollecting", "timeZone"])
         let timeZone = try fields.string("timeZone")
         guard timeZone.map({ TimeZone(iana: $0) != nil }) ?? true else {
-            throw HTTPProblem(.invalidBody, "Expected a name of the IANA's time zones, such as Europe/Zurich.", field: "timeZone")
+            throw HTTPProblem(.invalidBody, "Expected the name of an IANA time zone, such as Europe/Zurich.", field: "timeZone")
         }
         let space = try await events.spaces.space(of: try context.principal)
         let change = SettingsChange(

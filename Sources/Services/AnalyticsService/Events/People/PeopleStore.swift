@@ -110,44 +110,40 @@ final class PeopleStore: Sendable {
         var persons: [Int64] { [account, device].compactMap(\.self) }
     }
 
-    /// An opt-out of a device by another secret is another one: the device is opted out as long as there is one of them.
+    /// An opt-out with another secret is another opt-out: a device is opted out as long as it has at least one.
     static let maximumOptOuts = 8
 
-    /// Always works. With a secret it can be ended by who shows that; beyond `maximumOptOuts` of a device it counts as one without.
+    /// Always works. An opt-out with a secret is ended by whoever shows that secret; beyond `maximumOptOuts` of a device it counts as one without.
     func optOut(_ opting: Opting, in space: Space) async throws {
         let digest = opting.digest.map { Data($0) } ?? Data()
-        try await postgres.withTransaction { transaction in
-            if let account = opting.account {
-                try await transaction.execute(
-                    """
-                    INSERT INTO analytics.people AS p (space, person, opted_out) VALUES (\(space.id), \(account), now())
-                    ON CONFLICT (space, person) DO UPDATE SET opted_out = coalesce(p.opted_out, excluded.opted_out), traits = '{}'
-                    """)
-            }
-            guard let device = opting.device else { return }
-            try await transaction.execute(
-                """
-                INSERT INTO analytics.people AS p (space, person, opted_out, opt_outs) VALUES (\(space.id), \(device), now(), ARRAY[\(digest)::bytea])
-                ON CONFLICT (space, person) DO UPDATE SET opted_out = coalesce(p.opted_out, excluded.opted_out), traits = '{}', opt_outs = CASE
-                    WHEN p.opt_outs @> excluded.opt_outs THEN p.opt_outs
-                    WHEN cardinality(p.opt_outs) < \(Self.maximumOptOuts) THEN p.opt_outs || excluded.opt_outs
-                    WHEN ''::bytea = ANY (p.opt_outs) THEN p.opt_outs
-                    ELSE p.opt_outs || ''::bytea END
-                """)
-        }
+        // Sorted, as rows are locked in the order of persons everywhere.
+        try await postgres.execute(
+            """
+            INSERT INTO analytics.people AS p (space, person, opted_out, opt_outs)
+            SELECT \(space.id), person, now(), CASE WHEN person = \(opting.device) THEN ARRAY[\(digest)::bytea] ELSE '{}' END
+            FROM unnest(\(opting.persons.sorted().map { Int($0) })) AS n (person)
+            ON CONFLICT (space, person) DO UPDATE SET opted_out = coalesce(p.opted_out, excluded.opted_out), traits = '{}', opt_outs = CASE
+                WHEN p.opt_outs @> excluded.opt_outs THEN p.opt_outs
+                WHEN cardinality(p.opt_outs) < \(Self.maximumOptOuts) THEN p.opt_outs || excluded.opt_outs
+                WHEN ''::bytea = ANY (p.opt_outs) THEN p.opt_outs
+                ELSE p.opt_outs || ''::bytea END
+            """)
     }
 
-    /// Ends the account's opt-out, and of the device's the one by the secret that was shown; the app's server ends all of them.
+    /// Ends the account's opt-out, and the device's by the secret that was shown; the app's server ends all of the device's.
     ///
-    /// - Returns: false: the device is opted out, and not by this secret. Then nothing was changed.
+    /// - Returns: false: the device is opted out, but not with this secret. Then nothing was changed.
     func optIn(_ opting: Opting, in space: Space) async throws -> Bool {
         try await postgres.withTransaction { transaction in
+            try await transaction.execute(
+                """
+                SELECT FROM analytics.people WHERE space = \(space.id) AND person = ANY (\(opting.persons.map { Int($0) })) ORDER BY person FOR UPDATE
+                """)
             if let device = opting.device {
                 let rows = try await transaction.query(
                     """
-                    SELECT s.digest FROM (
-                        SELECT opt_outs FROM analytics.people WHERE space = \(space.id) AND person = \(device) AND opted_out IS NOT NULL FOR UPDATE) AS p,
-                        unnest(p.opt_outs) AS s (digest)
+                    SELECT s.digest FROM analytics.people AS p, unnest(p.opt_outs) AS s (digest)
+                    WHERE p.space = \(space.id) AND p.person = \(device) AND p.opted_out IS NOT NULL
                     """)
                 let known = try rows.map { try $0.decode(0, as: Data.self) }
                 let shown = opting.digest.flatMap { digest in known.first { digest == $0 } }

@@ -25,7 +25,7 @@ struct ListApps: Endpoint {
 }
 
 extension StaffGrant {
-    /// The apps in which the member has rights like these. Rights about the server are none in its apps.
+    /// The apps in which the member's rights are as asked for. Rights in the server's own areas are not rights in an app.
     fileprivate func apps(_ isMeant: (StaffRights.Areas) -> Bool) -> AppStore.Selection {
         let everywhere = rights.apps[StaffRights.everyApp]?.filter { !$0.key.isOfServer } ?? [:]
         if isAdministrator || isMeant(everywhere) { return .all }

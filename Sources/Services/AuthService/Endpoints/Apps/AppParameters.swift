@@ -75,7 +75,7 @@ extension Request {
 }
 
 extension Response {
-    /// - Parameter path: of the service, where the thing is; nil: behind that of the request, by the answer's `id` or `number`.
+    /// - Parameter path: the service's path of the new thing; nil: the request's path, then the `id` or `number` of the answer.
     static func made(_ json: String, at path: String? = nil) -> Response {
         var response = Response.json(ByteBuffer(string: json), status: .created)
         if let path { response.headers[.location] = path }

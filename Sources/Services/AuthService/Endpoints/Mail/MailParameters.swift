@@ -70,5 +70,5 @@ struct ProofLimits {
 
 extension HTTPProblem {
     /// The same whether there never was such a proof, or it is used up.
-    static let proofRefused = HTTPProblem(.signInFailed, "Token or code are wrong, used or have expired: ask for another mail.")
+    static let proofRefused = HTTPProblem(.signInFailed, "The token or code is wrong, was used before or has expired: ask for another mail.")
 }

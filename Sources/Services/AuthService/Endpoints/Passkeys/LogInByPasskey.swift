@@ -24,8 +24,8 @@ struct OfferPasskeySignIn: Endpoint {
 /// `POST /auth/passkeys/login` with `credential` as `navigator.credentials.get` returned it, and `code` and `device` if wanted; 200, signed in.
 ///
 /// A passkey that was opened by a fingerprint, a face or a PIN is two factors, and no `code` is asked for; one that was only touched is one.
-/// Where the app demands verified addresses a good proof for an account without one is 403. All other refusals are the same, whether the passkey is
-/// unknown, the user disabled, or anything of the proof wrong; the log says which.
+/// Where the app demands verified addresses a good proof for an account without one is 403, and a wrong `code` behind a good proof says so. All other
+/// refusals are the same, whether the passkey is unknown, the user disabled, or anything of the proof wrong; the log says which.
 struct LogInByPasskey: Endpoint {
     let users: UserStore
     let passkeys: PasskeyStore
@@ -61,7 +61,7 @@ struct LogInByPasskey: Endpoint {
         return response
     }
 
-    /// The same whatever is wrong.
+    /// The same whatever is wrong with the passkey or its account.
     private static func refusal(_ cause: String? = nil) -> HTTPProblem {
         HTTPProblem(.signInFailed, "This passkey opens no account here: ask for a new challenge, or sign in another way.", cause: cause)
     }

@@ -48,7 +48,7 @@ struct ReadClient: Endpoint {
 }
 
 /// `PUT /auth/clients/{id}` with `name`, `redirectUris`, `postLogoutRedirectUris` and `scopes`, which take the place of what was there, and
-/// `idTokenSignedResponseAlg`, which stays where it is left out.
+/// `idTokenSignedResponseAlg`, which stays as it is when left out.
 struct ChangeClient: Endpoint {
     let clients: ClientStore
 

@@ -63,7 +63,7 @@ struct SubmitLogIn: Endpoint {
         // What is no name is nobody's.
         case .signInFailed, .invalidBody:
             return flow.showLogIn(
-                asked, request, issuer, name: name, asksForCode: asksForCode, message: "Name, password or code do not match an account.",
+                asked, request, issuer, name: name, asksForCode: asksForCode, message: HTTPProblem.passwordRefused.detail,
                 status: .forbidden)
         case .forbidden:
             return flow.showLogIn(

@@ -4,7 +4,7 @@ import MartletHTTP
 import MartletPostgres
 import MartletPush
 
-/// Which devices of an audience cannot be reached, as the app has no credential for their push service.
+/// Which devices of an audience cannot be reached because the app has no credential for their push service.
 struct PushReach: Sendable {
     let postgres: PostgresClient
     let counter: AudienceCounter
@@ -17,7 +17,7 @@ struct PushReach: Sendable {
         /// Whether there are devices, and none of them can be reached.
         var isEverybody = false
 
-        /// For an answer; nothing where everybody can be reached.
+        /// For an answer; empty where every device can be reached.
         var members: [JSONValue.Member] {
             guard !devices.isEmpty else { return [] }
             let list = devices.map { entry in
@@ -34,11 +34,11 @@ struct PushReach: Sendable {
             let list = devices.map { "\($0.service.rawValue) (\($0.count.isExact ? "" : "at least ")\($0.count.count))" }.joined(separator: ", ")
             throw HTTPProblem(
                 .pushCredentialMissing,
-                "No device of this audience can be reached: the app has no credential for \(list). Store one by PUT notifications/credentials/…", field: "audience")
+                "No device of this audience can be reached: the app has no credential for \(list). Store one with PUT notifications/credentials/{kind}.", field: "audience")
         }
     }
 
-    /// - Parameter isExact: counts all devices; else 100,000 are looked at for each push service.
+    /// - Parameter isExact: counts all devices; otherwise counting stops after 100,000 of each push service.
     /// - Throws: `segment-not-found`, `invalid-filter`.
     func unreached(_ audience: Audience, content: MessageContent, isExact: Bool, in space: Space) async throws -> Unreached {
         let stored = Set(

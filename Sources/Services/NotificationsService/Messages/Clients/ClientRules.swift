@@ -23,20 +23,20 @@ struct ClientRules: Sendable {
         var count: Int
         var seconds: Int
 
-        /// Says when to try again, within an hour.
+        /// Asks to try again after the span, or after an hour if the span is longer.
         var refusalHeaders: HTTPFields { [.retryAfter: "\(min(seconds, 3_600))"] }
     }
 
     struct Rule: Sendable {
         /// Users or channels that one message may go to.
         var maximumRecipients: Int
-        /// Names of channels that it may go to, or with `*` at the end what names begin with; empty: to users only.
+        /// The channels that it may go to: names, or prefixes of names followed by `*`; empty: to users only.
         var channels: [String]
         /// Over `{"sender","recipients","channels","variables"}`; nil: always.
         var condition: JSONLogic?
-        /// Of one user.
+        /// For each sender.
         var limit: Limit
-        /// Of one user or channel that it is for, whoever sends.
+        /// For each user or channel that gets it, whoever sends.
         var recipientLimit: Limit
     }
 
@@ -73,7 +73,7 @@ extension ClientRules.Rule {
         maximumRecipients = try fields.integer("maximumRecipients", in: 1...Audience.maximumDirect) ?? 1
         channels = try fields.strings("channels", upTo: ClientRules.maximumChannels) ?? []
         for channel in channels where !ChannelName.isOne(channel.hasSuffix("*") ? String(channel.dropLast()) : channel) {
-            throw HTTPProblem(.invalidBody, "Expected a channel's name, or what names begin with and * behind it. \(ChannelName.sentence)", field: "channels")
+            throw HTTPProblem(.invalidBody, "Expected the name of a channel, or a prefix of names followed by *. \(ChannelName.sentence)", field: "channels")
         }
         if let when = fields.object("when") {
             guard when.text.utf8.count <= ClientRules.maximumConditionSize else {

@@ -16,9 +16,9 @@ struct ClientSend: Sendable {
     /// Of the token that came with the request, never of its body.
     var sender: String
     var idempotencyKey: String?
-    /// Of the request behind the key.
+    /// Of the request that came with the key.
     var digest: [UInt8]?
-    /// Whether variables may come that the template has no place for: the thesis's form always has the same.
+    /// Whether variables that the template has no place for are ignored: the thesis's form always sends the same ones.
     var allowsOtherVariables = false
 }
 
@@ -55,7 +55,7 @@ struct ClientSends: Sendable {
         }
     }
 
-    /// Who sends to a channel does not get it.
+    /// The sender does not get a message to a channel.
     private static func audience(_ send: ClientSend) -> Audience {
         guard send.channels.isEmpty else { return Audience(channels: Array(Set(send.channels)).sorted(), exceptUsers: [send.sender]) }
         return .users(Array(Set(send.users)).sorted())
@@ -66,7 +66,7 @@ struct ClientSends: Sendable {
             throw HTTPProblem(.forbidden, "Users of this app may not send this.")
         }
         guard send.users.isEmpty != send.channels.isEmpty, send.users.allSatisfy(Self.isName) else {
-            throw HTTPProblem(.invalidBody, "Say to which users, or to which channels, and not both.", field: "users")
+            throw HTTPProblem(.invalidBody, "Name the users or the channels that it is for, and not both.", field: "users")
         }
         if let channel = send.channels.first(where: { !ChannelName.isOne($0) || !rule.allows(channel: $0) }) {
             throw HTTPProblem(.forbidden, "Users may not send this to the channel \(channel.prefix(64)).")
@@ -86,14 +86,14 @@ struct ClientSends: Sendable {
         var values = try MessageTemplate.values(send.variables)
         let template = try await templates.template(send.template, in: space)
         guard values[Self.senderVariable] == nil else {
-            throw HTTPProblem(.invalidBody, "The sender is who is signed in.", field: "variables.\(Self.senderVariable)")
+            throw HTTPProblem(.invalidBody, "The sender is always the user who is signed in, and cannot be given.", field: "variables.\(Self.senderVariable)")
         }
         if !send.allowsOtherVariables {
-            let names = try template.names
+            let names = try template.names.subtracting([Self.senderVariable])
             if let other = values.keys.sorted().first(where: { !names.contains($0) }) {
+                let known = names.isEmpty ? "It takes none." : "It takes \(names.sorted().joined(separator: ", "))."
                 throw HTTPProblem(
-                    .invalidBody, "The template \(send.template) has no \(other), only \(names.sorted().joined(separator: ", ")).",
-                    field: "variables.\(other)")
+                    .invalidBody, "The template \(send.template) has no place for the variable \(other). \(known)", field: "variables.\(other)")
             }
         }
         values[Self.senderVariable] = send.sender
@@ -112,11 +112,11 @@ struct ClientSends: Sendable {
                 AND created > now() - make_interval(secs => \(Double(limit.seconds)))
             """)
         guard try rows[0].decode(0, as: Int.self) < limit.count else {
-            throw HTTPProblem(.tooManyRequests, "You have sent as many of these as you may for now.", headers: limit.refusalHeaders)
+            throw HTTPProblem(.tooManyRequests, "You have sent as many of these messages as you may for now.", headers: limit.refusalHeaders)
         }
     }
 
-    /// Counts the message for each whom it is for. A span of time begins with the first message that is counted in it.
+    /// Counts the message for each recipient, or for none when one is beyond the limit. A span begins with the first message counted in it.
     private func countReceipts(_ send: ClientSend, _ limit: ClientRules.Limit, in space: Space, _ transaction: PostgresTransaction) async throws {
         let recipients = Set(send.users.map { "user:" + $0 } + send.channels.map { "channel:" + $0 }).sorted()
         let start: PostgresQuery = "now() - make_interval(secs => \(Double(limit.seconds)))"
@@ -129,7 +129,7 @@ struct ClientSends: Sendable {
             WHERE r.since <= \(start) OR r.count < \(limit.count)
             """)
         guard counted == recipients.count else {
-            throw HTTPProblem(.tooManyRequests, "Somebody whom this is for has got as many of these as they may for now.", headers: limit.refusalHeaders)
+            throw HTTPProblem(.tooManyRequests, "One of the recipients has been sent as many of these messages as the app allows for now.", headers: limit.refusalHeaders)
         }
     }
 }

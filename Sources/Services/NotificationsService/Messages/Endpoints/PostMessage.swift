@@ -8,11 +8,11 @@ import MartletPostgres
 /// `POST /notifications/messages`: orders a message; 201 with it, 200 with the first one's for a known `Idempotency-Key`, whatever has become of its
 /// template, its segment and its time since.
 ///
-/// Master key, or staff who may create notifications: `MessageRequest`. Where some of the devices cannot be reached as the app has no credential for their push
-/// service, `withoutCredential` says so; where none can, nothing is ordered: `push-credential-missing`.
+/// Master key, or staff who may create notifications: `MessageRequest`. Where some of the devices cannot be reached because the app has no credential for
+/// their push service, `withoutCredential` counts them; where none can, nothing is ordered: `push-credential-missing`.
 ///
-/// Who is signed in may send what the app's rules allow (`ClientRules`): `{"template","variables","audience":{"users":[…]}}` or `{"channels":[…]}`; the answer
-/// has the message's `id`, `template` and `created`, and nothing of who gets it.
+/// A signed-in user may send what the app's rules allow (`ClientRules`): `{"template","variables","audience":{"users":[…]}}`, or `{"channels":[…]}` as the
+/// audience. The answer has the message's `id`, `template` and `created`, and says nothing about who gets it.
 struct PostMessage: Endpoint {
     private static let clientNames: Set<String> = ["template", "variables", "audience"]
     private static let maximumClientBodySize = 32 << 10
@@ -22,7 +22,7 @@ struct PostMessage: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters()
         let principal = try context.principal
-        if principal.kind == .client || principal.kind == .master && principal.userID != nil { return try await send(request, principal) }
+        if principal.kind == .client { return try await send(request, principal) }
         let (space, author) = try await context.notifications(may: .create, messages.spaces)
         let origin = try request.idempotencyKey.map { "key:" + $0 }
         let fields = try await BodyFields(request, MessageRequest.names, upTo: MessageRequest.maximumBodySize)
@@ -43,7 +43,7 @@ struct PostMessage: Endpoint {
         let key = try request.idempotencyKey
         let fields = try await BodyFields(request, Self.clientNames, upTo: Self.maximumClientBodySize)
         guard let template = try fields.text("template", upTo: 64) else {
-            throw HTTPProblem(.invalidBody, "Say which template. Users send nothing else.", field: "template")
+            throw HTTPProblem(.invalidBody, "Name a template: a user can send nothing else.", field: "template")
         }
         guard let audience = fields.object("audience") else { throw HTTPProblem(.invalidBody, "This field is required.", field: "audience") }
         let recipients = try BodyFields(audience, ["users", "channels"])

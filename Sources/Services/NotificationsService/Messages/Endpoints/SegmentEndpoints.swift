@@ -62,7 +62,7 @@ struct PreviewSegment: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try request.allowParameters(["exact"])
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
-        let audience = try await messages.segments.audience(try context.chosenName, in: space)
+        let audience = try await messages.segments.audience(try context.chosenName, field: nil, in: space)
         return .json(try await messages.counter.count([audience], isExact: try request.flag("exact"), in: space).json.text)
     }
 }

@@ -22,9 +22,11 @@ struct SegmentStore: Sendable {
         try await postgres.query("\(Self.selection) WHERE space = \(space.id) AND name = \(name)").first.map { try Self.json($0) }
     }
 
-    func audience(_ name: String, in space: Space) async throws -> Audience {
+    /// - Parameter field: of the body that names the segment; nil: the path does.
+    /// - Throws: `segment-not-found`.
+    func audience(_ name: String, field: String? = "audience.segment", in space: Space) async throws -> Audience {
         let rows = try await postgres.query("SELECT audience FROM notifications.segments WHERE space = \(space.id) AND name = \(name)")
-        guard let row = rows.first else { throw HTTPProblem(.segmentNotFound, "There is no segment \(name).", field: "audience.segment") }
+        guard let row = rows.first else { throw HTTPProblem(.segmentNotFound, "There is no segment \(name).", field: field) }
         return try Audience(try row.json(0))
     }
 

@@ -34,7 +34,7 @@ struct RuleClock: Service {
                     trouble.isOver()
                 } catch {
                     if !Task.isCancelled, trouble.happened() {
-                        logger.warning("schedules were not looked at; tried again until it goes", metadata: ["error.cause": "\(error)"])
+                        logger.warning("Could not look for rules that are due; retrying.", metadata: ["error.cause": "\(error)"])
                     }
                     pause = trouble.pause
                 }
@@ -66,7 +66,7 @@ struct RuleClock: Service {
             } catch {
                 guard !Task.isCancelled else { return }
                 if try row.decode(4, as: Bool.self) {
-                    logger.warning("a rule did not act in time; tried again until it does", metadata: ["rule.name": "\(name)", "error.cause": "\(error)"])
+                    logger.warning("A rule could not act when it was due; retrying.", metadata: ["rule.name": "\(name)", "error.cause": "\(error)"])
                 }
                 try await postgres.execute(
                     """
@@ -79,9 +79,10 @@ struct RuleClock: Service {
     }
 
     private func act(_ name: String, _ json: JSONValue, due: Date, at time: Date, in space: Space) async throws {
-        let rule = try? Rule(name: name, json)
-        let next: Date? = if case .schedule(let schedule) = rule?.trigger { schedule.next(after: time) } else { nil }
-        let wanted: RuleAct? = if let rule { try await act(rule, due: due, in: space) } else { nil }
+        // A rule that this version cannot read, such as one of a time zone that is no longer accepted, is stuck: its schedule does not end unnoticed.
+        let rule = try Rule(name: name, json)
+        let next: Date? = if case .schedule(let schedule) = rule.trigger { schedule.next(after: time) } else { nil }
+        let wanted = try await act(rule, due: due, in: space)
         try await postgres.withTransaction { transaction in
             let taken = try await transaction.execute(
                 """
