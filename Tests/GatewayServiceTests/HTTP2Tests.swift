@@ -220,7 +220,7 @@ import Testing
             let isIdle = await eventually { await test.gateway.isIdle }
             #expect(isIdle)
             await test.shutDown()
-            let isDown = await eventually(within: .seconds(2)) { test.gateway.boundPort == nil }
+            let isDown = await eventually { test.gateway.boundPort == nil }
             #expect(isDown)
         }
     }

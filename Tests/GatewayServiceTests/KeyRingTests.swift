@@ -16,7 +16,7 @@ import Testing
                 ring.apps[0].credentials.append(
                     .init(id: "s-3", kind: .secret, environment: nil, sha256: Credential.hexDigest(of: "ms_NEW")))
             }
-            let isSeen = await eventually(within: .seconds(1)) {
+            let isSeen = await eventually {
                 (try? await test.exchange(TestGateway.request("x", ["Connection: close"], secret: "ms_NEW")).status) == 200
             }
             #expect(isSeen)

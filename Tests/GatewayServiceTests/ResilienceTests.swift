@@ -105,7 +105,7 @@ import Testing
                 #expect(client.status == 503 && client.text.contains("retry-after: 1"), "\(client.text)")
             }
             let again = try await TestUpstream.start("again", port: port)
-            let isBack = await eventually(within: .seconds(15)) { (try? await test.ask("x").status) == 200 }
+            let isBack = await eventually { (try? await test.ask("x").status) == 200 }
             #expect(isBack)
             await again.stop()
         }
@@ -152,14 +152,14 @@ import Testing
             #expect(try await arrivals(socket, test) == 0)
             socket.isHealthy = true
             await port.stop()
-            let isBack = await eventually(within: .seconds(5)) { (try? await test.ask("x").status) == 200 }
+            let isBack = await eventually { (try? await test.ask("x").status) == 200 }
             #expect(isBack)
             let body = String(repeating: "z", count: 3_000_000)
             #expect(try await test.ask("echo", method: "POST", body: body).body == body)
             await socket.stop()
             #expect([502, 503].contains(try await test.ask("x").status))
             let next = try await TestUpstream.start("at the same socket", socket: path)
-            let isThere = await eventually(within: .seconds(10)) { (try? await test.ask("x").status) == 200 }
+            let isThere = await eventually { (try? await test.ask("x").status) == 200 }
             #expect(isThere)
             await next.stop()
         }

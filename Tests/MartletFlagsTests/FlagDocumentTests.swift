@@ -142,6 +142,7 @@ struct FlagDocumentTests {
         (flag(#"{"type":"boolean","default":true,"rules":[{"value":false,"percent":5,"by":"naïve"}]}"#), "non-ascii-hash", "/flags/f/rules/0/by"),
         (flag(#"{"type":"boolean","default":true,"rules":[{"force":false,"coverage":0.5}]}"#), "biased-hash", "/flags/f/rules/0"),
         (flag(#"{"type":"boolean","default":true,"rules":[{"value":false,"when":{"a":{"$in":[1],"b":2}}}]}"#), "mixed-operators", "/flags/f/rules/0/when/a"),
+        (flag(#"{"type":"boolean","default":true,"rules":[{"when":{"a":{"$regex":"a{250}"}},"value":false}]}"#), "long-pattern", "/flags/f/rules/0/when/a/$regex"),
         (#"{"flags":{},"conditions":{"a":{"x":1}}}"#, "unused-condition", "/conditions/a"),
         (#"{"flags":{},"savedGroups":{"a":[1]}}"#, "unused-group", "/savedGroups/a"),
     ])

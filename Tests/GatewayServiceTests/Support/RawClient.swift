@@ -77,17 +77,25 @@ final class RawClient: Sendable {
     }
 
     /// Waits until all of `part` has come, or the connection is closed.
-    func wait(for part: String, within time: Duration = .seconds(60)) async {
-        await eventually(within: time) { self.isClosed || self.text.contains(part) }
+    func wait(for part: String, within time: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation) async {
+        await eventually(within: time, sourceLocation: sourceLocation) { self.isClosed || self.text.contains(part) }
     }
 
-    func waitForClose(within time: Duration = .seconds(60)) async {
-        await eventually(within: time) { self.isClosed }
+    func waitForClose(within time: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation) async {
+        await eventually(within: time, sourceLocation: sourceLocation) { self.isClosed }
     }
 }
 
-/// Says whether `condition` came to hold in time, for an expectation to name what did not.
+/// Whether `condition` came to hold in time; if it did not, the test has failed.
 @discardableResult
-func eventually(within limit: Duration = .seconds(60), _ condition: () async -> Bool) async -> Bool {
-    (try? await MartletTesting.eventually(within: limit, condition)) != nil
+func eventually(
+    within limit: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async -> Bool
+) async -> Bool {
+    do {
+        try await MartletTesting.eventually(within: limit, condition)
+        return true
+    } catch {
+        Issue.record(error, sourceLocation: sourceLocation)
+        return false
+    }
 }

@@ -107,8 +107,16 @@ enum TestTools {
     static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap { $0.isEmpty ? nil : $0 }
 }
 
-/// Says whether `condition` came to hold in time, for an expectation to name what did not.
+/// Whether `condition` came to hold in time; if it did not, the test has failed.
 @discardableResult
-func eventually(within limit: Duration = .seconds(60), _ condition: () async -> Bool) async -> Bool {
-    (try? await MartletTesting.eventually(within: limit, condition)) != nil
+func eventually(
+    within limit: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async -> Bool
+) async -> Bool {
+    do {
+        try await MartletTesting.eventually(within: limit, condition)
+        return true
+    } catch {
+        Issue.record(error, sourceLocation: sourceLocation)
+        return false
+    }
 }

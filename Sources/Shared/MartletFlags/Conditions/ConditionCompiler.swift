@@ -233,7 +233,11 @@ extension ConditionCompiler {
     private mutating func pattern(_ expected: FlagValue, _ path: String, ignoringCase: Bool) -> ValueTest {
         guard case .string(let text) = expected else { return refuse(path, "This takes a regular expression.") }
         do {
-            return .isFound(try TextPattern(text, ignoringCase: ignoringCase))
+            let pattern = try TextPattern(text, ignoringCase: ignoringCase)
+            if pattern.textLimit < TextPattern.maximumTextLength {
+                log.warning("long-pattern", at: path, "A pattern with so many steps is only looked for in texts of up to \(pattern.textLimit) characters.")
+            }
+            return .isFound(pattern)
         } catch {
             return refuse(path, error.message, "invalid-pattern")
         }

@@ -5,10 +5,10 @@
 /// No back references, no looking around.
 public struct TextPattern: Sendable {
     public static let maximumPatternLength = 512
-    /// Longer texts match nothing.
+    /// No pattern is found in a longer text.
     public static let maximumTextLength = 1_024
-    /// Limits a pattern's steps times a text's characters; beyond it nothing matches.
-    static let maximumWork = 100_000
+    /// A pattern's steps times a text's characters.
+    private static let maximumWork = 100_000
     static let maximumSteps = 1_000
 
     enum Step: Sendable {
@@ -23,6 +23,9 @@ public struct TextPattern: Sendable {
 
     private let steps: [Step]
 
+    /// In characters: less than `maximumTextLength` for a pattern of many steps. It is found in no longer text.
+    public var textLimit: Int { min(Self.maximumTextLength, Self.maximumWork / steps.count) }
+
     /// - Throws: `TextPatternError`
     public init(_ pattern: String, ignoringCase: Bool = false) throws(TextPatternError) {
         var parser = try TextPatternParser(pattern)
@@ -33,8 +36,9 @@ public struct TextPattern: Sendable {
 
     /// Whether it is found anywhere in `text`.
     public func isFound(in text: String) -> Bool {
-        let characters = Array(text.unicodeScalars.prefix(Self.maximumTextLength + 1))
-        guard characters.count <= Self.maximumTextLength, characters.count * steps.count <= Self.maximumWork else { return false }
+        let limit = textLimit
+        let characters = Array(text.unicodeScalars.prefix(limit + 1))
+        guard characters.count <= limit else { return false }
         var current = Threads(count: steps.count)
         var next = Threads(count: steps.count)
         for position in 0...characters.count {

@@ -8,23 +8,22 @@ struct SetAside: Sendable {
     private static let maximumFiles = 1_000
     private static let maximumSizeInBytes = 256 << 20
 
-    /// Of the spools.
-    let directory: String
-    let logger: Logger
+    private let folder: String
+    private let logger: Logger
     private let refused = Counter(label: "martlet_analytics_crash_records_total", dimensions: [("outcome", "refused")])
     private let dropped = Counter(label: "martlet_analytics_crash_records_total", dimensions: [("outcome", "dropped")])
     private let kept = Gauge(label: "martlet_analytics_crash_records_set_aside")
 
+    /// - Parameter directory: Of the spools.
     init(directory: String, logger: Logger) {
-        self.directory = directory
+        folder = directory + "/refused"
         self.logger = logger
+        kept.record((try? FileManager.default.contentsOfDirectory(atPath: folder).count) ?? 0)
     }
 
     func put(_ records: [[UInt8]], because error: any Error) throws {
         guard !records.isEmpty else { return }
-        refused.increment(by: records.count)
         logger.error("Could not process crash reports; setting them aside, not retrying.", metadata: ["error.cause": "\(error)", "crash.records": "\(records.count)"])
-        let folder = directory + "/refused"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let files = try FileManager.default.contentsOfDirectory(atPath: folder)
         var count = files.count
@@ -37,6 +36,7 @@ struct SetAside: Sendable {
                 continue
             }
             try Data(record).write(to: URL(fileURLWithPath: folder + "/" + UUID().uuidString.lowercased()))
+            refused.increment()
             count += 1
             size += record.count
         }
