@@ -70,6 +70,9 @@ package struct DatabaseSetup {
     /// Roles belong to the whole server, where another setup may be at work on another database. The table of roles is the
     /// same for all of them; an advisory lock would not reach beyond this database.
     private static func lock(_ transaction: PostgresTransaction) async throws {
+        // Other setups may take longer than a lock is otherwise waited for.
+        try await transaction.execute("SET LOCAL lock_timeout = 0")
         try await transaction.execute("LOCK TABLE pg_catalog.pg_authid IN SHARE ROW EXCLUSIVE MODE")
+        try await transaction.execute("SET LOCAL lock_timeout TO DEFAULT")
     }
 }

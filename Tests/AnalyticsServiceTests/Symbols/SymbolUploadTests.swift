@@ -74,12 +74,13 @@ import Testing
             }
             #expect(states == [String](repeating: "ok", count: 8))
             #expect(try await app.symbolRows("symbol_files") == 1)
-            // Pieces that came when the file was together already go when nobody asks for them.
-            try await app.postgres.execute("UPDATE analytics.symbol_chunks SET touched = now() - interval '1 day'")
-            try await app.service.symbols.sweep.tidy()
-            #expect(try await app.symbolRows("symbol_chunks") == 0)
-            let blobs = try await app.service.symbols.backend.list(SymbolChunkStore.blobSpace(of: "app1"), after: nil, limit: 100)
-            #expect(blobs.blobs.count == 1)
+            // Pieces that came when the file was together already go when nobody asks for them; blobs go a moment after the states are known.
+            try await app.waitForSymbols {
+                try await app.postgres.execute("UPDATE analytics.symbol_chunks SET touched = now() - interval '1 day'")
+                try await app.service.symbols.sweep.tidy()
+                let blobs = try await app.service.symbols.backend.list(SymbolChunkStore.blobSpace(of: "app1"), after: nil, limit: 100)
+                return try await app.symbolRows("symbol_chunks") == 0 && blobs.blobs.count == 1
+            }
         }
     }
 
