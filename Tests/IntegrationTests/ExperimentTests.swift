@@ -57,7 +57,8 @@ extension IntegrationTests {
             try await eventually("results are of all of them", within: .seconds(60)) {
                 try await Task.sleep(for: .milliseconds(300))
                 results = try await master.get("config/experiment/checkout/results")
-                return results["metrics.0.variations.0.units"] == "\(dark.count)"
+                return results["metrics.0.variations.0.units"] == "\(dark.count)" && results["metrics.0.control.units"] == "\(control.count)"
+                    && results["conversions.seen"] == #"{"control":1,"dark":1}"#
             }
             #expect(results["conversions.problem"] == "null" && results["conversions.seen"] == #"{"control":1,"dark":1}"#, "\(results)")
             #expect(results["metrics.0.variations.0.mean"] == "\(1 / Double(dark.count))" && results["metrics.0.control.mean"] == "\(1 / Double(control.count))")
@@ -68,7 +69,7 @@ extension IntegrationTests {
                 // What was said half a minute ago is not asked for again; until then nobody notices.
                 try await eventually("results say that analytics is away", within: .seconds(60)) {
                     try await Task.sleep(for: .milliseconds(300))
-                results = try await master.get("config/experiment/checkout/results")
+                    results = try await master.get("config/experiment/checkout/results")
                     #expect(results.status == 200 && results["metrics.1.variations.0.mean"] == "\(12.5 / Double(dark.count))", "\(results)")
                     return results.string("conversions.problem") == "unavailable"
                 }
