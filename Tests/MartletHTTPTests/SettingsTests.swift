@@ -74,6 +74,7 @@ import Testing
             (["gateway", "--http-prot=80"], [:], "--http-prot is not a flag of gateway. Did you mean --http-port?"),
             (["storage", "--log-requests=false"], [:], "--log-requests is not a flag of storage."),
             (["gateway"], ["MARTLET_LIMIT_KEY_RAET": "1"], "MARTLET_LIMIT_KEY_RAET is not a setting of Martlet. Did you mean MARTLET_LIMIT_KEY_RATE?"),
+            (["config"], ["MARTLET_HOSTNAME": "x"], "MARTLET_HOSTNAME is not a setting of Martlet."),
             (["config"], ["MARTLET_WHATEVER_ELSE": "secret"], "MARTLET_WHATEVER_ELSE is not a setting of Martlet."),
         ] as [([String], [String: String], String)])
     func `a flag or variable that nobody knows stops the process, and the nearest one is named`(

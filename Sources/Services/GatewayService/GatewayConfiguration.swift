@@ -8,7 +8,7 @@ public struct GatewayConfiguration: Sendable {
     public var port = 8080
     /// Another gateway of the same user may listen at the same address: the new one of a restart without loss.
     public var isPortShared = false
-    /// How many descriptors the process may have open; nil: as many as it likes.
+    /// How many descriptors the process may have open; nil: no limit.
     public var openFiles: Int?
     /// The route file, see `RouteFile`.
     public var routesFile: String
@@ -78,7 +78,7 @@ public struct GatewayConfiguration: Sendable {
         /// Client connections. Beyond it the idlest one of the address that has most makes room, or the new one is closed at
         /// once. Lower where `openFiles` leaves less.
         public var maximumConnections = 10_000
-        /// Connections of one client address (IPv6: a /64; a trusted proxy is none). Beyond it the idlest of them makes room, or
+        /// Connections of one client address (IPv6: a /64; trusted proxies are exempt). Beyond it the idlest of them makes room, or
         /// the new one is closed at once.
         public var maximumConnectionsPerAddress = 1_000
         /// Streams a client may have open on one HTTP/2 connection.
@@ -96,7 +96,7 @@ public struct GatewayConfiguration: Sendable {
         public var maximumStreamsPerAddress = 128
         /// Streams with one credential on one event loop, beyond it 429: all users of an app have the same one.
         public var maximumStreamsPerCredential = 2_048
-        /// What a request body must keep up, beyond it 408; 0: no limit. Who is faster may pause for `Timeouts.bodyStall`.
+        /// What a request body must keep up, beyond it 408; 0: no limit. A client that has sent faster may pause for `Timeouts.bodyStall`.
         public var minimumBodyBytesPerSecond = 1024
         /// What a client must take of an answer that waits for it, on average over `Timeouts.reading`, or the connection is closed;
         /// 0: no limit. Routes with `streaming` have limits of their own.

@@ -2,7 +2,7 @@ public import NIOCore
 
 /// Packs whole bodies for clients, as quickly as a coding allows: the levels are those that cost least for what they save (docs/PERFORMANCE.md).
 public enum Deflate {
-    /// What a portion of takes about a millisecond.
+    /// A portion of this size takes about a millisecond.
     private static let portionSizeInBytes = 128 << 10
 
     /// Nil for a coding that is not offered (`gzip` and `br` are), and for what does not become shorter.

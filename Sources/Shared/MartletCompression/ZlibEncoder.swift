@@ -11,10 +11,8 @@ final class ZlibEncoder: PortionEncoder {
         stream.initialize(to: z_stream())
         // From 1 KiB to the 32 KiB that the format allows.
         let bits = min(15, max(10, Int.bitWidth - (sizeInBytes - 1).leadingZeroBitCount))
-        guard martlet_gzip_begin_small(stream, 1, Int32(bits)) == Z_OK else {
-            stream.deallocate()
-            return nil
-        }
+        // `deinit` runs for nil as well, and frees the memory.
+        guard martlet_gzip_begin_small(stream, 1, Int32(bits)) == Z_OK else { return nil }
     }
 
     deinit {

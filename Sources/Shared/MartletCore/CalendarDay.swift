@@ -19,7 +19,7 @@ public struct CalendarDay: Sendable, Hashable {
 
     /// - Parameter days: since 1970-01-01, within the years that there are.
     init(daysSince1970 days: Int) {
-        // Years that begin in March: the day that some have more is the last one (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+        // Years begin in March here, so that a leap day is the last day of its year (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms").
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097

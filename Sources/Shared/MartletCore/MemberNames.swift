@@ -37,6 +37,8 @@ struct MemberNames {
         }
         let count = names.count - start
         guard count > 1 else { return nil }
+        // Escapes are resolved once for each name, not at each comparison: a name may be as long as the text.
+        if names[start...].contains(where: \.isEscaped) { return resolved(in: bytes) }
         return count <= Self.maximumPairs ? compared(in: bytes) : sorted(in: bytes)
     }
 
@@ -47,22 +49,19 @@ struct MemberNames {
         return nil
     }
 
+    private func resolved(in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
+        var seen = Set<[UInt8]>()
+        return names[start...].first { !seen.insert(Array(bytes.text($0.range).utf8)).inserted }?.range.lowerBound
+    }
+
     private func sorted(in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
-        // Escapes are resolved once, not at each comparison.
-        if names[start...].contains(where: \.isEscaped) {
-            var seen = Set<[UInt8]>()
-            return names[start...].first { !seen.insert(Array(bytes.text($0.range).utf8)).inserted }?.range.lowerBound
-        }
         let sorted = names[start...].sorted { order($0, $1, bytes) < 0 }
         return zip(sorted, sorted.dropFirst()).filter { order($0, $1, bytes) == 0 }
             .map { max($0.range.lowerBound, $1.range.lowerBound) }.min()
     }
 
+    /// Of names without escapes.
     private func order(_ left: Name, _ right: Name, _ bytes: UnsafeBufferPointer<UInt8>) -> Int {
-        guard !left.isEscaped, !right.isEscaped else {
-            let (left, right) = (bytes.text(left.range), bytes.text(right.range))
-            return left.utf8.elementsEqual(right.utf8) ? 0 : 1
-        }
         guard left.range.count == right.range.count else { return left.range.count < right.range.count ? -1 : 1 }
         let (first, second) = (left.range.lowerBound, right.range.lowerBound)
         for offset in 0..<left.range.count where bytes[first + offset] != bytes[second + offset] {

@@ -67,10 +67,11 @@ public enum SettingNames {
             ]),
     ]
 
-    /// Variables of `martlet up`, of the scripts in `deploy` and of tests, which no process reads as a setting.
-    private static let othersPrefixes = [
+    /// Variables of `martlet up`, of the scripts in `deploy` and of tests, which no process reads as a setting. What ends with an underscore is
+    /// the beginning of names.
+    private static let others = [
         "MARTLET_CONFIG_FILE", "MARTLET_PORT", "MARTLET_HOST", "MARTLET_STATE", "MARTLET_BUILD", "MARTLET_DIST",
-        "MARTLET_IMAGE", "MARTLET_PROJECT", "MARTLET_PROGRAMS", "MARTLET_VECTORS", "MARTLET_KILLS", "MARTLET_RATIO",
+        "MARTLET_IMAGE", "MARTLET_PROJECT", "MARTLET_PROGRAMS", "MARTLET_VECTORS", "MARTLET_PROMTOOL", "MARTLET_KILLS", "MARTLET_RATIO",
         "MARTLET_READY_TIMEOUT", "MARTLET_CONTAINER_ENGINE", "MARTLET_COMPOSE_FILE", "MARTLET_ONLY_", "MARTLET_TEST_",
         "MARTLET_POSTGRES_", "MARTLET_SERVICE_",
     ]
@@ -82,7 +83,7 @@ public enum SettingNames {
 
     /// Whether a variable that begins with `MARTLET_` is a setting of some process, or one of our scripts.
     public static func isKnown(variable name: String) -> Bool {
-        variables.contains(name) || variablesOfOne.contains(name) || othersPrefixes.contains { name.hasPrefix($0) }
+        variables.contains(name) || variablesOfOne.contains(name) || others.contains { $0.hasSuffix("_") ? name.hasPrefix($0) : name == $0 }
             || name.hasSuffix("_REPLICAS")
     }
 

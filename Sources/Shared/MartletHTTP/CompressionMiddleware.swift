@@ -4,7 +4,7 @@ import MartletCompression
 import NIOCore
 import Synchronization
 
-/// Packs answers of JSON for clients that take them packed (RFC 9110 §12.5.3).
+/// Compresses JSON answers for clients that accept it (RFC 9110 §12.5.3).
 ///
 /// Only what is in memory and of a size that is worth it: no streams, no files, nothing with ranges or packed already. Nothing that must not be
 /// stored either: a secret beside a text that its caller chose could be guessed by the size of both packed together (BREACH). A packed answer has a
@@ -13,7 +13,7 @@ final class CompressionMiddleware: RouterMiddleware {
     typealias Context = ServiceContext
 
     static let sizesInBytes = 1 << 10...16 << 20
-    /// Beyond it answers go as they are: packing takes turns with other requests, and memory.
+    /// Beyond this number answers are sent uncompressed: compression takes CPU time and memory from other requests.
     private static let maximumConcurrent = 8
 
     private let running = Atomic<Int>(0)
@@ -31,7 +31,8 @@ final class CompressionMiddleware: RouterMiddleware {
         guard others < Self.maximumConcurrent, let packed = await Deflate.encode(try await response.wholeBody(), coding) else {
             return response
         }
-        response.body = ResponseBody(byteBuffer: packed)
+        // Counted and written in parts like any other large answer.
+        response.body = .whole(packed)
         response.headers[.contentEncoding] = coding.rawValue
         if let tag = response.headers[.eTag] { response.headers[.eTag] = Self.weak(tag) }
         return response

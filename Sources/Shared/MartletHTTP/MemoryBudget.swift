@@ -5,7 +5,7 @@ import Synchronization
 
 /// Bytes that this process may hold for one purpose at a time, such as bodies of requests.
 ///
-/// Who finds no room waits in line, first come first served, for `patience` at most.
+/// A caller that finds no room waits in line, first come first served, for `patience` at most.
 public final class MemoryBudget: Sendable {
     /// A part of a budget, given back when nobody holds it any more.
     public final class Room: Sendable {
@@ -149,7 +149,7 @@ public final class MemoryBudget: Sendable {
             state.line.firstIndex { $0.ticket == ticket }.map { state.line.remove(at: $0) }
         }
         waiter?.continuation.resume(returning: false)
-        // Who stood behind may have room enough.
+        // A smaller request behind it may fit.
         if waiter != nil { giveBack(0) }
     }
 

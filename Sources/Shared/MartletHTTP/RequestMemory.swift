@@ -62,8 +62,8 @@ public final class RequestMemory: Sendable {
         state.withLock { $0.answerRoom = room }
     }
 
-    /// Notes an answer that was made; the last one counts.
-    func note(_ answer: LargeAnswer) {
+    /// Notes an answer that was made; the last one counts. Nil: one that is not large.
+    func note(_ answer: LargeAnswer?) {
         state.withLock { $0.answer = answer }
     }
 
@@ -101,7 +101,7 @@ struct MemoryMiddleware: RouterMiddleware {
     ) async throws -> Response {
         let memory = RequestMemory(budgets: budgets)
         let response = try await RequestMemory.$current.withValue(memory) { try await next(request, context) }
-        // What was written has to be said.
+        // A change that was made must be acknowledged.
         try memory.countAnswer(mayBeRefused: request.method == .get || request.method == .head)
         return response
     }
@@ -137,7 +137,10 @@ final class LargeAnswer: Sendable {
 extension ResponseBody {
     /// A body that is whole in memory. A large one counts against the process's budget of answers.
     public static func whole(_ buffer: ByteBuffer) -> ResponseBody {
-        guard buffer.readableBytes > RequestMemory.smallSizeInBytes else { return ResponseBody(byteBuffer: buffer) }
+        guard buffer.readableBytes > RequestMemory.smallSizeInBytes else {
+            RequestMemory.current?.note(nil)
+            return ResponseBody(byteBuffer: buffer)
+        }
         let answer = LargeAnswer(buffer)
         RequestMemory.current?.note(answer)
         return ResponseBody(contentLength: answer.sizeInBytes) { writer in

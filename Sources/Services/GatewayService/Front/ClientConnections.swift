@@ -126,5 +126,8 @@ final class UpstreamDescriptors: Sendable {
         return false
     }
 
+    /// Takes the one of a connection that was just closed, and has not given it back yet.
+    func takeFreed() { used.wrappingAdd(1, ordering: .relaxed) }
+
     func giveBack() { used.wrappingSubtract(1, ordering: .relaxed) }
 }

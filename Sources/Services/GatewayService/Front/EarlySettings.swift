@@ -2,8 +2,9 @@ import NIOCore
 
 /// Puts the settings of an HTTP/2 connection in force from its first request on.
 ///
-/// NIOHTTP2 goes by its own settings when the client has acknowledged them, and most clients ask before they do: until then it decodes heads up to its
-/// own limit only, and a longer one ends the connection. So an acknowledgement follows the client's first SETTINGS, and the client's own is taken out.
+/// NIOHTTP2 applies its settings only once the client has acknowledged them, and most clients send requests before they do. Until then it decodes heads
+/// up to its default limit only, and a longer one ends the connection. So this inserts an acknowledgement behind the client's first SETTINGS, and removes
+/// the client's own.
 final class EarlySettings: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -26,6 +27,8 @@ final class EarlySettings: ChannelInboundHandler {
         pending.writeBuffer(&buffer)
         var passed = ByteBuffer()
         while step(&passed) {}
+        // A buffer does not forget by itself what was read: a client that never acknowledges would make it grow for as long as it sends.
+        pending.discardReadBytes()
         if passed.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(passed)) }
     }
 

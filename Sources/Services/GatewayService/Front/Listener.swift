@@ -85,5 +85,11 @@ struct Listener: Sendable {
 
 extension NIOBSDSocket.Option {
     /// How much of what a client is sent waits in the kernel (TCP_NOTSENT_LOWAT): more would hide for minutes that it is not read.
-    fileprivate static var unsentBytes: NIOBSDSocket.Option { NIOBSDSocket.Option(rawValue: 25) }
+    fileprivate static var unsentBytes: NIOBSDSocket.Option {
+        #if canImport(Darwin)
+        NIOBSDSocket.Option(rawValue: 0x201)
+        #else
+        NIOBSDSocket.Option(rawValue: 25)
+        #endif
+    }
 }

@@ -75,8 +75,8 @@ struct Admission {
         return try worker.gatekeeper.grant(presented, from: address, memo: client.memo, at: worker.seconds)
     }
 
-    /// The access token to judge the request by. One that is malformed is refused on every route; whether it counts is not asked
-    /// where the route ignores it.
+    /// The access token to judge the request by. A malformed one is refused on every route. Routes that
+    /// ignore tokens check no more than that.
     private static func token(
         _ route: Route, _ head: RequestHead, _ bytes: UnsafeRawBufferPointer
     ) throws(Refusal) -> UnsafeRawBufferPointer? {

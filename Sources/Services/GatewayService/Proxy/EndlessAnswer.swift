@@ -1,6 +1,6 @@
 import NIOCore
 
-/// What is to be known of an answer that goes on until somebody ends it: whether it may be ended where it is.
+/// Follows an answer that has no end of its own, to know whether it may be ended where it is.
 struct EndlessAnswer {
     private let isEventStream: Bool
     private var endsLine = true

@@ -13,7 +13,7 @@ final class Exchange {
 
     let method: Method
     let requestID: RequestID
-    /// Of the route that a request would have had which was refused before it had one.
+    /// Taken from the route of a request that was refused before `route` was set.
     private var tellsMessage = false
     /// Nil for a request that was refused before it had a route.
     private(set) var route: Route?
@@ -116,7 +116,7 @@ final class Exchange {
             UpstreamHead(head, bytes, admission, front.client, requestID).write(to: &requestHead)
             connect()
         } catch {
-            // The route of what was not admitted counts for this only.
+            // A request that was not admitted has no `route`; its route is looked up for this alone.
             tellsMessage = (try? worker.routes.match(head.path, method: head.method, in: bytes))?.route.tellsMessage ?? false
             refuse(error, closing: head.hasBody)
         }

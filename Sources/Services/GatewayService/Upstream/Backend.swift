@@ -82,7 +82,9 @@ final class Backend {
         guard let oldest = idle.first else { return false }
         idle.removeFirst()
         oldest.close()
-        return settings.upstreamDescriptors.take()
+        // Its descriptor is free now, but given back only after this turn of the event loop.
+        settings.upstreamDescriptors.takeFreed()
+        return true
     }
 
     /// Opens a connection for the one who asks, who has taken a descriptor; unless used, it is to be given back.

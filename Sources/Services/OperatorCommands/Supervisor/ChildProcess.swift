@@ -6,7 +6,7 @@ import Synchronization
 /// A process that is kept running: started again when it ends, after 0.2 s at first and 5 s at most, until shutdown.
 final class ChildProcess: Service {
     private static let stopGrace: Duration = .seconds(30)
-    /// A process that lived for so long had started.
+    /// A process that lived longer than this had started successfully.
     private static let longStart: Duration = .seconds(10)
     private static let maximumFailedStarts = 5
     /// One start at a time: Foundation learns of a process's end when its side of a socket closes, and a sibling started at

@@ -41,7 +41,7 @@ struct LeftoverProcesses {
         }
     }
 
-    /// A process that has ended and that nobody has asked about stays as a zombie, which is none any more.
+    /// A zombie, which has ended but whose parent has not waited for it, is not alive.
     private func isAlive(_ pid: pid_t) -> Bool {
         guard kill(pid, 0) == 0 else { return false }
         guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return false }

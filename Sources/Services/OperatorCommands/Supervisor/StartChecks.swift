@@ -3,7 +3,7 @@ import MartletCore
 import NIOCore
 import NIOPosix
 
-/// What keeps a server from starting and is found before anything is started: each in one sentence that says what to do.
+/// Finds what would keep the server from starting before anything is started. Each error is one sentence that says what to do.
 enum StartChecks {
     /// - Throws: `UpError` when the folder is a file, or cannot be made.
     static func makeFolder(_ folder: URL, mode: Int) throws {
@@ -19,7 +19,7 @@ enum StartChecks {
         }
     }
 
-    /// - Throws: `UpError` when the routes are missing or no JSON, or a program is missing.
+    /// - Throws: `UpError` when the routes are missing or not JSON, or a program is missing.
     static func checkFiles(routes: URL, programs: URL) throws {
         guard let data = FileManager.default.contents(atPath: routes.path) else {
             throw UpError("the gateway's routes are not at \(routes.path) (--routes names the file)")
@@ -49,7 +49,7 @@ enum StartChecks {
         }
     }
 
-    /// PostgreSQL starts over a folder of its own user only, which others may not write.
+    /// PostgreSQL starts only if its own user owns the data folder and nobody else may write to it.
     ///
     /// - Throws: `UpError` when the folder is another user's or its mode is wrong.
     static func checkDataFolder(_ folder: URL, owner: uid_t) throws {
