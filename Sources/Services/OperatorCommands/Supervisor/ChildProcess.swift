@@ -39,12 +39,12 @@ final class ChildProcess: Service {
         var failedStarts = 0
         while !Task.isShuttingDownGracefully && !Task.isCancelled {
             let start = ContinuousClock.now
-            let status = try await runOnce()
+            let (status, wasKilled) = try await runOnce()
             if Task.isShuttingDownGracefully || Task.isCancelled { break }
             logger.warning("process ended", metadata: ["process.name": "\(name)", "process.status": "\(status)"])
             if ContinuousClock.now - start > Self.longStart {
                 (pause, failedStarts) = (.milliseconds(200), .min)
-            } else {
+            } else if !wasKilled {
                 failedStarts += 1
             }
             // One that has run well is restarted for as long as it takes; one that never did has a cause that stays.
@@ -57,8 +57,11 @@ final class ChildProcess: Service {
         try? FileManager.default.removeItem(at: pidFile)
     }
 
+    /// Killed from outside, by a person or for want of memory: that says nothing about its start.
+    private typealias End = (status: Int32, wasKilled: Bool)
+
     /// Runs it to its end; on shutdown asks it to stop, and kills it after `stopGrace`.
-    private func runOnce() async throws -> Int32 {
+    private func runOnce() async throws -> End {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: command[0])
         process.arguments = Array(command.dropFirst())
@@ -79,15 +82,17 @@ final class ChildProcess: Service {
     }
 
     /// Starts the process and returns its status when it has ended, or -1 when it could not be started.
-    private func end(of process: Process) async -> Int32 {
+    private func end(of process: Process) async -> End {
         await withCheckedContinuation { continuation in
-            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+            process.terminationHandler = {
+                continuation.resume(returning: ($0.terminationStatus, $0.terminationReason == .uncaughtSignal && $0.terminationStatus == SIGKILL))
+            }
             do {
                 try Self.start.withLock { _ in try process.run() }
             } catch {
                 process.terminationHandler = nil
                 logger.error("process not started", metadata: ["process.name": "\(name)", "error.cause": "\(error)"])
-                return continuation.resume(returning: -1)
+                return continuation.resume(returning: (-1, false))
             }
             try? Data("\(process.processIdentifier)\n".utf8).write(to: pidFile)
             // Shutdown may have come before there was anybody to signal.
