@@ -104,8 +104,9 @@ struct ChangeStore: Sendable {
 
     /// The changes that `to` sees and `from` does not, from behind the number `seq` on; nil: none.
     ///
-    /// - Parameter isPast: they may have happened long ago. Cells 11 and 12 then say whether the rules open the object as it is now, and its
-    ///   readers now: who lost access since is not shown what the object was. Of one that is gone nobody knows, but for its deletion.
+    /// - Parameter isPast: the changes may have happened long ago. Cells 11 and 12 then say whether the rules open the object as it is now, and
+    ///   who its readers are now: a caller who has lost access since is not shown earlier states. Nobody can say who may read an object that
+    ///   was deleted for good, so only its deletion shows it.
     func changes(
         from: Snapshot, to: Snapshot, after seq: Int64, of shape: LiveShape, isPast: Bool, in space: AppSpace
     ) async throws -> Batch? {
@@ -122,7 +123,7 @@ struct ChangeStore: Sendable {
             rows = try await run(
                 try Self.changing(from: from, to: to, after: seq, of: shape, object, now, present, in: space), in: space)
         } catch let error as PostgresError where error.isUndefinedTable {
-            // There was no write yet, or the collection was dropped a moment ago, which the next look at the log's floor tells.
+            // Nothing was written yet, or the collection was dropped a moment ago; the next look at the log's floor tells which.
             return nil
         }
         guard let row = rows.last else { return nil }
@@ -199,8 +200,8 @@ struct ChangeStore: Sendable {
         "(SELECT left(md5(\(PostgresQuery.lineOfRecovery) || '/' || to_regclass(\(try space.own("_changes").quoted))::oid), 12))"
     }
 
-    /// The columns that `end(_:)` reads: the snapshot, the epoch, and the last transaction of which the snapshot sees something in the logs of
-    /// `collections`, be it that the log no longer has it.
+    /// The columns that `end(_:)` reads: the snapshot, the epoch, and the last transaction that the snapshot sees in the logs of `collections`,
+    /// including what has been pruned from them.
     static func end(of collections: [String], in space: AppSpace) throws -> PostgresQuery {
         """
         pg_current_snapshot()::text, \(try epoch(of: space)), greatest(

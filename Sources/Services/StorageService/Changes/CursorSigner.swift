@@ -6,7 +6,7 @@ import MartletHTTP
 
 /// Makes the cursors that clients keep, and takes back only those it made for the same collection of the same space.
 ///
-/// A cursor says which part of the log is read. Whoever could write one would choose the moment as of which objects are shown.
+/// A cursor says which part of the log is read, so whoever could forge one could choose the moment as of which objects are shown.
 /// On the wire it is base64url of `2|<key>|<cursor>` and its HMAC-SHA-256 (RFC 2104) with space and collection.
 struct CursorSigner: Sendable {
     static let maximumSizeInBytes = ChangeCursor.maximumSizeInBytes + 128

@@ -59,7 +59,7 @@ struct LiveShape: Sendable, Hashable {
     let fits: PostgresQuery
     /// The object's text.
     let object: PostgresQuery
-    /// The same of a state of long ago, beside the row `present`.
+    /// The same for an earlier state of the object, whose current row is called `present`.
     let past: PostgresQuery
 }
 
@@ -114,7 +114,7 @@ struct LiveChange: Sendable {
         }
     }
 
-    /// Whether the change left the object open: a `leave` shows it only to whom it is.
+    /// Whether the event shows the object: a `leave` does so only if the object is still open to the subscriber.
     func shows(_ event: Event, readsAfter: Bool) -> Bool { event != .leave || (mayAfter && readsAfter) }
 
     /// The event's text (HTML standard, server-sent events).

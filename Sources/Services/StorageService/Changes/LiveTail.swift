@@ -276,7 +276,7 @@ actor LiveTail {
 
     /// Reads the changes between two snapshots in order, with the cursor behind each.
     ///
-    /// - Parameter pace: of one subscriber who comes back: what happened meanwhile is shown by what it may see now.
+    /// - Parameter pace: the outbox of one subscriber who catches up; what it missed is shown only as far as it may see the objects now.
     private func read(
         from: Snapshot, to: Snapshot, after seq: Int64, _ shape: LiveShape, pace: Outbox? = nil, _ body: (Delivery) -> Void
     ) async throws {

@@ -28,8 +28,8 @@ struct Snapshot: Sendable, Hashable {
     /// that counts such a number as seen would pass over what is written under it next. A transaction that others can see has its commit on
     /// disk, and recovery goes on above every number it finds there: no number up to `last` comes again.
     ///
-    /// - Parameter last: the latest transaction of which this snapshot sees a change; nil: it sees none. What ended above it wrote nothing that
-    ///   is followed, so nothing is told twice.
+    /// - Parameter last: the latest transaction of which this snapshot sees a change; nil: it sees none. Later transactions that had ended wrote
+    ///   nothing that is followed, so nothing is told twice.
     func durable(upTo last: UInt64?) -> Snapshot {
         let end = (last ?? 0) + 1
         let running = running.filter { $0 < end }.map(String.init).joined(separator: ",")

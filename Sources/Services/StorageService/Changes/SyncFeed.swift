@@ -168,7 +168,7 @@ struct SyncFeed: Sendable {
         do {
             rows = try await changes.run(statement, in: scope.space)
         } catch let error as PostgresError where error.isUndefinedTable {
-            // There was no write yet, or the collection was dropped a moment ago, which the next look at the log's floor tells.
+            // Nothing was written yet, or the collection was dropped a moment ago; the next look at the log's floor tells which.
             let cursor = ChangeCursor(epoch: end.epoch, position: .at(to))
             return Page(cursor: cursor, hasMore: to != end.snapshot, isEmpty: true)
         }

@@ -6,7 +6,8 @@ import MartletPostgres
 
 /// `POST /environment/copy`: puts a copy of the live data in place of the test data, by a job, 202 with it; master key, with a live key.
 ///
-/// Clients are kept out of the copy until `OpenEnvironment`: whom live keeps out by who may sign up, test may let in. One copy of an app waits or runs at a time; a further one is 409.
+/// Clients are kept out of the copy until `OpenEnvironment`: test may let people sign up who could not sign up in live. An app can have one copy
+/// waiting or running at a time; another is 409.
 struct StartEnvironmentCopy: Endpoint {
     let transfers: TransferStores
 
@@ -24,7 +25,7 @@ struct StartEnvironmentCopy: Endpoint {
 }
 
 /// `PUT /environment` with `{"open":true}`: lets clients into the test environment after a copy, or with `false` keeps them out; 200 with the same.
-/// Master key, with a live key: test may hold live's data.
+/// Master key, with a live key, because test may hold live's data.
 ///
 /// In force at once in this copy of the service and within a second in the others.
 struct OpenEnvironment: Endpoint {
@@ -51,7 +52,7 @@ struct OpenEnvironment: Endpoint {
 }
 
 extension ServiceContext {
-    /// Live's data, for what shows them elsewhere: a test key opens none of it.
+    /// The live environment, for calls that show its data elsewhere; a test key opens none of it.
     ///
     /// - Throws: `forbidden`.
     fileprivate var liveSpace: AppSpace {

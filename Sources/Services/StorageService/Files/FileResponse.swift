@@ -17,8 +17,9 @@ struct FileResponse: Sendable {
 
     private var tag: EntityTag { EntityTag(text: sha256) }
 
-    /// 200, 206, 304, or 412 and 416 as problems, in the order of RFC 9110 §13.2.2. Files have no `Last-Modified`, so that nothing that goes by dates
-    /// is looked at (§13.1.3, §13.1.4), and an `If-Range` with a date gets the whole. One range only: a list of many small ones would cost us more than the client.
+    /// 200, 206 or 304; 412 and 416 as problems. Preconditions are evaluated in the order of RFC 9110 §13.2.2. Files have no `Last-Modified`, so
+    /// conditions on dates are ignored (§13.1.3, §13.1.4), and an `If-Range` with a date gets the whole file. One range only: a list of many
+    /// small ones would cost us more than the client.
     ///
     /// - Throws: `invalid-parameter`, `precondition-failed`, `range-not-satisfiable`.
     func response(to request: Request, from backend: any FileBackend) throws -> Response {
@@ -57,17 +58,17 @@ struct FileResponse: Sendable {
 }
 
 extension Request {
-    /// Whether a read goes on by its `If-Match` (RFC 9110 §13.1.1): there is none, it is `*`, or it has the tag, compared strongly.
+    /// Whether the `If-Match` of a read holds (RFC 9110 §13.1.1): it is absent, it is `*`, or it lists the tag, compared strongly.
     ///
     /// - Throws: `invalid-parameter`.
     func matches(_ tag: EntityTag) throws -> Bool {
         guard let header = headers[.ifMatch] else { return true }
         guard try EntityTag.list(header) != nil else { return true }
-        // `list` takes a weak tag for its strong one, which here it is not.
+        // `list` turns a weak tag into the strong one; a strong comparison must tell them apart.
         return header.split(separator: ",").contains { $0.trimmingCharacters(in: .whitespaces) == tag.header }
     }
 
-    /// Whether the client has this already, by its `If-None-Match` (RFC 9110 §13.1.2).
+    /// Whether the client has this version already, according to its `If-None-Match` (RFC 9110 §13.1.2).
     ///
     /// - Throws: `invalid-parameter`.
     func knows(_ tag: EntityTag) throws -> Bool {

@@ -141,7 +141,7 @@ struct BeforeHooks: Sendable {
         }
     }
 
-    /// - Throws: `object-not-found` also for what the asker may not read, `forbidden` for what they may read and not write.
+    /// - Throws: `object-not-found`, also for what the asker may not read; `forbidden` for what they may read but not write.
     private func writable(
         _ id: ObjectID, _ document: Document?, _ doc: PostgresQuery, _ operation: Access.Operation, _ veil: Access.Veil? = nil,
         includingRemoved: Bool = false, in scope: QueryScope
@@ -160,7 +160,7 @@ struct BeforeHooks: Sendable {
     private struct Stored {
         var before: String
         var after: String
-        /// Whether the asker may read the object, also write it, and sees what the write depends on.
+        /// Whether the asker may read the object, whether they may also write it, and whether they see every field that the write depends on.
         var seen: Bool
         var may: Bool
         var shows: Bool

@@ -74,7 +74,8 @@ struct DeliveryStore: Sendable {
                 WHERE name = \(hook) AND enabled AND event IN ('afterSave', 'afterDelete') FOR UPDATE SKIP LOCKED
                 """)
             guard let row = locked.first else { return false }
-            // Only now: a snapshot from before the lock may be older than what another copy has just reached.
+            // Only now: a snapshot from before the lock may be older than what another copy has just reached. It need not be `durable`: it is
+            // kept by this transaction, whose commit puts the end of every transaction that it counts as seen on disk as well.
             let now = try await transaction.query(
                 """
                 SELECT pg_current_snapshot()::text, \(epoch),

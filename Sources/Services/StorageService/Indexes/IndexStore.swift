@@ -88,7 +88,7 @@ struct IndexStore: Sendable {
             try await transaction.execute("COMMENT ON INDEX \(qualified) IS \(comment)")
             // Else PostgreSQL knows nothing of the values in it until the collection has changed by a tenth.
             try await transaction.execute("ANALYZE \(table)", timeout: Self.buildTimeout)
-            // What is unique says who may write what is hidden.
+            // Whether a write could tell of a hidden field depends on unique indexes, so other copies read the rights anew.
             try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))")
         }
     }

@@ -35,7 +35,7 @@ struct AppSpace: Sendable, Hashable {
         self = space
     }
 
-    /// Whose jobs are those of this environment: nobody with a test key sees, cancels or fetches those of live.
+    /// The scope of this environment's jobs: a test key cannot see, cancel or fetch those of live.
     var jobScope: String { environment == .live ? appID : appID + "_test" }
 
     func table(_ collection: CollectionName) throws -> PostgresIdentifier {

@@ -2,8 +2,8 @@ import MartletCore
 
 /// The name of a field, or a dotted path, compared by its UTF-8 bytes as PostgreSQL compares it.
 ///
-/// To Swift's `String`, U+212A (KELVIN SIGN) equals `K`, and a composed `é` equals a decomposed one. Two fields can be called so, and rights to the
-/// one are no rights to the other.
+/// To Swift's `String`, U+212A (KELVIN SIGN) equals `K`, and a composed `é` equals a decomposed one. A document can have both as separate fields,
+/// and rights to one are not rights to the other.
 struct FieldName: Sendable, Hashable, Comparable, ExpressibleByStringLiteral {
     let text: String
 

@@ -60,7 +60,7 @@ struct Access: Sendable {
         return "(\(seen)) AS seen, (\(seen)) AND (\(changeable(by: operation) ?? "TRUE")) AS may"
     }
 
-    /// For an object that this identity may read and not change.
+    /// For an object that this identity may read but not change.
     static func refusal(_ operation: Operation) -> HTTPProblem {
         HTTPProblem(.forbidden, "The collection's rules or the object's writers do not allow this: \(operation.rawValue).")
     }
@@ -92,7 +92,7 @@ struct Access: Sendable {
         if case .document(let path) = target { try check(path) }
     }
 
-    /// What an object must satisfy for a write to it to tell nothing of what it hides.
+    /// What an object must satisfy so that a write to it tells nothing of what is hidden.
     struct Veil: Sendable {
         let condition: PostgresQuery
         /// One of the fields.

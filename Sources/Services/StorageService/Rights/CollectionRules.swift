@@ -38,7 +38,7 @@ struct CollectionRules: Sendable, Equatable {
         rules = try Self.lists(body["rules"], "rules")?.reduce(into: [:]) { rules, list in
             guard let operation = Operation(rawValue: list.name) else {
                 let known = Operation.allCases.map(\.rawValue).joined(separator: ", ")
-                throw HTTPProblem(.invalidBody, "Expected an operation: \(known).", field: "rules.\(list.name)")
+                throw HTTPProblem(.invalidBody, "Expected an operation: \(known).", field: "rules.\(list.name.prefix(128))")
             }
             rules[operation] = list.grantees
         }

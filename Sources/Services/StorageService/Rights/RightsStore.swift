@@ -59,7 +59,8 @@ final class RightsStore: Sendable {
     ///
     /// - Parameter collections: those that are asked for. One that is not known is looked for: another copy may have made it a moment ago,
     ///   or given this name to one with rules.
-    /// - Parameter evenIfClosed: for what is done in a client's name and not for the client; whatever `Access.require` is asked is refused then.
+    /// - Parameter evenIfClosed: for work done in a client's name but not for the client: it gets rights even where clients are kept out, and
+    ///   `Access.require` refuses everything then.
     /// - Throws: `forbidden` for a client where the environment keeps clients out.
     func rights(
         of principal: Principal, in space: AppSpace, to collections: [CollectionName] = [], evenIfClosed: Bool = false

@@ -79,9 +79,10 @@ struct Document: Sendable {
         hasSystemFields = facts.hasSystemFields
         readers = facts.readers
         writers = facts.writers
-        fields = facts.fields
-        touched = Touched(
-            written: facts.names, added: facts.names.subtracting(operations?.deleted ?? []), operated: operations?.operated ?? [])
+        // A field that is only taken away is not learned: `{"a.b":{"__op":"Delete"}}` would make `a` a known field, past `addField`.
+        let deleted: Set<FieldName> = operations?.deleted ?? []
+        fields = deleted.isEmpty ? facts.fields : facts.fields.filter { !deleted.contains($0.key) }
+        touched = Touched(written: facts.names, added: facts.names.subtracting(deleted), operated: operations?.operated ?? [])
         self.operations = operations
     }
 
@@ -127,7 +128,8 @@ struct Documents: Sendable {
             ids.append(facts.id)
             names.formUnion(facts.names)
             for (name, type) in facts.fields { fields[name, default: []].insert(type) }
-            guard fields.count <= JSONLimits.maximumMembers else {
+            // Of all names: those whose values are null take memory, too.
+            guard names.count <= JSONLimits.maximumMembers else {
                 throw HTTPProblem(.limitExceeded, "All objects together may have \(JSONLimits.maximumMembers) fields by name.")
             }
         }

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Which lists were large when they were read last, so that they need not be tried as small ones.
+/// Which lists were large when they were last read, so that they are not tried as small ones first.
 final class LargePages: Sendable {
     private static let maximumCount = 1_000
 
     struct Kind: Hashable {
         let space: AppSpace
         let collection: CollectionName
-        /// Nil: of a summary.
+        /// Nil for a summary.
         let limit: Int?
     }
 

@@ -9,7 +9,7 @@ struct ObjectStore: Sendable {
     ///
     /// The running size keeps rows beyond it out of the aggregate, so that PostgreSQL holds no more either.
     static let maximumPageSizeInBytes = 16 << 20
-    /// A page beyond this is read once there is room for it in the process's budget of answers.
+    /// A larger page is read once there is room for it in the process's budget of answers.
     static let smallPageSizeInBytes = 512 << 10
 
     let postgres: PostgresClient
@@ -343,7 +343,7 @@ struct ObjectStore: Sendable {
             WITH \(try Self.old(id, scope, .update, veil)),
             changed AS (
                 UPDATE \(table) AS stored SET doc = \(doc), updated = now(), version = stored.version + 1\(lists)
-                -- The row is chosen before the document is made: nothing of a hidden field is looked at for whom it is hidden from.
+                -- The row is chosen before the document is made, so no operation reads a field that is hidden from the asker.
                 FROM old WHERE stored.id = old.id AND old.may AND old.shows\(Self.precondition(precondition))
                 RETURNING stored.*, \(Self.beforeNames)),
             written AS (SELECT *, 'u' AS kind FROM changed),
@@ -406,7 +406,7 @@ struct ObjectStore: Sendable {
         access.creatable.map { " AND (\($0) OR storage.fail('MT403', 'create'))" } ?? ""
     }
 
-    /// Ends the statement before a unique index is asked about what the asker does not see.
+    /// Fails the statement before a unique index could tell of what the asker does not see.
     private static func unveiled(_ veil: Access.Veil?) -> PostgresQuery {
         veil.map { " WHERE (\($0.condition) OR storage.fail('MT403', 'hidden'))" } ?? ""
     }
@@ -478,7 +478,7 @@ struct ObjectStore: Sendable {
         if let name = try await unknown() { throw HTTPProblem(.forbidden, "The collection's rules do not allow new fields.", field: name.text) }
     }
 
-    /// Of a write to an object that is there: its operations depend on what the fields hold, and unique indexes on what others hold.
+    /// For a write to an existing object: its operations depend on what the fields hold, and unique indexes on what other objects hold.
     ///
     /// - Throws: `forbidden` naming a field that is hidden from the asker in every object.
     private func veil(of touched: Document.Touched, _ scope: QueryScope) async throws -> Access.Veil? {
@@ -488,7 +488,7 @@ struct ObjectStore: Sendable {
         return try access.veil(unique.filter { !$0.isDisjoint(with: touched.written) }.reduce(touched.operated) { $0.union($1) })
     }
 
-    /// Of a new object, whose operations start from nothing.
+    /// For a new object, whose operations start from nothing.
     private func veil(ofNew touched: Document.Touched, _ scope: QueryScope) async throws -> Access.Veil? {
         try await veil(of: Document.Touched(written: touched.written), scope)
     }
@@ -551,8 +551,8 @@ struct ObjectStore: Sendable {
     /// For a filter with patterns, which may take for ever on one object.
     private static let costlySeconds = 3
 
-    /// Runs what reads a page: first as if pages were small, for most are. One that is not is read again once there is room for it, as
-    /// nobody knows its size before.
+    /// Reads a page as a small one first, because most are and the size is not known before. A larger page is read again once there is room
+    /// for it in the budget of answers.
     ///
     /// - Throws: `unavailable`.
     private func readingPage(

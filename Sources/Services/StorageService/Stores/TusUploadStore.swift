@@ -10,7 +10,7 @@ import MartletPostgres
 struct TusUploadStore: Sendable {
     /// Requests that may bring bytes of one upload.
     static let maximumParts = 1_000
-    /// Unfinished ones of one user, or of one address whose callers are nobody in particular; of all these callers; and of all in a space.
+    /// Unfinished uploads: of one user, or of the callers without a user at one address; of all callers without a user; and of a space.
     static let maximumOfUser = 100
     static let maximumOfNobody = 500
     static let maximumInSpace = 1_000
@@ -40,7 +40,7 @@ struct TusUploadStore: Sendable {
         var sizeInBytes: Int
     }
 
-    /// - Parameter address: the caller's, as the gateway says. Only its digest is kept, and only where the caller is nobody in particular.
+    /// - Parameter address: the caller's, as the gateway gives it. Only its digest is kept, and only for callers without a user.
     /// - Throws: `limit-exceeded`, `file-quota-exceeded`.
     func create(
         _ declaration: FileIntake.Declaration, sizeInBytes: Int, expires: Date, from address: String, in scope: FileScope

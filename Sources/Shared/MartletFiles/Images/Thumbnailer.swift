@@ -104,7 +104,7 @@ public struct Thumbnailer: Sendable {
         var isTransparent: Bool
     }
 
-    /// Bytes of a line that says what a picture is.
+    /// The longest line of `vipsheader` that is parsed, in bytes.
     private static let maximumHeaderLength = 200
 
     /// `file: 800x600 uchar, 3 bands, srgb, jpegload`
