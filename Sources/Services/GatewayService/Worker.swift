@@ -31,7 +31,7 @@ final class Worker: @unchecked Sendable {
     private var ticks: RepeatedTask?
 
     static let tickLength = TimeAmount.milliseconds(200)
-    /// How long a gateway that stops waits for the next request of a connection that was kept alive.
+    /// For the next request of a connection that a gateway which stops has promised to keep.
     static let lastIdleTime = TimeAmount.seconds(3)
 
     init(eventLoop: any EventLoop, settings: Settings, routes: RouteTable) {

@@ -2,14 +2,14 @@ import Metrics
 import NIOCore
 import Synchronization
 
-/// Counts client connections over all event loops, in total and by address.
+/// Which clients are connected, over all event loops: how many in all, and how many of each address.
 ///
-/// When there is no room, the connection of the busiest address that has been idle longest is closed for the new one: clients
-/// with few connections do not suffer from one with many. A connection with a request under way is never closed for another one.
+/// Under pressure the idlest connection of the address that has most makes room: clients with few connections do not
+/// suffer from one with many. A connection with a request under way is never closed for another one.
 final class ClientConnections: Sendable {
     /// One connection, as long as it is open.
     final class Seat: Sendable {
-        /// Nil: counts towards the total only.
+        /// Nil: counted in all, not by address.
         fileprivate let address: IPAddress?
         private let channel: any Channel
         private let underWay = Atomic<Int>(0)
@@ -34,8 +34,7 @@ final class ClientConnections: Sendable {
 
         fileprivate func close(unlessBusy keep: @escaping @Sendable () -> Void) {
             channel.eventLoop.execute { [self] in
-                // A connection that was closed meanwhile has left, and would never leave again.
-                if isIdle || !channel.isActive { channel.close(promise: nil) } else { keep() }
+                if isIdle { channel.close(promise: nil) } else { keep() }
             }
         }
     }
@@ -113,8 +112,7 @@ final class ClientConnections: Sendable {
     }
 }
 
-/// Limits the descriptors for connections to upstreams, over all event loops. Beyond it requests are refused, because a process without
-/// descriptors dies.
+/// Descriptors for connections to upstreams, over all event loops: beyond them requests are refused rather than the process ended.
 final class UpstreamDescriptors: Sendable {
     private let maximum: Int
     private let used = Atomic<Int>(0)
@@ -128,7 +126,7 @@ final class UpstreamDescriptors: Sendable {
         return false
     }
 
-    /// Takes over the descriptor of a connection that was just closed and has not given it back yet.
+    /// Takes the one of a connection that was just closed, and has not given it back yet.
     func takeFreed() { used.wrappingAdd(1, ordering: .relaxed) }
 
     func giveBack() { used.wrappingSubtract(1, ordering: .relaxed) }

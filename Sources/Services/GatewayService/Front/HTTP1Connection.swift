@@ -295,7 +295,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
     }
 
     func endResponse(of exchange: Exchange) {
-        // The client resumes a stream that ends early on another connection.
+        // A stream that ends early is taken up elsewhere.
         if worker.isDraining, exchange.route?.isStreaming == true { writer.closesConnection = true }
         writer.writeEnd(to: &out)
         flush()
@@ -336,7 +336,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         context?.close(promise: nil)
     }
 
-    /// On a connection that was kept alive the next request may be on its way already: it is answered, as the last one.
+    /// A client that has been promised the connection may be sending its next request just now, which is answered as the last one.
     func drain() {
         if case .head = phase { deadline = min(deadline, worker.idleDeadline(worker.settings.idleTimeout)) }
     }

@@ -103,7 +103,7 @@ struct HTTP1ResponseWriter {
         }
     }
 
-    /// An upper bound for the values of the CORS headers.
+    /// At most, beside the names of the headers.
     private func corsBytes(_ exchange: Exchange) -> Int {
         exchange.origin.map { $0.utf8.count + Preflight.exposedHeaders.utf8.count } ?? 0
     }

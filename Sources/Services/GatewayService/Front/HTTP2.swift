@@ -38,7 +38,7 @@ enum HTTP2 {
             HTTP2Setting(parameter: .initialWindowSize, value: windowBytes),
         ]
         configuration.targetWindowSize = 4 * windowBytes
-        // No head that is decoded needs more; a client that sends more is attacking (CVE-2024-27316).
+        // What sends more than a head that is decoded needs is up to no good (CVE-2024-27316).
         configuration.maximumSequentialContinuationFrames = max(3, headerListBytes(settings) / smallestMaximumFrameBytes)
         configuration.maximumBufferedControlFrames = 1000
         return configuration
@@ -55,8 +55,8 @@ enum HTTP2 {
         return configuration
     }
 
-    /// The size up to which heads are decoded. It is larger than the permitted one, so that a head that is too large gets 431 on its own stream:
-    /// NIOHTTP2 decodes nothing beyond the size it announces, and a head that is not decoded ends the connection (RFC 9113 §4.3).
+    /// What is decoded of a head. More than what is permitted, so that a head that is too large gets 431 on its own stream: NIOHTTP2 decodes
+    /// nothing beyond what it announces, and a head that is not decoded is the end of the connection (RFC 9113 §4.3).
     private static func headerListBytes(_ settings: Settings) -> Int { 4 * settings.limits.maximumHeaderBytes }
 
     /// A client need not send larger frames (RFC 9113 §4.2), and NIOHTTP2 takes no larger ones.
@@ -64,7 +64,7 @@ enum HTTP2 {
     private static let windowBytes = 256 * 1024
 }
 
-/// Lets a worker reach an HTTP/2 connection, closes it on connection errors, and reads nothing while the client does not read.
+/// Lets a worker reach an HTTP/2 connection, closes it on its errors, and reads nothing while the client does not read.
 final class HTTP2ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundIn = HTTP2Frame
@@ -110,8 +110,8 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// NIOHTTP2 reports stream errors and connection errors by the same types. For a stream error it has sent RST_STREAM, and the connection goes on
-    /// (RFC 9113 §5.4.2); for a connection error it has sent GOAWAY (§5.4.1).
+    /// NIOHTTP2 tells errors of a stream and of the connection by the same values. It has sent RST_STREAM for the former, which are the stream's own
+    /// (RFC 9113 §5.4.2), and GOAWAY for the latter (§5.4.1).
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if goAway.hasFailed { return leave(context) }
         if error is any NIOHTTP2Error || error is NIOHTTP2Errors.StreamError { return }
@@ -127,7 +127,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler {
     }
 }
 
-/// Watches what NIOHTTP2 sends for a GOAWAY with an error, which it reports in no other way.
+/// Looks at what NIOHTTP2 sends for a GOAWAY with an error, of which it tells nobody else.
 final class GoAwayObserver: ChannelOutboundHandler {
     typealias OutboundIn = IOData
 

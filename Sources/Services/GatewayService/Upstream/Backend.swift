@@ -87,7 +87,7 @@ final class Backend {
         return true
     }
 
-    /// Opens a connection for a caller that has taken a descriptor for it (`mayConnect`), and gives it back if it does not use it.
+    /// Opens a connection for the one who asks, who has taken a descriptor; unless used, it is to be given back.
     func connect(_ completion: @escaping (Result<UpstreamConnection, any Error>) -> Void) {
         let settings = self.settings
         let connection = UpstreamConnection(backend: self, maximumHeadBytes: 64 * 1024)
