@@ -36,6 +36,27 @@ import Testing
         }
     }
 
+    /// Kept alive, and with nothing under way but what the client has not read: 3 s are for connections that have nothing to say.
+    @Test func `A client that reads slowly gets the rest of its answer from a gateway that stops`() async throws {
+        try await withGateway { test in
+            let client = try await test.connect(reading: false)
+            for _ in 0..<400 { try await client.send(TestGateway.request("page")) }
+            var answered = -1
+            await eventually {
+                defer { answered = test.upstream.arrivals.count }
+                try? await Task.sleep(for: .milliseconds(200))
+                return answered > 0 && test.upstream.arrivals.count == answered
+            }
+            #expect(answered < 400)
+            await test.shutDown()
+            try await Task.sleep(for: .seconds(4))
+            client.startReading()
+            await client.waitForClose(within: .seconds(20))
+            let answers = client.text.components(of: "HTTP/1.1 200").dropFirst()
+            #expect(answers.count >= answered && answers.allSatisfy { $0.utf8.suffix(65_536).allSatisfy { $0 == UInt8(ascii: "x") } })
+        }
+    }
+
     @Test(arguments: [("endless", true), ("torn", false)])
     func `A stream of events ends with the gateway and says when to come back, but not within an event`(_ act: String, _ hasHint: Bool) async throws {
         try await withGateway { test in

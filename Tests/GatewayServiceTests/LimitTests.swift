@@ -303,6 +303,27 @@ import Testing
         }
     }
 
+    @Test func `A connection whose answers the client has not read yet is not idle`() async throws {
+        try await withGateway(configure: { $0.limits.maximumConnections = 2 }) { test in
+            let reader = try await test.connect(reading: false)
+            for _ in 0..<400 { try await reader.send(TestGateway.request("page")) }
+            var answered = -1
+            await eventually {
+                defer { answered = test.upstream.arrivals.count }
+                try? await Task.sleep(for: .milliseconds(200))
+                return answered > 0 && test.upstream.arrivals.count == answered
+            }
+            let idle = try await use(test, "127.0.0.1")
+            let newcomer = try await use(test, "127.0.0.1")
+            await idle.waitForClose()
+            #expect(newcomer.status == 200 && idle.isClosed)
+            reader.startReading()
+            let isComplete = await eventually { reader.text.components(of: "HTTP/1.1 200").count == 401 }
+            #expect(isComplete)
+            for client in [reader, idle, newcomer] { await client.close() }
+        }
+    }
+
     @Test func `One address cannot take all connections`() async throws {
         try await withGateway(configure: { $0.limits.maximumConnectionsPerAddress = 2 }) { test in
             let busy = try await test.connect()
@@ -349,6 +370,28 @@ import Testing
             let isOpen = await eventually { (try? await test.ask("x").status) == 200 }
             #expect(isOpen)
         }
+    }
+
+    @Test func `Idle connections to one upstream do not keep descriptors from another`() async throws {
+        let other = try await TestUpstream.start("other-0")
+        let routes = testRoutes.replacing("{\"routes\": [", with: """
+            {"routes": [{"path": "/api/{appKey}/other/**", "upstream": "other", "credential": "client", "rewrite": "/storage/**", "methods": ["GET"]},
+            """)
+        // 32 for upstreams.
+        try await withGateway(routes: routes, configure: { $0.upstreams["other"] = [other.address]; $0.openFiles = 128 + 16 + 64 }) { test in
+            var clients: [RawClient] = []
+            for number in 0..<32 {
+                let client = try await test.connect(from: "127.0.0.\(2 + number)")
+                try await client.send(TestGateway.request("slow"))
+                clients.append(client)
+            }
+            for client in clients { await client.wait(for: "\r\n\r\nslow") }
+            try await clients[0].send(TestGateway.request("x").replacing("/storage/", with: "/other/"))
+            await clients[0].wait(for: "other-0")
+            #expect(clients[0].text.hasSuffix("other-0"), "\(clients[0].text)")
+            for client in clients { await client.close() }
+        }
+        await other.stop()
     }
 
     @Test func `Too few descriptors are named at the start`() async throws {

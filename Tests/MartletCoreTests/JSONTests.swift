@@ -156,6 +156,13 @@ import Testing
         #expect(error?.reason == .tooMany)
     }
 
+    @Test func `an object of very many members is refused before its names take many times its size`() {
+        let members = (0..<200_000).map { "\"\($0)\":0" }.joined(separator: ",")
+        let bytes = Array("{\"a\":{\(members)}}".utf8)
+        let error = #expect(throws: JSONError.self) { try bytes.withUnsafeBufferPointer { try JSONText.members(of: $0) } }
+        #expect(error?.reason == .tooMany)
+    }
+
     @Test func `a text whose values are of ordinary size is read at any size, a short one whatever they are`() throws {
         let value = "\"" + String(repeating: "x", count: 60) + "\""
         let text = "[" + Array(repeating: value, count: (16 << 20) / 63).joined(separator: ",") + "]"

@@ -173,6 +173,33 @@ import Testing
         withExtendedLifetime(others) {}
     }
 
+    @Test(arguments: [(8, 16 << 20), (1, 1 << 20)]) func `Large bodies do not wait for each other, and one larger than the budget is read alone`(
+        _ count: Int, _ budget: Int
+    ) async throws {
+        let budgets = MemoryBudgets(bodiesInBytes: budget, patience: .seconds(20))
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<count {
+                group.addTask {
+                    let portions = AsyncStream<ByteBuffer> { stream in
+                        for _ in 0..<16 { stream.yield(ByteBuffer(repeating: 0x20, count: 256 << 10)) }
+                        stream.finish()
+                    }.map { portion in
+                        await Task.yield()
+                        return portion
+                    }
+                    let request = Request(
+                        head: HTTPRequest(method: .post, scheme: nil, authority: nil, path: "/", headerFields: [.contentLength: "\(4 << 20)"]),
+                        body: RequestBody(asyncSequence: portions))
+                    return try await RequestMemory.$current.withValue(RequestMemory(budgets: budgets)) {
+                        try await request.wholeBody(upTo: 4 << 20).readableBytes
+                    }
+                }
+            }
+            for try await size in group { #expect(size == 4 << 20) }
+        }
+        #expect(budgets.bodies.heldInBytes == 0)
+    }
+
     private struct Watcher: ResponseBodyWriter {
         let onPart: (Int) -> Void
 

@@ -58,6 +58,20 @@ import Testing
         }
     }
 
+    @Test func `Statements on columns that only look alike are different`() async throws {
+        try await withClient({ $0.maximumConnections = 1 }) { client async throws in
+            let columns = ["a\u{b7}b", "a\u{387}b"]
+            #expect(columns[0] == columns[1])
+            let first = try #require(PostgresIdentifier(columns[0])), second = try #require(PostgresIdentifier(columns[1]))
+            try await client.execute("CREATE TABLE t (\(first) int, \(second) int)")
+            try await client.execute("INSERT INTO t VALUES (1, 2)")
+            for _ in 0..<2 {
+                #expect(try await client.query("SELECT \(first) FROM t")[0].decode(0, as: Int.self) == 1)
+                #expect(try await client.query("SELECT \(second) FROM t")[0].decode(0, as: Int.self) == 2)
+            }
+        }
+    }
+
     @Test func `A failing statement does not touch its neighbours`() async throws {
         try await withClient({ $0.maximumConnections = 1 }) { client async throws in
             try await client.execute("CREATE TABLE t (x int PRIMARY KEY)")

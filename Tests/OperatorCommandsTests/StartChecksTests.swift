@@ -13,7 +13,7 @@ import Testing
             let file = folder.appending(path: "state")
             try Data("x".utf8).write(to: file)
             let error = #expect(throws: UpError.self) { try StartChecks.makeFolder(file, mode: 0o755) }
-            #expect(error?.description == "\(file.path) is a file; a folder is wanted there (--state)")
+            #expect(error?.description == "\(file.path) is a file; expected a folder (--state)")
             let below = #expect(throws: UpError.self) { try StartChecks.makeFolder(file.appending(path: "log"), mode: 0o700) }
             #expect(below?.description.hasPrefix("the folder \(file.path)/log cannot be made: ") == true)
             #expect(try String(contentsOf: file, encoding: .utf8) == "x")
@@ -79,7 +79,7 @@ import Testing
                 open("\(log)." + sys.argv[1], "w").close()
                 while True: time.sleep(0.05)
                 """
-            process.arguments = ["python3", "-c", script, name]
+            process.arguments = ["python3", "-c", script, name, "/programs/\(name)"]
             try process.run()
             processes.append(process)
             try Data("\(process.processIdentifier)\n".utf8).write(to: folder.appending(path: "run/\(name).pid"))

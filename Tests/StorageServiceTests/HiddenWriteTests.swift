@@ -214,8 +214,11 @@ import Testing
         try await app.expectRefusal(.forbidden, field: other) {
             try await app.client.patch("/storage/Note/a", #"{"\#(other).x":{"__op":"Increment","amount":1}}"#)
         }
-        // Nothing is added by taking away what is not there.
-        #expect(try await app.client.patch("/storage/Note/a", #"{"\#(other)":{"__op":"Delete"}}"#).status == 200)
+        // Nothing is added by taking away what is not there, and what was taken away is as new as before.
+        for path in [other, other + ".x"] {
+            #expect(try await app.client.patch("/storage/Note/a", #"{"\#(path)":{"__op":"Delete"}}"#).status == 200)
+            try await app.expectRefusal(.forbidden, field: other) { try await app.client.patch("/storage/Note/a", #"{"\#(other)":1}"#) }
+        }
     }
 
     @Test(arguments: pairs) func `two hidden fields that look alike are both hidden, and shown again as they were set`(_ one: String, _ other: String) async throws {

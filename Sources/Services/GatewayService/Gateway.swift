@@ -218,8 +218,8 @@ public final class Gateway: Service {
 
     /// Returns when all clients are gone or the time is up. Does not depend on the task, which may have been cancelled.
     ///
-    /// Streams end and answers tell clients to come by another connection before the port is given up: what is accepted until
-    /// then is served as the rest.
+    /// Streams end, and answers tell clients to use another connection, before the port is given up. Connections accepted until
+    /// then are served like the others.
     private func drain(_ server: any Channel, of listener: Listener, on group: any EventLoopGroup) async {
         state.withLock { $0.isDraining = true }
         let isAbrupt = Task.isCancelled

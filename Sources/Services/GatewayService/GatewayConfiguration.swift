@@ -75,11 +75,11 @@ public struct GatewayConfiguration: Sendable {
         public var maximumURIBytes = 8 * 1024
         /// Body of a request on a route that does not say, beyond it 413.
         public var maximumBodyBytes: Int64 = 1024 * 1024
-        /// Client connections. Beyond it the idlest one of the address that has most makes room, or the new one is closed at
-        /// once. Lower where `openFiles` leaves less.
+        /// Client connections. Beyond it the connection of the busiest address that has been idle longest is closed, or the new
+        /// one while all of them are busy. Lower where `openFiles` leaves less.
         public var maximumConnections = 10_000
-        /// Connections of one client address (IPv6: a /64; trusted proxies are exempt). Beyond it the idlest of them makes room, or
-        /// the new one is closed at once.
+        /// Connections of one client address (IPv6: a /64; trusted proxies are exempt). Beyond it the one that has been idle longest
+        /// is closed, or the new one while all are busy.
         public var maximumConnectionsPerAddress = 1_000
         /// Streams a client may have open on one HTTP/2 connection.
         public var maximumStreamsPerConnection = 100
@@ -96,10 +96,10 @@ public struct GatewayConfiguration: Sendable {
         public var maximumStreamsPerAddress = 128
         /// Streams with one credential on one event loop, beyond it 429: all users of an app have the same one.
         public var maximumStreamsPerCredential = 2_048
-        /// What a request body must keep up, beyond it 408; 0: no limit. A client that has sent faster may pause for `Timeouts.bodyStall`.
+        /// The rate that a request body must keep up, below it 408; 0: no limit. A client that has sent faster may pause for `Timeouts.bodyStall`.
         public var minimumBodyBytesPerSecond = 1024
-        /// What a client must take of an answer that waits for it, on average over `Timeouts.reading`, or the connection is closed;
-        /// 0: no limit. Routes with `streaming` have limits of their own.
+        /// The rate at which a client must read an answer that waits for it, on average over `Timeouts.reading`, or the connection is
+        /// closed; 0: no limit. Routes with `streaming` have limits of their own.
         public var minimumAnswerBytesPerSecond = 4096
 
         public init() {}
@@ -122,7 +122,7 @@ public struct GatewayConfiguration: Sendable {
         public var reading: Duration = .seconds(30)
         /// For answers under way when the gateway is told to stop.
         public var drain: Duration = .seconds(25)
-        /// How long a gateway that was told to stop goes on as before, but for its readiness: for load balancers that ask for it.
+        /// How long a gateway that was told to stop goes on serving while it reports that it is not ready, for load balancers to notice.
         public var drainDelay: Duration = .zero
         /// How long a client that has closed its sending side is waited for without any byte moving: it may be
         /// half-closed and reading, or gone.

@@ -31,7 +31,7 @@ final class Worker: @unchecked Sendable {
     private var ticks: RepeatedTask?
 
     static let tickLength = TimeAmount.milliseconds(200)
-    /// For the next request of a connection that a gateway which stops has promised to keep.
+    /// How long a gateway that stops waits for the next request of a connection that was kept alive.
     static let lastIdleTime = TimeAmount.seconds(3)
 
     init(eventLoop: any EventLoop, settings: Settings, routes: RouteTable) {
@@ -86,6 +86,18 @@ final class Worker: @unchecked Sendable {
             last.sweepIndex = index
         }
         front.sweepIndex = -1
+    }
+
+    /// Takes a descriptor for a new connection to an upstream. When none is left, the connection that has been idle longest gives up its own,
+    /// whichever upstream it is to.
+    func mayConnect() -> Bool {
+        if settings.upstreamDescriptors.take() { return true }
+        let idle = upstreams.flatMap(\.backends).compactMap { backend in backend.idleSince.map { (backend: backend, since: $0) } }
+        guard let idlest = idle.min(by: { $0.since < $1.since }) else { return false }
+        idlest.backend.closeIdlest()
+        // Its descriptor is free now, but given back only after this turn of the event loop.
+        settings.upstreamDescriptors.takeFreed()
+        return true
     }
 
     /// How long a connection may wait for a request.

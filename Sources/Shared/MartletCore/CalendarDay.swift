@@ -1,4 +1,4 @@
-/// A day of the Gregorian calendar, also before there was one, of the years 1 to 9999.
+/// A day of the proleptic Gregorian calendar, of the years 1 to 9999.
 public struct CalendarDay: Sendable, Hashable {
     public let year: Int
     public let month: Int

@@ -99,6 +99,7 @@ struct JSONCursor {
     private var hasEscape = false
     private var growthInBytes = 0
     private var names: MemberNames
+    private let maximumNames: Int
     /// How many more values may be made of the text.
     var valuesLeft = Int.max
 
@@ -106,6 +107,7 @@ struct JSONCursor {
     init(_ bytes: UnsafeBufferPointer<UInt8>, allowingDuplicates allowsDuplicates: Bool = false) {
         self.bytes = bytes
         names = MemberNames(isIgnored: allowsDuplicates)
+        maximumNames = JSONLimits.maximumValues(inBytes: bytes.count)
     }
 
     var next: UInt8? { position < bytes.count ? bytes[position] : nil }
@@ -178,6 +180,8 @@ struct JSONCursor {
             skipBlanks()
             hasEscape = false
             let key = try takeString()
+            // Each takes memory for as long as its object goes on, however short it is.
+            guard names.count < maximumNames else { throw failure(.tooMany) }
             names.append(key, isEscaped: hasEscape)
             skipBlanks()
             try take(UInt8(ascii: ":"))

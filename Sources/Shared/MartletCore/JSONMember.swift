@@ -13,7 +13,7 @@ public enum JSONMember {
         var cursor = JSONCursor(bytes)
         var found: (rank: Int, value: Range<Int>)?
         cursor.skipBlanks()
-        // What is behind something broken is not looked at; what was found before it counts.
+        // Nothing behind an error is read; what was found before it counts.
         try? cursor.walkObject(depth: 0) { cursor, key throws(JSONError) in
             let start = cursor.position
             try cursor.skipValue(depth: 1)

@@ -39,12 +39,12 @@ public struct JSONPatch: Sendable, Equatable {
     }
 
     private mutating func compare(_ old: [JSONValue.Member], _ new: [JSONValue.Member], _ path: String) {
-        let before = Dictionary(old.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
-        let after = Set(new.map(\.name))
-        for member in old where !after.contains(member.name) { operations.append(.remove(path: path + "/" + JSONPointer.escape(member.name))) }
+        let before = Dictionary(old.map { (ExactText($0.name), $0.value) }, uniquingKeysWith: { $1 })
+        let after = Set(new.map { ExactText($0.name) })
+        for member in old where !after.contains(ExactText(member.name)) { operations.append(.remove(path: path + "/" + JSONPointer.escape(member.name))) }
         for member in new {
             let path = path + "/" + JSONPointer.escape(member.name)
-            if let value = before[member.name] { compare(value, member.value, path) } else { operations.append(.add(path: path, member.value)) }
+            if let value = before[ExactText(member.name)] { compare(value, member.value, path) } else { operations.append(.add(path: path, member.value)) }
         }
     }
 

@@ -17,6 +17,21 @@ public enum JSONValue: Sendable, Equatable {
             self.name = name
             self.value = value
         }
+
+        public static func == (one: Member, other: Member) -> Bool { one.name.hasSameBytes(as: other.name) && one.value == other.value }
+    }
+
+    /// Texts and names are compared by their bytes: one that only looks like another is another value.
+    public static func == (one: JSONValue, other: JSONValue) -> Bool {
+        switch (one, other) {
+        case (.null, .null): true
+        case (.bool(let one), .bool(let other)): one == other
+        case (.number(let one), .number(let other)): one == other
+        case (.string(let one), .string(let other)): one.hasSameBytes(as: other)
+        case (.array(let one), .array(let other)): one == other
+        case (.object(let one), .object(let other)): one == other
+        default: false
+        }
     }
 
     /// - Parameter levels: of our own, around what is limited.
@@ -151,9 +166,11 @@ extension JSONValue {
     /// A member by name, or an element by number; nil where there is none.
     public subscript(name: some StringProtocol) -> JSONValue? {
         switch self {
-        case .object(let members): members.first { $0.name == name }?.value
-        case .array(let elements): Int(name).flatMap { elements.indices.contains($0) ? elements[$0] : nil }
-        default: nil
+        case .object(let members):
+            let name = String(name)
+            return members.first { $0.name.hasSameBytes(as: name) }?.value
+        case .array(let elements): return Int(name).flatMap { elements.indices.contains($0) ? elements[$0] : nil }
+        default: return nil
         }
     }
 }

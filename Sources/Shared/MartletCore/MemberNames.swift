@@ -11,13 +11,16 @@ struct MemberNames {
     private static let maximumPairs = 12
 
     private let isIgnored: Bool
-    /// Of the outermost object first; each object's begin where the one around it has got to.
+    /// Those of the outermost object first, then those of the object in it, and so on.
     private var names: [Name] = []
     private var start = 0
 
     init(isIgnored: Bool) {
         self.isIgnored = isIgnored
     }
+
+    /// Of all objects that have begun and not ended.
+    var count: Int { names.count }
 
     /// Begins an object; `end` takes what this returns.
     mutating func begin() -> Int {

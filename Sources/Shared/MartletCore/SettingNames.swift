@@ -1,4 +1,4 @@
-/// The settings that each process knows, by which a misspelt one is found and `martlet up` knows whose one is.
+/// The settings that each process knows: misspelt ones are found by them, and `martlet up` hands each to the processes that have it.
 ///
 /// `docs/OPERATIONS.md` says what each means. A test compares these lists with what the code reads.
 public enum SettingNames {
@@ -67,8 +67,8 @@ public enum SettingNames {
             ]),
     ]
 
-    /// Variables of `martlet up`, of the scripts in `deploy` and of tests, which no process reads as a setting. What ends with an underscore is
-    /// the beginning of names.
+    /// Variables of `martlet up`, of the scripts in `deploy` and of tests, which no process reads as a setting. One that ends with an underscore
+    /// is a prefix.
     private static let others = [
         "MARTLET_CONFIG_FILE", "MARTLET_PORT", "MARTLET_HOST", "MARTLET_STATE", "MARTLET_BUILD", "MARTLET_DIST",
         "MARTLET_IMAGE", "MARTLET_PROJECT", "MARTLET_PROGRAMS", "MARTLET_VECTORS", "MARTLET_PROMTOOL", "MARTLET_KILLS", "MARTLET_RATIO",

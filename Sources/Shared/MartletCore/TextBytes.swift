@@ -1,3 +1,5 @@
+import Foundation
+
 /// Text as others read it, byte by byte.
 ///
 /// To Swift a quote before a combining mark, or behind a mark that is put in front (U+0600), is not that quote but part of another
@@ -27,4 +29,30 @@ extension StringProtocol {
 
     /// Whether the text's first byte is an ASCII character.
     public func begins(with mark: Unicode.Scalar) -> Bool { utf8.first == UInt8(ascii: mark) }
+}
+
+extension String {
+    /// Whether the other text has the same UTF-8 bytes. `==` also takes canonically equivalent texts for equal: U+212A (KELVIN SIGN) and `K`.
+    public func hasSameBytes(as other: String) -> Bool {
+        let result: Bool?? = utf8.withContiguousStorageIfAvailable { one in
+            other.utf8.withContiguousStorageIfAvailable { other in
+                one.count == other.count && (one.isEmpty || memcmp(one.baseAddress!, other.baseAddress!, one.count) == 0)
+            }
+        }
+        return (result ?? nil) ?? utf8.elementsEqual(other.utf8)
+    }
+}
+
+/// A text that equals another one when their UTF-8 bytes are equal, as for PostgreSQL.
+public struct ExactText: Sendable, Hashable {
+    public let text: String
+
+    public init(_ text: String) { self.text = text }
+
+    public static func == (one: ExactText, other: ExactText) -> Bool { one.text.hasSameBytes(as: other.text) }
+
+    public func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
 }

@@ -55,7 +55,8 @@ struct BodyDecoder: Decoder {
     /// A member that is required and not there; it may only be misspelt.
     fileprivate func missing(_ name: String) -> HTTPProblem {
         if case .object(let members) = value {
-            let strays = members.map(\.name).filter { !asked.contains($0) }
+            // A body may have very many members, and each comparison takes time.
+            let strays = members.map(\.name).filter { !asked.contains($0) }.prefix(100)
             if let stray = NearMiss.suggestion(for: name, among: strays) { return unknown(stray) }
         }
         return HTTPProblem(.invalidBody, "This field is required.", field: (path + [name]).joined(separator: "."))
@@ -84,7 +85,7 @@ struct BodyDecoder: Decoder {
         var isEverything = false
 
         func contains(_ name: String) -> Bool {
-            names.firstIndex(of: name).map { names[$0].utf8.elementsEqual(name.utf8) } ?? false
+            names.firstIndex(of: name).map { names[$0].hasSameBytes(as: name) } ?? false
         }
     }
 
@@ -225,10 +226,15 @@ extension BodyLiteral where Self: FixedWidthInteger {
     }
 }
 
+// All that there are: one that was missing would ask its decoder for itself without end.
 extension Int: BodyLiteral {}
+extension Int8: BodyLiteral {}
+extension Int16: BodyLiteral {}
 extension Int32: BodyLiteral {}
 extension Int64: BodyLiteral {}
 extension UInt: BodyLiteral {}
+extension UInt8: BodyLiteral {}
+extension UInt16: BodyLiteral {}
 extension UInt32: BodyLiteral {}
 extension UInt64: BodyLiteral {}
 

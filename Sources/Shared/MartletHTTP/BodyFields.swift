@@ -46,7 +46,7 @@ public struct BodyFields: Sendable {
     private static func check(_ members: [JSONValue.Member], _ known: Set<String>, in path: String? = nil) throws {
         for member in members {
             // By bytes: what Swift takes for the same text need not be the same name.
-            if let index = known.firstIndex(of: member.name), known[index].utf8.elementsEqual(member.name.utf8) { continue }
+            if let index = known.firstIndex(of: member.name), known[index].hasSameBytes(as: member.name) { continue }
             throw HTTPProblem.unknownMember(member.name, in: path, known: known)
         }
     }

@@ -46,7 +46,8 @@ public enum RelativeReference {
         let up = Array(repeating: "..", count: directories.count - common)
         let reference = (up + parts.dropFirst(common).map(String.init)).joined(separator: "/")
         // What has a colon before its first slash would be read as a scheme (RFC 3986 §4.2).
-        return reference.prefix { $0 != "/" }.contains(":") ? "./" + reference : reference
+        // One without any text would name what is read itself.
+        return reference.isEmpty || reference.prefix { $0 != "/" }.contains(":") ? "./" + reference : reference
     }
 
     /// A text as one component of a path.

@@ -99,7 +99,7 @@ public final class MemoryBudget: Sendable {
 
     static var refusal: HTTPProblem {
         HTTPProblem(
-            .unavailable, "Too much memory is taken by large requests and answers; try again, or ask for less at once.",
+            .unavailable, "Large requests and answers take too much memory at present; try again later, or ask for less at once.",
             headers: [.retryAfter: "5"])
     }
 

@@ -38,11 +38,11 @@ public enum ProcessStart {
         }
     }
 
-    /// NIO's error of a port that is taken does not say which setting is about it.
+    /// NIO's error for a port that is in use names neither the port nor its setting.
     private static func sentence(_ error: any Error) -> String {
         guard let error = error as? IOError, error.errnoCode == EADDRINUSE else { return "\(error)" }
         let settings = "\(SettingNames.variable("http.port")), \(SettingNames.variable("internal.port"))"
-        return "cannot listen, because another process has the port (\(settings))"
+        return "cannot listen: another process uses the port (\(settings))"
     }
 
     private static func logLevel(_ settings: Settings) throws -> Logger.Level {

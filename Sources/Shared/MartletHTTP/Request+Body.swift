@@ -18,8 +18,8 @@ extension Request {
             let size = whole.readableBytes + portion.readableBytes
             guard size <= limitInBytes else { throw Self.tooLarge(limitInBytes) }
             if size > room, let memory = RequestMemory.current {
-                // As `ByteBuffer` grows.
-                let step = max(room, size - room)
+                // As `ByteBuffer` grows; once much of the body is here, all of it: those that hold much and need more would wait for each other.
+                let step = size > Self.largeBodySizeInBytes ? max(length, size) - room : max(room, size - room)
                 try await memory.reserveBody(step)
                 room += step
             }
@@ -27,6 +27,8 @@ extension Request {
         }
         return whole
     }
+
+    private static let largeBodySizeInBytes = 1 << 20
 
     private static func tooLarge(_ limitInBytes: Int) -> HTTPProblem {
         HTTPProblem(.payloadTooLarge, "The body may have at most \(limitInBytes) bytes.")

@@ -45,11 +45,12 @@ public final class RequestMemory: Sendable {
         self.budgets = budgets
     }
 
-    /// Room for more of the request's body, held until the request is answered.
+    /// Room for more of the request's body, held until the request is answered. A body larger than the whole budget gets all of it.
     ///
     /// - Throws: `unavailable`.
     func reserveBody(_ sizeInBytes: Int) async throws {
-        let room = try await budgets.bodies.reserve(sizeInBytes)
+        let held = state.withLock { $0.bodies.reduce(0) { $0 + $1.sizeInBytes } }
+        let room = try await budgets.bodies.reserve(min(sizeInBytes, budgets.bodies.sizeInBytes - held))
         state.withLock { $0.bodies.append(room) }
     }
 

@@ -29,8 +29,8 @@ public struct Settings: Sendable {
         self.reader = ConfigReader(providers: providers)
     }
 
-    /// Refuses what looks like a setting and is none, as a misspelt one that is ignored is found out late: flags of others
-    /// than `process`, variables that no process knows, and members of the file that no process knows.
+    /// Refuses what looks like a setting and is none, because nobody notices that a misspelt one is ignored: flags that
+    /// `process` does not have, and variables and members of the file that no process knows.
     ///
     /// - Throws: ``UnknownSetting``, which names the nearest one.
     static func refuseUnknown(

@@ -16,6 +16,8 @@ import Testing
         #"{"_id":"e","f":{"__type":"File","name":"x.png"},"y":{"__type":"Bytes","base64":"AAEC"},"u":"ä€😀","k":{"a.b":1},"true":"true","num":"12"}"#,
         #"{"_id":"f","=evil":"x","w:number":"7","sp":" x ","nullword":"null","big":123456789012345678901234567890.5,"a":[]}"#,
         #"{"_id":"g"}"#,
+        // To Swift both names are the same.
+        "{\"_id\":\"h\",\"caf\u{e9}\":1,\"cafe\u{301}\":\"x\"}",
     ]
 
     private static func filled() async throws -> StorageApp {

@@ -24,7 +24,7 @@ struct LogOutRequest: Sendable {
         }
         if let address = fields["post_logout_redirect_uri"] {
             guard let id = (fields["client_id"] ?? named).flatMap({ UUID(uuidString: $0) }), let client = try await clients.find(id, in: issuer.space),
-                client.postLogoutRedirectURIs.contains(where: { $0.utf8.elementsEqual(address.utf8) })
+                client.postLogoutRedirectURIs.contains(where: { $0.hasSameBytes(as: address) })
             else { throw OAuthError(.invalidRequest, "The address to go back to is not one of the application's (post_logout_redirect_uri).") }
         }
         redirectURI = fields["post_logout_redirect_uri"]

@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
 /// Where a browser may be sent with an authorization code (RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §4.1).
@@ -53,7 +54,7 @@ struct RedirectURI: Sendable, Equatable {
     /// beforehand (RFC 8252 §7.3).
     func matches(_ text: String) -> Bool {
         // Bytes, as two strings of Swift are equal, too, when they are other spellings of one text.
-        if self.text.utf8.elementsEqual(text.utf8) { return true }
+        if self.text.hasSameBytes(as: text) { return true }
         guard let own = Self.withoutLoopbackPort(self.text), let other = Self.withoutLoopbackPort(text) else { return false }
         return own.elementsEqual(other)
     }

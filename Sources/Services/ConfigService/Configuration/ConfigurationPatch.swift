@@ -48,7 +48,7 @@ extension JSONValue {
     /// Of an object: puts a value in a member's place, or behind the others.
     mutating func set(_ name: String, _ value: JSONValue) {
         guard case .object(var members) = self else { return }
-        if let index = members.firstIndex(where: { $0.name == name }) {
+        if let index = members.firstIndex(where: { $0.name.hasSameBytes(as: name) }) {
             members[index] = Member(name, value)
         } else {
             members.append(Member(name, value))

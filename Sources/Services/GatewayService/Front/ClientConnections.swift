@@ -2,14 +2,14 @@ import Metrics
 import NIOCore
 import Synchronization
 
-/// Which clients are connected, over all event loops: how many in all, and how many of each address.
+/// Counts client connections over all event loops, in total and by address.
 ///
-/// Under pressure the idlest connection of the address that has most makes room: clients with few connections do not
-/// suffer from one with many. A connection with a request under way is never closed for another one.
+/// When there is no room, the connection of the busiest address that has been idle longest is closed for the new one: clients
+/// with few connections do not suffer from one with many. A connection with a request under way is never closed for another one.
 final class ClientConnections: Sendable {
     /// One connection, as long as it is open.
     final class Seat: Sendable {
-        /// Nil: counted in all, not by address.
+        /// Nil: counts towards the total only.
         fileprivate let address: IPAddress?
         private let channel: any Channel
         private let underWay = Atomic<Int>(0)
@@ -29,12 +29,19 @@ final class ClientConnections: Sendable {
             lastUse.store(now.uptimeNanoseconds, ordering: .relaxed)
         }
 
+        /// Keeps the connection busy until what was written to it has left: an answer's end would be lost with it.
+        func stays(until written: EventLoopFuture<Void>) {
+            began()
+            written.whenComplete { _ in self.ended(at: .now()) }
+        }
+
         fileprivate var isIdle: Bool { underWay.load(ordering: .relaxed) == 0 }
         fileprivate var idleSince: UInt64 { lastUse.load(ordering: .relaxed) }
 
         fileprivate func close(unlessBusy keep: @escaping @Sendable () -> Void) {
             channel.eventLoop.execute { [self] in
-                if isIdle { channel.close(promise: nil) } else { keep() }
+                // A connection that was closed meanwhile has left, and would never leave again.
+                if isIdle || !channel.isActive { channel.close(promise: nil) } else { keep() }
             }
         }
     }
@@ -112,7 +119,8 @@ final class ClientConnections: Sendable {
     }
 }
 
-/// Descriptors for connections to upstreams, over all event loops: beyond them requests are refused rather than the process ended.
+/// Limits the descriptors for connections to upstreams, over all event loops. Beyond it requests are refused, because a process without
+/// descriptors dies.
 final class UpstreamDescriptors: Sendable {
     private let maximum: Int
     private let used = Atomic<Int>(0)
@@ -126,7 +134,7 @@ final class UpstreamDescriptors: Sendable {
         return false
     }
 
-    /// Takes the one of a connection that was just closed, and has not given it back yet.
+    /// Takes over the descriptor of a connection that was just closed and has not given it back yet.
     func takeFreed() { used.wrappingAdd(1, ordering: .relaxed) }
 
     func giveBack() { used.wrappingSubtract(1, ordering: .relaxed) }

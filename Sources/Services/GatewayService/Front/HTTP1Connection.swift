@@ -230,7 +230,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         case .responding: break
         case .tunnel: exchange?.clientClosedOutput()
         // It may be reading still: it gets what was written.
-        case .head where !isWritable: linger()
+        case .head where context?.hasUnsentBytes == true: linger()
         case .head, .body, .discarding, .passive, .closed: abort()
         }
     }
@@ -295,11 +295,11 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
     }
 
     func endResponse(of exchange: Exchange) {
-        // A stream that ends early is taken up elsewhere.
+        // The client resumes a stream that ends early on another connection.
         if worker.isDraining, exchange.route?.isStreaming == true { writer.closesConnection = true }
         writer.writeEnd(to: &out)
         flush()
-        endExchange()
+        endExchange(isStream: exchange.route?.isStreaming == true)
     }
 
     func flush() {
@@ -328,7 +328,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
     func endTunnel() {
         flush()
         exchange = nil
-        linger()
+        linger(within: worker.idleDeadline(worker.settings.idleTimeout))
     }
 
     func abort() {
@@ -336,7 +336,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         context?.close(promise: nil)
     }
 
-    /// A client that has been promised the connection may be sending its next request just now, which is answered as the last one.
+    /// On a connection that was kept alive the next request may be on its way already: it is answered, as the last one.
     func drain() {
         if case .head = phase { deadline = min(deadline, worker.idleDeadline(worker.settings.idleTimeout)) }
     }
@@ -345,7 +345,13 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         switch phase {
         case .head:
             guard now > deadline else { return }
-            if !isWritable || parser.isFresh && pending.readableBytes == 0 { abort() } else { refuse(Refusal(.requestTimeout)) }
+            if context?.hasUnsentBytes == true {
+                linger()
+            } else if parser.isFresh && pending.readableBytes == 0 {
+                abort()
+            } else {
+                refuse(Refusal(.requestTimeout))
+            }
         case .body, .responding:
             guard let exchange else { return }
             if inputIsClosed, exchange.isStalled(for: worker.settings.halfClosedTimeout, at: now) { abort() }
@@ -368,24 +374,26 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         if case .body = phase { true } else { false }
     }
 
-    private func endExchange() {
+    private func endExchange(isStream: Bool = false) {
         exchange = nil
         if case .closed = phase { return }
-        guard !writer.closesConnection, !isReadingBody else { return linger() }
+        let idleDeadline = worker.idleDeadline(worker.settings.idleTimeout)
+        guard !writer.closesConnection, !isReadingBody else { return linger(within: isStream ? idleDeadline : nil) }
+        if let context, context.hasUnsentBytes { client.seat?.stays(until: context.whenSent()) }
         phase = .head
-        deadline = worker.idleDeadline(worker.settings.idleTimeout)
+        deadline = idleDeadline
         process()
     }
 
     /// Closes once everything is written, and not so that a reset destroys what the client has not read yet.
-    private func linger() {
+    ///
+    /// - Parameter limit: nil: the end of an answer is waited for as in any other time, also while the gateway stops.
+    private func linger(within limit: NIODeadline? = nil) {
         guard let context else { return }
         phase = .discarding
-        deadline = worker.idleDeadline(worker.settings.idleTimeout)
+        deadline = limit ?? worker.now + worker.settings.idleTimeout
         process()
-        let written = context.eventLoop.makePromise(of: Void.self)
-        context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
-        written.futureResult.assumeIsolated().whenComplete { [self] _ in
+        context.whenSent().assumeIsolated().whenComplete { [self] _ in
             guard !client.isSecure, !inputIsClosed else { return abort() }
             deadline = worker.now + Self.lingerTime
             self.context?.close(mode: .output, promise: nil)

@@ -103,7 +103,7 @@ struct HTTP1ResponseWriter {
         }
     }
 
-    /// At most, beside the names of the headers.
+    /// An upper bound for the values of the CORS headers.
     private func corsBytes(_ exchange: Exchange) -> Int {
         exchange.origin.map { $0.utf8.count + Preflight.exposedHeaders.utf8.count } ?? 0
     }

@@ -16,7 +16,7 @@ enum HTTP2 {
                 try stream.pipeline.syncOperations.addHandler(HTTP2Stream(client: bound.value, worker: worker))
             }
         }
-        let goAway = GoAwayObserver()
+        let goAway = GoAwayObserver(closeTimeout: worker.settings.idleTimeout)
         try channel.pipeline.syncOperations.addHandlers(
             goAway, EarlySettings(), multiplexer, management, HTTP2ConnectionHandler(worker: worker, goAway: goAway))
     }
@@ -38,7 +38,7 @@ enum HTTP2 {
             HTTP2Setting(parameter: .initialWindowSize, value: windowBytes),
         ]
         configuration.targetWindowSize = 4 * windowBytes
-        // What sends more than a head that is decoded needs is up to no good (CVE-2024-27316).
+        // No head that is decoded needs more; a client that sends more is attacking (CVE-2024-27316).
         configuration.maximumSequentialContinuationFrames = max(3, headerListBytes(settings) / smallestMaximumFrameBytes)
         configuration.maximumBufferedControlFrames = 1000
         return configuration
@@ -55,8 +55,8 @@ enum HTTP2 {
         return configuration
     }
 
-    /// What is decoded of a head. More than what is permitted, so that a head that is too large gets 431 on its own stream: NIOHTTP2 decodes
-    /// nothing beyond what it announces, and a head that is not decoded is the end of the connection (RFC 9113 §4.3).
+    /// The size up to which heads are decoded. It is larger than the permitted one, so that a head that is too large gets 431 on its own stream:
+    /// NIOHTTP2 decodes nothing beyond the size it announces, and a head that is not decoded ends the connection (RFC 9113 §4.3).
     private static func headerListBytes(_ settings: Settings) -> Int { 4 * settings.limits.maximumHeaderBytes }
 
     /// A client need not send larger frames (RFC 9113 §4.2), and NIOHTTP2 takes no larger ones.
@@ -64,7 +64,7 @@ enum HTTP2 {
     private static let windowBytes = 256 * 1024
 }
 
-/// Lets a worker reach an HTTP/2 connection, closes it on its errors, and reads nothing while the client does not read.
+/// Lets a worker reach an HTTP/2 connection, closes it on connection errors, and reads nothing while the client does not read.
 final class HTTP2ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundIn = HTTP2Frame
@@ -110,8 +110,8 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// NIOHTTP2 tells errors of a stream and of the connection by the same values. It has sent RST_STREAM for the former, which are the stream's own
-    /// (RFC 9113 §5.4.2), and GOAWAY for the latter (§5.4.1).
+    /// NIOHTTP2 reports stream errors and connection errors by the same types. For a stream error it has sent RST_STREAM, and the connection goes on
+    /// (RFC 9113 §5.4.2); for a connection error it has sent GOAWAY (§5.4.1).
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if goAway.hasFailed { return leave(context) }
         if error is any NIOHTTP2Error || error is NIOHTTP2Errors.StreamError { return }
@@ -127,7 +127,8 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler {
     }
 }
 
-/// Looks at what NIOHTTP2 sends for a GOAWAY with an error, of which it tells nobody else.
+/// Watches what NIOHTTP2 sends for a GOAWAY with an error, which it reports in no other way, and lets what was sent leave before the
+/// connection closes.
 final class GoAwayObserver: ChannelOutboundHandler {
     typealias OutboundIn = IOData
 
@@ -135,7 +136,25 @@ final class GoAwayObserver: ChannelOutboundHandler {
     /// A DATA frame's payload, which is a write of its own, is not looked at.
     private var payloadFollows = false
 
+    private let closeTimeout: TimeAmount
+    private var isClosing = false
+
     private static let headerBytes = 9
+
+    init(closeTimeout: TimeAmount) {
+        self.closeTimeout = closeTimeout
+    }
+
+    /// NIO drops what has not left when a channel closes; the ends of answers may be among it.
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        guard mode == .all, !isClosing, context.hasUnsentBytes else { return context.close(mode: mode, promise: promise) }
+        isClosing = true
+        let timeout = context.eventLoop.assumeIsolated().scheduleTask(in: closeTimeout) { context.close(promise: nil) }
+        context.whenSent().assumeIsolated().whenComplete { _ in
+            timeout.cancel()
+            context.close(promise: promise)
+        }
+    }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if payloadFollows {

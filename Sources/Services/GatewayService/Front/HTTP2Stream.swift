@@ -156,7 +156,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
     }
 
     func endResponse(of exchange: Exchange) {
-        write(.data(.init(data: .byteBuffer(ByteBuffer()), endStream: true)))
+        write(.data(.init(data: .byteBuffer(ByteBuffer()), endStream: true)), isLast: true)
         flush()
         finish()
     }
@@ -172,7 +172,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
         if answer.hasLength { headers.add(name: "content-length", value: "\(answer.body.count)") }
         let sendsBody = !answer.body.isEmpty && exchange.method != .head
         write(headers, of: exchange, endStream: !sendsBody)
-        if sendsBody { write(.data(.init(data: .byteBuffer(ByteBuffer(bytes: answer.body)), endStream: true))) }
+        if sendsBody { write(.data(.init(data: .byteBuffer(ByteBuffer(bytes: answer.body)), endStream: true)), isLast: true) }
         flush()
         finish()
     }
@@ -206,9 +206,12 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
         write(.headers(.init(headers: headers, endStream: endStream)))
     }
 
-    private func write(_ payload: HTTP2Frame.FramePayload) {
-        guard !isClosed else { return }
-        context?.write(wrapOutboundOut(payload), promise: nil)
+    private func write(_ payload: HTTP2Frame.FramePayload, isLast: Bool = false) {
+        guard !isClosed, let context else { return }
+        guard isLast, let seat = client.seat else { return context.write(wrapOutboundOut(payload), promise: nil) }
+        let sent = context.eventLoop.makePromise(of: Void.self)
+        context.write(wrapOutboundOut(payload), promise: sent)
+        seat.stays(until: sent.futureResult)
     }
 
     /// The answer is complete. What the client still sends is not wanted (RFC 9113 §8.1).

@@ -16,7 +16,7 @@ import Darwin
 /// handshakes under way. So before a socket closes, a filter of one instruction sends new connections to another one (`handOver`).
 enum PortSharing {
     static let option = NIOBSDSocket.Option(rawValue: SO_REUSEPORT)
-    /// Handshakes that began before a hand-over have ended after it.
+    /// After this time, handshakes that began before a hand-over have ended.
     static let handshakeTime = TimeAmount.seconds(1)
 
     /// - Throws: when another process listens at the address.
@@ -58,7 +58,7 @@ enum PortSharing {
         var instructions: UnsafeMutablePointer<Instruction>
     }
 
-    /// Takes away the filter that an earlier hand-over left.
+    /// Removes the filter that an earlier hand-over left.
     static func spread(_ server: any Channel) async {
         guard let options = server as? any SocketOptionProvider else { return }
         try? await options.unsafeSetSocketOption(level: .socket, name: detachFilter, value: Int32(0)).get()
@@ -69,8 +69,8 @@ enum PortSharing {
     /// - Parameter accepts: whether a connection to the port arrives at this process.
     /// - Returns: whether there is another one. Connections may come for `handshakeTime` more.
     static func handOver(_ server: any Channel, accepts: () async -> Bool) async -> Bool {
-        // The filter names a socket by its place in the kernel's list. Of the first two at most one is ours; a place that
-        // nobody has means that all take turns.
+        // The filter names a socket by its place in the kernel's list. Of the first two at most one is ours; for a
+        // place that no socket has, the kernel spreads connections over all of them.
         for place in UInt32(0)...1 {
             guard await steer(server, to: place) else { return false }
             if await !accepts() { return true }

@@ -100,7 +100,7 @@ final class Gatekeeper {
 
     private func decide(_ presented: Presented, from address: IPAddress?, at seconds: Double) throws(Refusal) -> Grant {
         let now = seconds
-        // A user's name takes rights away, so nobody may believe that it did where it counts for nothing.
+        // Naming a user takes rights away: where it would be ignored it is refused, so that nobody believes that it did.
         guard presented.user == nil || [.client, .master, .masterBearer].contains(presented.kind) else { throw Refusal(.unauthorized) }
         switch presented.kind {
         case .client, .master:
@@ -143,7 +143,7 @@ final class Gatekeeper {
     /// The grant of a pair of credentials. Whoever names a user, by a token or by id, has that user's rights and no others, on
     /// every route: the services are told of a client, even when a master key opened the door.
     ///
-    /// - Parameter kind: what the pair opens for nobody in particular.
+    /// - Parameter kind: what the pair opens where no user is named.
     private func grant(
         _ presented: Presented, _ first: KeyRingIndex.Entry, _ second: KeyRingIndex.Entry, opens kind: Principal.Kind, at seconds: Double
     ) throws(Refusal) -> Grant {

@@ -48,17 +48,17 @@ final class Exchange {
     private var share: RelayedStream?
     /// Of a request whose answer may be given again.
     private var unchangedKey: UnchangedAnswers.Key?
-    /// Of a request whose body has not come in full: what it will count as then.
+    /// The credential that the request will count by once its body is complete.
     private var laterCredential: String?
     private var contentLength: Int64?
-    /// When the whole body must have come, and when the next part of it; later by the time the upstream took none.
+    /// When the whole body must have come, and when the next part of it. The time in which the upstream took nothing is added to both.
     private var bodyDeadline = NIODeadline.distantFuture
     private var stallDeadline = NIODeadline.distantFuture
-    /// An answer without an end of its own, and whether it may end here: not within an event.
+    /// Of an answer without an end of its own: whether it may end here, which is not within an event.
     private var stream: EndlessAnswer?
 
     private static let maximumAttempts = 3
-    /// A gateway that stops lets requests wait for news no longer than this.
+    /// How long a request may wait for news while the gateway stops.
     private static let waitWhileDraining = TimeAmount.seconds(1)
 
     private enum Phase {
@@ -310,7 +310,7 @@ final class Exchange {
             } else if !requestEnded {
                 checkBody(now)
             } else if worker.isDraining, route?.waits == true, now > started + Self.waitWhileDraining {
-                refuse(Refusal(.unavailable, "The gateway restarts; ask again.", retryAfter: 1), closing: true)
+                refuse(Refusal(.unavailable, "The gateway is restarting; try again.", retryAfter: 1), closing: true)
             }
         case .answering:
             if isReadTooSlowly(now) { return stop() }
@@ -325,7 +325,7 @@ final class Exchange {
         }
     }
 
-    /// A body that only drips in would keep an upstream connection, and what has come of it, from others.
+    /// A body that comes in too slowly would hold an upstream connection, and memory, that others need.
     private func checkBody(_ now: NIODeadline) {
         if upstream?.isWritable == false {
             bodyDeadline = bodyDeadline + Worker.tickLength
@@ -344,7 +344,7 @@ final class Exchange {
         front.endResponse(of: self)
     }
 
-    /// An answer that is taken only in drips would be held by its service.
+    /// An answer that is read too slowly stays in its service's memory.
     private func isReadTooSlowly(_ now: NIODeadline) -> Bool {
         guard route?.isStreaming != true, let front else { return false }
         let settings = worker.settings
@@ -379,7 +379,7 @@ final class Exchange {
         return try worker.inFlight.enter(address: address, credential: hasBody ? nil : credential)
     }
 
-    /// Counts the request by its credential, as its body has come; whether that has room for it.
+    /// Counts the request by its credential, as its body is complete. False: the credential had no room, and the request was refused.
     private func countCompleteBody() -> Bool {
         guard let credential = laterCredential, var slot else { return true }
         laterCredential = nil
@@ -411,7 +411,7 @@ final class Exchange {
         self.backend = backend
         backend.begin(at: now)
         if mayReuse, tried.isEmpty, let connection = backend.takeIdle() { return send(on: connection) }
-        guard backend.mayConnect() else {
+        guard worker.mayConnect() else {
             worker.metrics.countLackOfDescriptors()
             return refuse(Refusal(.unavailable, retryAfter: 1), closing: !requestEnded)
         }

@@ -51,3 +51,15 @@ final class ClientConnection {
         isTrustedProxy = self.address.map { peer in settings.trustedProxies.contains { $0.contains(peer) } } ?? false
     }
 }
+
+extension ChannelHandlerContext {
+    /// Whether anything written to the connection has not left yet, because the client does not read as fast.
+    var hasUnsentBytes: Bool { (try? channel.syncOptions?.getOption(.bufferedWritableBytes)).map { $0 > 0 } ?? false }
+
+    /// When everything written so far has left.
+    func whenSent() -> EventLoopFuture<Void> {
+        let sent = eventLoop.makePromise(of: Void.self)
+        writeAndFlush(NIOAny(IOData.byteBuffer(ByteBuffer())), promise: sent)
+        return sent.futureResult
+    }
+}

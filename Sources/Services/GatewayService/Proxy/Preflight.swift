@@ -1,7 +1,7 @@
 /// The question a browser asks before a request from another origin (Fetch Standard, CORS-preflight).
 enum Preflight {
-    /// What pages of another origin may read of an answer, beside what they always may (Fetch Standard, CORS-safelisted response-header name). With what
-    /// every service sends: a test compares it with the sources.
+    /// What pages of another origin may read of an answer, beside what they always may (Fetch Standard, CORS-safelisted response-header name). This
+    /// includes what the services send: a test compares it with the sources.
     static let exposedHeaders = """
         x-request-id, retry-after, location, etag, link, allow, www-authenticate, accept-ranges, content-range, content-disposition, \
         config-version, translation-version, experiments, idempotency-replayed, skipped-texts, \

@@ -76,18 +76,15 @@ final class Backend {
         idle.removeAll { $0 === connection }
     }
 
-    /// Takes a descriptor for a new connection, in place of an idle one of this address when there is no other.
-    func mayConnect() -> Bool {
-        if settings.upstreamDescriptors.take() { return true }
-        guard let oldest = idle.first else { return false }
-        idle.removeFirst()
-        oldest.close()
-        // Its descriptor is free now, but given back only after this turn of the event loop.
-        settings.upstreamDescriptors.takeFreed()
-        return true
+    /// Of the connection that has been idle longest.
+    var idleSince: NIODeadline? { idle.first?.idleSince }
+
+    func closeIdlest() {
+        guard !idle.isEmpty else { return }
+        idle.removeFirst().close()
     }
 
-    /// Opens a connection for the one who asks, who has taken a descriptor; unless used, it is to be given back.
+    /// Opens a connection for a caller that has taken a descriptor for it (`Worker.mayConnect`), and gives it back if it does not use it.
     func connect(_ completion: @escaping (Result<UpstreamConnection, any Error>) -> Void) {
         let settings = self.settings
         let connection = UpstreamConnection(backend: self, maximumHeadBytes: 64 * 1024)

@@ -47,7 +47,8 @@ struct UpCommand: AsyncParsableCommand {
         let routes = URL(fileURLWithPath: routes).standardizedFileURL
         try StartChecks.checkFiles(routes: routes, programs: programFolder)
         try await StartChecks.checkAddress(
-            host: environment["MARTLET_HOST"] ?? "127.0.0.1", port: try LocalServer.port(environment))
+            host: environment["MARTLET_GATEWAY_HTTP_HOST"] ?? environment["MARTLET_HOST"] ?? "127.0.0.1",
+            port: environment["MARTLET_GATEWAY_HTTP_PORT"].flatMap { Int($0) } ?? LocalServer.port(environment))
         let server = try LocalServer(
             state: folder, programs: programFolder, routes: routes, environment: environment, logger: logger)
         let group = ServiceGroup(

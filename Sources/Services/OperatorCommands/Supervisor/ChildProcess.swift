@@ -47,7 +47,7 @@ final class ChildProcess: Service {
             } else if !wasKilled {
                 failedStarts += 1
             }
-            // One that has run well is restarted for as long as it takes; one that never did has a cause that stays.
+            // A process that has run well is restarted for as long as it takes; one that never did would not start the next time either.
             if failedStarts == Self.maximumFailedStarts {
                 throw UpError("\(name) does not start: \(LastLine.of(log) ?? "it ended with the status \(status)")")
             }

@@ -18,7 +18,7 @@ struct Cluster: Sendable {
         self.port = port
         self.password = password
         self.binaries = try Self.findBinaries()
-        let mark = String(Credential.hexDigest(of: state.path).prefix(12))
+        let mark = Self.mark(of: state)
         let isReachable = getuid() != 0 || Self.postgresUserReaches(state)
         dataFolder = isReachable ? state.appending(path: "postgres") : URL(fileURLWithPath: "/var/lib/martlet/\(mark)")
         // The path of a UNIX socket has at most 107 bytes. Never in a folder where others may write.
@@ -28,6 +28,9 @@ struct Cluster: Sendable {
             ? URL(fileURLWithPath: "/run/martlet/\(mark)")
             : ownFolder.path.utf8.count < 85 ? ownFolder : URL(fileURLWithPath: NSHomeDirectory() + "/.martlet-\(mark)")
     }
+
+    /// Names folders of a state folder that are elsewhere.
+    static func mark(of state: URL) -> String { String(Credential.hexDigest(of: state.path).prefix(12)) }
 
     /// `postgresql://…` over TCP, as superuser.
     var superuserURL: String {

@@ -4,7 +4,7 @@ import MartletCore
 ///
 /// `MARTLET_X` is for every process that has the setting X; `MARTLET_<PROCESS>_X` is for one, and goes before the other.
 struct GivenSettings {
-    /// What each process has of its own here, so that one value for all would be wrong; with the process's name it may be given.
+    /// Settings whose values differ from process to process, so that one value for all would be wrong. They may be given with a process's name.
     private static let ofOneProcess: Set<String> = [
         "http.host", "http.port", "http.socket", "internal.host", "internal.port", "internal.secret", "database.url",
         "keyring.url", "routes.file", "state.directory",

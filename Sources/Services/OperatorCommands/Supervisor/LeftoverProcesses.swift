@@ -1,7 +1,7 @@
 import Foundation
 import Logging
 
-/// The processes of an earlier supervisor that was killed, and left them behind.
+/// Processes that an earlier supervisor left behind when it was killed.
 ///
 /// They are stopped as a shutdown would stop them: first the gateway, which lets go of its clients, then the services,
 /// at the same time, and PostgreSQL last. The other way round each would wait for one that is gone.
@@ -28,7 +28,9 @@ struct LeftoverProcesses {
         guard let text = try? String(contentsOf: file, encoding: .utf8), let pid = pid_t(text.dropLast()), pid > 1,
             // Another process may have the number today.
             let line = try? String(contentsOfFile: "/proc/\(pid)/cmdline", encoding: .utf8),
-            line.split(separator: "\0").contains(where: { $0 == name || $0.hasSuffix("/\(name)") })
+            line.split(separator: "\0").contains(where: { $0.hasSuffix("/\(name)") }),
+            // Other PostgreSQL servers may run on the same machine; ours has folders by the state folder's path, or by its mark.
+            name != "postgres" || line.contains(state.path) || line.contains(Cluster.mark(of: state))
         else { return nil }
         return (name, pid)
     }

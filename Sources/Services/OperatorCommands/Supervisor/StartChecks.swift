@@ -9,7 +9,7 @@ enum StartChecks {
     static func makeFolder(_ folder: URL, mode: Int) throws {
         var isFolder: ObjCBool = false
         if FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder), !isFolder.boolValue {
-            throw UpError("\(folder.path) is a file; a folder is wanted there (--state)")
+            throw UpError("\(folder.path) is a file; expected a folder (--state)")
         }
         do {
             try FileManager.default.createDirectory(
@@ -49,7 +49,7 @@ enum StartChecks {
         }
     }
 
-    /// PostgreSQL starts only if its own user owns the data folder and nobody else may write to it.
+    /// PostgreSQL starts only if its own user owns the data folder, its group may not write to it, and others have no rights.
     ///
     /// - Throws: `UpError` when the folder is another user's or its mode is wrong.
     static func checkDataFolder(_ folder: URL, owner: uid_t) throws {
@@ -57,7 +57,7 @@ enum StartChecks {
         if let id = (attributes[.ownerAccountID] as? NSNumber)?.uint32Value, id != owner {
             throw UpError("the data folder \(folder.path) belongs to the user \(id), not to \(owner), which PostgreSQL runs as (chown)")
         }
-        if let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue, mode & 0o7777 & ~0o750 != 0 {
+        if let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue, mode & 0o027 != 0 {
             throw UpError("the data folder \(folder.path) has the mode \(String(mode, radix: 8)); PostgreSQL wants 700 (chmod)")
         }
     }

@@ -5,22 +5,17 @@ import MartletCore
 /// To Swift's `String`, U+212A (KELVIN SIGN) equals `K`, and a composed `é` equals a decomposed one. A document can have both as separate fields,
 /// and rights to one are not rights to the other.
 struct FieldName: Sendable, Hashable, Comparable, ExpressibleByStringLiteral {
-    let text: String
+    private let exact: ExactText
 
-    init(_ text: String) { self.text = text }
-    init(stringLiteral text: String) { self.text = text }
+    var text: String { exact.text }
+
+    init(_ text: String) { exact = ExactText(text) }
+    init(stringLiteral text: String) { self.init(text) }
 
     /// The top-level field that a dotted path goes through.
     init(topOf path: String) {
-        text = path.utf8.firstIndex(of: UInt8(ascii: ".")).map { String(decoding: path.utf8[..<$0], as: UTF8.self) } ?? path
+        self.init(path.utf8.firstIndex(of: UInt8(ascii: ".")).map { String(decoding: path.utf8[..<$0], as: UTF8.self) } ?? path)
     }
-
-    static func == (one: FieldName, other: FieldName) -> Bool { one.text.utf8.elementsEqual(other.text.utf8) }
 
     static func < (one: FieldName, other: FieldName) -> Bool { one.text.utf8.lexicographicallyPrecedes(other.text.utf8) }
-
-    func hash(into hasher: inout Hasher) {
-        var text = text
-        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-    }
 }

@@ -179,7 +179,7 @@ extension Batch.Item {
 extension JSONText {
     /// - Throws: `invalid-body`, naming the first member that is not `known` and the nearest one.
     static func refuseUnknown(_ members: [Member], known: [String]) throws {
-        for member in members where !known.contains(where: { $0.utf8.elementsEqual(member.name.utf8) }) {
+        for member in members where !known.contains(where: { $0.hasSameBytes(as: member.name) }) {
             throw HTTPProblem.unknownMember(member.name, known: known)
         }
     }

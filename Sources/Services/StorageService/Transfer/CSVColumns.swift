@@ -30,20 +30,20 @@ struct CSVColumns: Sendable {
     /// - Throws: `FileFault`.
     init(header: [RawRecord.Cell], types: [String: ColumnType], id: String?) throws(FileFault) {
         var unused = Set(types.keys)
-        var names: Set<String> = []
+        var names: Set<FieldName> = []
         for cell in header {
             let (name, type) = Self.split(FormulaGuard.removed(from: cell.text.trimmingCharacters(in: .whitespaces)))
             guard !name.isEmpty, name.utf8.count <= TransferLimits.columnNameSizeInBytes else {
                 throw FileFault(line: 1, reason: "A column has no name, or one that is too long.")
             }
             let field = name == id ? SystemField.id.rawValue : name
-            guard names.insert(field).inserted else { throw FileFault(line: 1, reason: "Two columns are called \"\(field.prefix(128))\".") }
+            guard names.insert(FieldName(field)).inserted else { throw FileFault(line: 1, reason: "Two columns are called \"\(field.prefix(128))\".") }
             try insert(field, column: columns.count)
             columns.append(Column(name: field, type: Self.systemType(field) ?? types[name] ?? type))
             unused.remove(name)
         }
         if let missing = unused.min() { throw FileFault(line: 1, reason: "There is no column \"\(missing.prefix(128))\" to be of a type.") }
-        if let id, !names.contains(SystemField.id.rawValue) {
+        if let id, !names.contains(FieldName(SystemField.id.rawValue)) {
             throw FileFault(line: 1, reason: "There is no column \"\(id.prefix(128))\" to be the id.")
         }
     }
@@ -124,7 +124,7 @@ struct CSVColumns: Sendable {
             node.column = column
             return
         }
-        let index = node.children.firstIndex { $0.name == first } ?? node.children.endIndex
+        let index = node.children.firstIndex { $0.name.hasSameBytes(as: first) } ?? node.children.endIndex
         if index == node.children.endIndex { node.children.append(Node(name: first)) }
         insert(parts.dropFirst(), column, &node.children[index])
     }

@@ -7,7 +7,7 @@ import MartletCore
 /// cells of JSON. A field without a value is an empty cell, an empty string a quoted one.
 struct CSVTable: Sendable {
     struct Column: Sendable {
-        var path: [String]
+        var path: [FieldName]
         var type: ColumnType
     }
 
@@ -16,8 +16,8 @@ struct CSVTable: Sendable {
         private(set) var kinds: Set<ColumnType> = []
         private(set) var hasObjects = false
         private(set) var needsGuard = false
-        private(set) var members: [String: Shape] = [:]
-        private(set) var names: [String] = []
+        private(set) var members: [FieldName: Shape] = [:]
+        private(set) var names: [FieldName] = []
 
         mutating func see(_ value: JSONValue, depth: Int = 1) {
             switch value {
@@ -37,6 +37,7 @@ struct CSVTable: Sendable {
         }
 
         mutating func seeMember(_ name: String, _ value: JSONValue, depth: Int) {
+            let name = FieldName(name)
             if members[name] == nil {
                 guard names.count <= TransferLimits.columns else { return }
                 names.append(name)
@@ -73,10 +74,10 @@ struct CSVTable: Sendable {
         self.areHeadersTyped = areHeadersTyped
     }
 
-    private static func columns(_ shape: Shape, _ path: [String], isDeep: Bool) -> [Column] {
+    private static func columns(_ shape: Shape, _ path: [FieldName], isDeep: Bool) -> [Column] {
         shape.names.flatMap { name -> [Column] in
             guard let member = shape.members[name] else { return [] }
-            if path.isEmpty, name == SystemField.deleted.rawValue { return [] }
+            if path.isEmpty, name.text == SystemField.deleted.rawValue { return [] }
             if member.isNested, isDeep { return columns(member, path + [name], isDeep: isDeep) }
             return [Column(path: path + [name], type: member.isNested ? .json : member.type)]
         }
@@ -84,7 +85,7 @@ struct CSVTable: Sendable {
 
     var header: String {
         line(columns.map { column in
-            let name = FormulaGuard.added(to: column.path.joined(separator: "."))
+            let name = FormulaGuard.added(to: column.path.map(\.text).joined(separator: "."))
             let isSystem = SystemField(rawValue: name) != nil
             return Self.cell(areHeadersTyped && !isSystem ? name + ":" + column.type.rawValue : name)
         })
@@ -95,7 +96,7 @@ struct CSVTable: Sendable {
             var value: JSONValue? = object
             for name in column.path {
                 guard case .object(let members)? = value else { return "" }
-                value = members.first { $0.name == name }?.value
+                value = members.first { FieldName($0.name) == name }?.value
             }
             guard let value else { return "" }
             return Self.cell(value, column.type)

@@ -1,3 +1,5 @@
+import MartletCore
+
 /// The prepared statements of one connection, keyed by text and parameter types; the one unused for longest is evicted.
 struct StatementCache {
     private var statements: [StatementKey: PreparedStatement] = [:]
@@ -70,8 +72,9 @@ struct StatementKey: Hashable {
         binds = query.binds
     }
 
+    /// By bytes: on fields whose names only look alike there are different statements.
     static func == (left: StatementKey, right: StatementKey) -> Bool {
-        left.text == right.text && left.binds.elementsEqual(right.binds) { $0.mark == $1.mark && $0.type == $1.type }
+        left.text.hasSameBytes(as: right.text) && left.binds.elementsEqual(right.binds) { $0.mark == $1.mark && $0.type == $1.type }
     }
 
     func hash(into hasher: inout Hasher) {

@@ -1,3 +1,5 @@
+import MartletCore
+
 /// A block's events of one name, with the columns that are needed.
 struct BlockPart: Sendable {
     /// Which of the blocks that are read.

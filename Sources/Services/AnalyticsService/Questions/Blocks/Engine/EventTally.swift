@@ -1,3 +1,5 @@
+import MartletCore
+
 /// Counts events by interval and value, and who had them.
 ///
 /// Two looks at the events: counts, from which it follows which values have a place, then bits of persons for each interval and place, of as many

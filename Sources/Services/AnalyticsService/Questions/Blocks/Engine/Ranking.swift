@@ -1,3 +1,5 @@
+import MartletCore
+
 /// The values of a tally that have events, those with the most first, and of equal ones by their bytes.
 struct Ranking {
     private struct Value {

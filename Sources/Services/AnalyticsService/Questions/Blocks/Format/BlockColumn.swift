@@ -1,3 +1,5 @@
+import MartletCore
+
 /// How columns of blocks are written and read.
 ///
 /// - `persons`: for each profile its person's 64 bits, in order.

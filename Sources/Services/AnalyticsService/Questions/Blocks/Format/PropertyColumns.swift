@@ -1,3 +1,5 @@
+import MartletCore
+
 /// Collects what the events of one name have in their properties, one event after the other, path by path.
 struct PropertyColumns {
     /// Different values of a path, paths, and bits that the places of all take for one event. What is beyond is asked of the events.

@@ -1,18 +1,4 @@
-/// Text that is the same when its bytes are, as to PostgreSQL. To Swift an `é` is the same as an `e` with an accent behind it.
-struct ExactText: Sendable, Hashable {
-    let text: String
-
-    init(_ text: String) {
-        self.text = text
-    }
-
-    static func == (one: ExactText, other: ExactText) -> Bool { one.text.utf8.elementsEqual(other.text.utf8) }
-
-    func hash(into hasher: inout Hasher) {
-        var text = text
-        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-    }
-}
+import MartletCore
 
 /// Different texts in the order in which they come first.
 struct ExactTexts: Sendable {
