@@ -1,3 +1,4 @@
+import MartletTesting
 import NIOCore
 import NIOHPACK
 import NIOHTTP1
@@ -163,6 +164,22 @@ import Testing
             try? await client.send(HPACKHeaders(Self.good + [("x-long", String(repeating: "v", count: 500_000))]), stream: 1)
             await client.raw.waitForClose()
             #expect(client.raw.isClosed && (client.goAwayCode ?? 0) > 0 && client.statuses.isEmpty)
+        }
+    }
+
+    /// Frames of an unknown type are ignored (RFC 9113 §4.1).
+    @Test func `A client that never acknowledges the settings does not fill memory`() async throws {
+        try await withGateway { test in
+            let client = try await RawHTTP2.connect(test)
+            let frame: [UInt8] = [0, 0x3f, 0xf7, 0x7f, 0, 0, 0, 0, 0] + [UInt8](repeating: 0, count: 0x3ff7)
+            let block = (0..<64).flatMap { _ in frame }
+            let before = residentBytes()
+            for _ in 0..<100 { try await client.raw.send(block) }
+            try await client.send(HPACKHeaders(Self.good), stream: 1)
+            await eventually { client.statuses.count == 1 || client.raw.isClosed }
+            #expect(client.statuses == [1: "200"])
+            #expect(residentBytes() - before < 50 * 1024 * 1024)
+            await client.raw.close()
         }
     }
 

@@ -303,6 +303,27 @@ import Testing
         }
     }
 
+    @Test func `While all connections of the busiest address are busy, another one with several makes room`() async throws {
+        try await withGateway(configure: { $0.limits.maximumConnections = 5 }) { test in
+            var busy: [RawClient] = []
+            for _ in 0..<3 {
+                let client = try await test.connect(from: "127.0.0.1")
+                try await client.send(TestGateway.request("never").replacing("/storage/", with: "/live/"))
+                busy.append(client)
+            }
+            await eventually { test.upstream.arrivals.count == 3 }
+            let idle = [try await use(test, "127.0.0.2"), try await use(test, "127.0.0.2")]
+            let newcomer = try await use(test, "127.0.0.3")
+            await idle[0].waitForClose()
+            #expect(newcomer.status == 200 && idle[0].isClosed && !idle[1].isClosed && busy.allSatisfy { !$0.isClosed })
+            // Nobody has two connections of which one is idle.
+            let last = try await test.connect(from: "127.0.0.4")
+            await last.waitForClose()
+            #expect(last.isClosed && last.text.isEmpty && !idle[1].isClosed && !newcomer.isClosed)
+            for client in busy + idle + [newcomer, last] { await client.close() }
+        }
+    }
+
     @Test func `A connection whose answers the client has not read yet is not idle`() async throws {
         try await withGateway(configure: { $0.limits.maximumConnections = 2 }) { test in
             let reader = try await test.connect(reading: false)

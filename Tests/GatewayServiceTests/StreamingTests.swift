@@ -1,4 +1,5 @@
 import Foundation
+import MartletTesting
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -120,11 +121,6 @@ import Testing
             await plain.close()
         }
         await server.stop()
-    }
-
-    private func residentBytes() -> Int {
-        let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ").dropFirst().first
-        return (pages.flatMap { Int($0) } ?? 0) * 4096
     }
 }
 

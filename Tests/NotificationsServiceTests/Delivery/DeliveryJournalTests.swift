@@ -133,10 +133,7 @@ struct DeliveryJournalTests {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let directory = directory
         try await DeliveryWorld.run(
-            setUp: {
-                $0.delivery.journalDirectory = directory
-                $0.delivery.lease = .seconds(3)
-            }
+            setUp: { $0.delivery.journalDirectory = directory }
         ) { world in
             try await world.install(300)
             let message = try await world.order(to: 1...300)

@@ -31,13 +31,14 @@ struct DeliverySharingTests {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.answerDelay = .milliseconds(300)
         behaviour.maximumStreams = 100
-        try await DeliveryWorld.run(behaviour, setUp: { $0.delivery.lease = .seconds(2) }) { world in
+        try await DeliveryWorld.run(behaviour) { world in
             try await world.install(1_000)
             let message = try await world.order(to: 1...1_000)
             let victim = DeliveryWorld.Copy(world)
             try await world.wait { world.apns.deviceCount >= 100 }
             await victim.die()
             #expect(try await world.deliveries(of: message).keys.contains { $0.hasPrefix("sending") })
+            try await world.expireLeases(of: message)
             try await world.withCopy { _ async throws in
                 let ends = try await world.end(of: message)
                 #expect(ends.filter { $0.key.hasPrefix("accepted:") }.values.reduce(0, +) == 1_000, "\(ends)")
@@ -56,16 +57,14 @@ struct DeliverySharingTests {
         behaviour.maximumStreams = 50
         try await DeliveryWorld.run(
             behaviour,
-            setUp: {
-                $0.delivery.concurrency = 200
-                $0.delivery.lease = .seconds(2)
-            }
+            setUp: { $0.delivery.concurrency = 200 }
         ) { world in
             try await world.install(600)
             let message = try await world.order(#"{"body":"once","atMostOnce":true}"#, to: 1...600)
             let victim = DeliveryWorld.Copy(world)
             try await world.wait { world.apns.deviceCount >= 50 }
             await victim.die()
+            try await world.expireLeases(of: message)
             try await world.withCopy { _ async throws in
                 let ends = try await world.end(of: message)
                 #expect((ends["accepted:1"] ?? 0) + (ends["unknown:lease-expired:1"] ?? 0) == 600, "\(ends)")
@@ -79,7 +78,7 @@ struct DeliverySharingTests {
     func `a copy that dies with its hands full costs few of those that are to arrive at most once`(isOnce: Bool) async throws {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.withholdsSettings = true
-        try await DeliveryWorld.run(behaviour, setUp: { $0.delivery.lease = .seconds(2) }) { world in
+        try await DeliveryWorld.run(behaviour) { world in
             try await world.install(2_000)
             let message = try await world.order(#"{"body":"once","atMostOnce":\#(isOnce)}"#, to: 1...2_000)
             let victim = DeliveryWorld.Copy(world)
@@ -90,10 +89,8 @@ struct DeliverySharingTests {
             #expect(try await world.deliveries(of: message)["sending:1"] == full)
             await victim.die()
             world.apns.change { $0.withholdsSettings = false }
-            // A starved machine is no reason for second sends.
-            var patient = world
-            patient.options.delivery.lease = .seconds(60)
-            try await patient.withCopy { _ async throws in
+            try await world.expireLeases(of: message)
+            try await world.withCopy { _ async throws in
                 let ends = try await world.end(of: message)
                 #expect(ends == (isOnce ? ["accepted:1": 1_990, "unknown:lease-expired:1": 10] : ["accepted:2": 2_000]))
             }
@@ -119,7 +116,7 @@ struct DeliverySharingTests {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.answerDelay = .milliseconds(400)
         behaviour.firstStreams = nil
-        try await DeliveryWorld.run(behaviour) { world in
+        try await DeliveryWorld.run(behaviour, drainLimit: .seconds(120), setUp: { $0.delivery.shutdownGrace = .seconds(120) }) { world in
             try await world.install(40)
             let message = try await world.order(to: 1...40)
             let copy = DeliveryWorld.Copy(world)
@@ -132,20 +129,21 @@ struct DeliverySharingTests {
 
     @Test func `a lease is kept for as long as an answer takes`() async throws {
         var behaviour = APNsSimulator.Behaviour()
-        behaviour.answerDelay = .seconds(12)
-        try await DeliveryWorld.run(
-            behaviour,
-            setUp: { $0.delivery.lease = .seconds(6) }
-        ) { world in
+        behaviour.answerDelay = .seconds(300)
+        try await DeliveryWorld.run(behaviour, setUp: { $0.delivery.lease = .seconds(20) }) { world in
             try await world.install(1)
             let message = try await world.order(to: 1...1)
-            try await world.withCopy { _ async throws in
-                try await world.withCopy { _ async throws in
-                    let ends = try await world.end(of: message)
-                    #expect(ends == ["accepted:1": 1])
-                }
+            let copies = [DeliveryWorld.Copy(world), DeliveryWorld.Copy(world)]
+            func lease() async throws -> Double? {
+                try await world.postgres.query("SELECT extract(epoch FROM leased_until)::float8 FROM notifications.deliveries WHERE message = \(message)")[0]
+                    .decode(0)
             }
+            try await world.wait { try await lease() != nil }
+            let first = try await lease() ?? 0
+            try await world.wait { try await lease() ?? 0 > first + 5 }
+            #expect(try await world.deliveries(of: message) == ["sending:1": 1])
             #expect(world.apns.requestCount == 1)
+            for copy in copies { await copy.die() }
         }
     }
 }

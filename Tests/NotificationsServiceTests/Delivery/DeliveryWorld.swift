@@ -26,17 +26,21 @@ struct DeliveryWorld: Sendable {
     var options: NotificationsOptions
 
     /// - Parameters:
-    ///   - answerLimit: how long APNs may be silent. Long: a starved machine is no reason for second sends.
+    ///   - answerLimit: how long APNs may be silent. Long, like the other limits: a starved machine is no reason for second sends, or to wait
+    ///     before a connection is tried again.
+    ///   - drainLimit: for answers when a copy is shut down.
     ///   - setUp: changes settings before anything runs.
     static func run(
-        _ behaviour: APNsSimulator.Behaviour = .init(), answerLimit: TimeAmount = .seconds(30), setUp: (inout NotificationsOptions) -> Void = { _ in },
+        _ behaviour: APNsSimulator.Behaviour = .init(), answerLimit: TimeAmount = .seconds(300), drainLimit: TimeAmount = .seconds(2),
+        setUp: (inout NotificationsOptions) -> Void = { _ in },
         _ body: (DeliveryWorld) async throws -> Void
     ) async throws {
-        try await MigratedDatabase.with { try await run(behaviour, answerLimit, on: $0, setUp, body) }
+        try await MigratedDatabase.with { try await run(behaviour, answerLimit, drainLimit, on: $0, setUp, body) }
     }
 
     private static func run(
-        _ behaviour: APNsSimulator.Behaviour, _ answerLimit: TimeAmount, on database: MigratedDatabase, _ setUp: (inout NotificationsOptions) -> Void,
+        _ behaviour: APNsSimulator.Behaviour, _ answerLimit: TimeAmount, _ drainLimit: TimeAmount, on database: MigratedDatabase,
+        _ setUp: (inout NotificationsOptions) -> Void,
         _ body: (DeliveryWorld) async throws -> Void
     ) async throws {
         let (apns, key) = (try await APNsSimulator.start(behaviour), SimulatedKey())
@@ -45,12 +49,15 @@ struct DeliveryWorld: Sendable {
         options.devices.hosts.apns = { _ in
             var configuration = APNsConfiguration(host: apns.host, port: apns.port, trustedCertificates: apns.trustedCertificates)
             configuration.answerLimit = answerLimit
-            configuration.drainLimit = .seconds(2)
+            configuration.drainLimit = drainLimit
+            configuration.connectLimit = .seconds(120)
+            configuration.waitLimit = .seconds(600)
+            configuration.pingLimit = .seconds(300)
             return configuration
         }
         options.devices.hosts.outgoing = OutgoingClient(.anywhere)
-        // A starved machine is no reason for second sends; tests of deaths have a shorter one.
-        options.delivery.lease = .seconds(60)
+        // A starved machine is no reason for second sends; tests of deaths end them themselves (`expireLeases`).
+        options.delivery.lease = .seconds(3_600)
         options.delivery.pollInterval = .milliseconds(100)
         setUp(&options)
         let postgres = database.client(for: "notifications")
@@ -140,6 +147,12 @@ struct DeliveryWorld: Sendable {
         return Dictionary(uniqueKeysWithValues: try rows.map { (try $0.decode(0, as: String.self), try $0.decode(1, as: Int.self)) })
     }
 
+    /// As when a copy has been dead for the time of its leases.
+    func expireLeases(of message: UUID) async throws {
+        try await postgres.execute(
+            "UPDATE notifications.deliveries SET leased_until = now() - interval '1 second' WHERE message = \(message) AND state = 'sending'")
+    }
+
     func state(of message: UUID) async throws -> String? {
         try await postgres.query("SELECT state FROM notifications.messages WHERE id = \(message)").first?.decode(0)
     }
@@ -151,7 +164,22 @@ struct DeliveryWorld: Sendable {
     }
 
     func wait(_ isSo: () async throws -> Bool) async throws {
-        try await eventually { try await isSo() }
+        do {
+            try await eventually { try await isSo() }
+        } catch {
+            Issue.record("\(try await whatIsThere()), \(apns.requestCount) requests on \(apns.connectionCount) connections")
+            throw error
+        }
+    }
+
+    /// For people who want to know what a test waited for in vain.
+    private func whatIsThere() async throws -> [String] {
+        try await postgres.query(
+            """
+            SELECT concat_ws(' ', count(*), state, reason, attempts, 'due', min(due) - now(), 'leased', min(leased_until) - now())
+            FROM notifications.deliveries GROUP BY state, reason, attempts
+            """
+        ).map { try $0.decode(0) }
     }
 
     func hasToken(_ number: Int) async throws -> Bool {

@@ -5,7 +5,8 @@ import Synchronization
 /// Counts client connections over all event loops, in total and by address.
 ///
 /// When there is no room, the connection of the busiest address that has been idle longest is closed for the new one: clients
-/// with few connections do not suffer from one with many. A connection with a request under way is never closed for another one.
+/// with few connections do not suffer from one with many. A connection with a request under way, or with an answer that its client has not
+/// read to the end, is never closed for another one.
 final class ClientConnections: Sendable {
     /// One connection, as long as it is open.
     final class Seat: Sendable {
@@ -76,8 +77,8 @@ final class ClientConnections: Sendable {
             isAddressFull = own >= maximumPerAddress
             var evicted: Seat?
             if isAddressFull || state.count >= maximum {
-                let crowd = isAddressFull ? address.flatMap { state.seats[$0] } : state.seats.values.max { $0.count < $1.count }
-                guard let crowd, crowd.count > 1, let idlest = Self.idlest(crowd.values) else { return (false, nil) }
+                let idlest = isAddressFull ? address.flatMap { Self.idlest(state.seats[$0]) } : Self.idlest(state)
+                guard let idlest else { return (false, nil) }
                 Self.remove(idlest, &state)
                 evicted = idlest
             }
@@ -100,8 +101,16 @@ final class ClientConnections: Sendable {
 
     func report() { gauge.record(count) }
 
-    private static func idlest(_ seats: some Sequence<Seat>) -> Seat? {
-        seats.lazy.filter(\.isIdle).min { $0.idleSince < $1.idleSince }
+    /// Of the busiest address, or of another one with more than one connection while all of that are busy.
+    private static func idlest(_ state: State) -> Seat? {
+        idlest(state.seats.values.max { $0.count < $1.count })
+            ?? state.seats.values.lazy.compactMap { idlest($0) }.min { $0.idleSince < $1.idleSince }
+    }
+
+    /// Nil also for an address with a single connection, which it keeps.
+    private static func idlest(_ seats: [ObjectIdentifier: Seat]?) -> Seat? {
+        guard let seats, seats.count > 1 else { return nil }
+        return seats.values.lazy.filter(\.isIdle).min { $0.idleSince < $1.idleSince }
     }
 
     private static let nowhere = IPAddress(high: 0, low: 0)

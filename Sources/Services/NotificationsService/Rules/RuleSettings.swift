@@ -7,6 +7,8 @@ struct RuleSettings: Sendable {
     var storage: ServiceAddress
     /// Whether webhooks may be at private, loopback and link-local addresses, and speak plain HTTP.
     var arePrivateAddressesAllowed = false
+    /// How long an answer of storage is waited for, beside what storage itself waits for changes.
+    var storageTimeout: Duration = .seconds(15)
 
     init(storage: ServiceAddress) {
         self.storage = storage

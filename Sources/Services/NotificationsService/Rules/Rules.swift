@@ -24,9 +24,9 @@ struct Rules: Sendable {
         self.spaces = spaces
         self.logger = logger
         let secret = options.internalSecret
-        let storage = options.rules.storage
+        let rules = options.rules
         let store = RuleStore(postgres: postgres, secrets: WebhookSecrets(internalSecret: secret))
-        let stored = StoredChanges(storage: storage, calls: ServiceCalls(caller: NotificationsService.name, internalSecret: secret))
+        let stored = StoredChanges(rules, calls: ServiceCalls(caller: NotificationsService.name, internalSecret: secret))
         let acts = RuleActs(templates: messages.templates, mail: mail)
         let work = RuleWork(messages: messages.store, orders: mail.orders, queue: JobQueue(postgres: postgres, schema: NotificationsService.name))
         self.store = store
@@ -40,7 +40,7 @@ struct Rules: Sendable {
         clock = RuleClock(postgres: postgres, spaces: spaces, stored: stored, acts: acts, work: work, news: news, logger: logger)
         following = RuleFollowing(feeds: feeds, postgres: postgres, news: news, logger: logger) { space in
             // What waits for changes holds a connection: each has its own.
-            let own = StoredChanges(storage: storage, calls: ServiceCalls(caller: NotificationsService.name, internalSecret: secret))
+            let own = StoredChanges(rules, calls: ServiceCalls(caller: NotificationsService.name, internalSecret: secret))
             return RuleFollower(space: space, store: store, feeds: feeds, stored: own, acts: acts, work: work, news: news, stuck: stuck, logger: logger)
         }
     }

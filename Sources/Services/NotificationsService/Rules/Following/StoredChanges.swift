@@ -12,11 +12,13 @@ final class StoredChanges: Sendable {
     private static let maximumLookUpSizeInBytes = 12 << 20
 
     private let storage: ServiceAddress
+    private let timeout: Duration
     private let calls: ServiceCalls
 
     /// - Parameter calls: of nobody else: what waits for changes holds a connection.
-    init(storage: ServiceAddress, calls: ServiceCalls) {
-        self.storage = storage
+    init(_ settings: RuleSettings, calls: ServiceCalls) {
+        storage = settings.storage
+        timeout = settings.storageTimeout
         self.calls = calls
     }
 
@@ -45,7 +47,7 @@ final class StoredChanges: Sendable {
             app: space.appID, environment: space.environment.rawValue, collections: collections, after: cursor, limit: Self.changesAtOnce,
             waitSeconds: seconds)
         let answer = try await calls.post(
-            "/internal/changes", body, to: storage, upTo: Self.maximumPageSizeInBytes, within: .seconds(seconds + 15))
+            "/internal/changes", body, to: storage, upTo: Self.maximumPageSizeInBytes, within: .seconds(seconds) + timeout)
         // Of an object, in a change, in a list of them, in the answer.
         let json = try JSONValue(parsing: answer.body.readableBytesView, within: 3)
         guard case .array(let changes) = json["changes"], case .string(let cursor) = json["cursor"], case .string(let now) = json["now"] else {
@@ -90,7 +92,7 @@ final class StoredChanges: Sendable {
     func lookUp(_ objects: [Object], _ relations: [Relation], in space: Space) async throws -> (objects: [JSONValue], relations: [[String]]) {
         guard !objects.isEmpty || !relations.isEmpty else { return ([], []) }
         let body = LookUp(app: space.appID, environment: space.environment.rawValue, objects: objects, relations: relations)
-        let answer = try await calls.post("/internal/objects", body, to: storage, upTo: Self.maximumLookUpSizeInBytes, within: .seconds(15))
+        let answer = try await calls.post("/internal/objects", body, to: storage, upTo: Self.maximumLookUpSizeInBytes, within: timeout)
         let json = try JSONValue(parsing: answer.body.readableBytesView, within: 2)
         guard case .array(let found) = json["objects"], case .array(let lists) = json["relations"], found.count == objects.count,
             lists.count == relations.count
