@@ -50,7 +50,8 @@ struct DeliveryWorld: Sendable {
             var configuration = APNsConfiguration(host: apns.host, port: apns.port, trustedCertificates: apns.trustedCertificates)
             configuration.answerLimit = answerLimit
             configuration.drainLimit = drainLimit
-            configuration.connectLimit = .seconds(120)
+            // What waits for a connection that does not come up is held back once it has failed.
+            configuration.connectLimit = behaviour.withholdsSettings ? .seconds(5) : .seconds(120)
             configuration.waitLimit = .seconds(600)
             configuration.pingLimit = .seconds(300)
             return configuration
