@@ -168,18 +168,35 @@ import Testing
     }
 
     /// Frames of an unknown type are ignored (RFC 9113 §4.1).
-    @Test func `A client that never acknowledges the settings does not fill memory`() async throws {
+    @Test(arguments: [true, false]) func `Frames that end within reads do not fill memory, whether settings are acknowledged or not`(_ isAcknowledged: Bool) async throws {
         try await withGateway { test in
             let client = try await RawHTTP2.connect(test)
+            if isAcknowledged { try await client.raw.send([0, 0, 0, 4, 1, 0, 0, 0, 0]) }
             let frame: [UInt8] = [0, 0x3f, 0xf7, 0x7f, 0, 0, 0, 0, 0] + [UInt8](repeating: 0, count: 0x3ff7)
             let block = (0..<64).flatMap { _ in frame }
             let before = residentBytes()
-            for _ in 0..<100 { try await client.raw.send(block) }
+            for _ in 0..<300 { try await client.raw.send(block) }
             try await client.send(HPACKHeaders(Self.good), stream: 1)
             await eventually { client.statuses.count == 1 || client.raw.isClosed }
             #expect(client.statuses == [1: "200"])
             #expect(residentBytes() - before < 50 * 1024 * 1024)
             await client.raw.close()
+        }
+    }
+
+    @Test func `A client that takes nothing of its answer is not busy for ever`() async throws {
+        try await withGateway(configure: { $0.limits.maximumConnections = 2; $0.timeouts.idle = .seconds(2) }) { test in
+            let client = try await RawHTTP2.connect(test)
+            // SETTINGS_INITIAL_WINDOW_SIZE: 0
+            try await client.raw.send([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0])
+            try await client.send(HPACKHeaders(Self.good), stream: 1)
+            await eventually { client.statuses.count == 1 }
+            let busy = try await test.connect()
+            try await busy.send(TestGateway.request("never").replacing("/storage/", with: "/live/"))
+            await eventually { test.upstream.arrivals.count == 2 }
+            let isServed = await eventually { (try? await test.ask("x").status) == 200 }
+            #expect(isServed && client.raw.isClosed && !busy.isClosed)
+            await busy.close()
         }
     }
 

@@ -19,7 +19,7 @@ extension Request {
             guard size <= limitInBytes else { throw Self.tooLarge(limitInBytes) }
             if size > room, let memory = RequestMemory.current {
                 // As `ByteBuffer` grows; once much of the body is here, all of it: those that hold much and need more would wait for each other.
-                let step = size > Self.largeBodySizeInBytes ? max(length, size) - room : max(room, size - room)
+                let step = size > Self.largeBodySizeInBytes && length >= size ? length - room : max(room, size - room)
                 try await memory.reserveBody(step)
                 room += step
             }

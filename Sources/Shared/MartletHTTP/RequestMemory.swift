@@ -50,7 +50,9 @@ public final class RequestMemory: Sendable {
     /// - Throws: `unavailable`.
     func reserveBody(_ sizeInBytes: Int) async throws {
         let held = state.withLock { $0.bodies.reduce(0) { $0 + $1.sizeInBytes } }
-        let room = try await budgets.bodies.reserve(min(sizeInBytes, budgets.bodies.sizeInBytes - held))
+        let size = min(sizeInBytes, budgets.bodies.sizeInBytes - held)
+        guard size > 0 else { return }
+        let room = try await budgets.bodies.reserve(size)
         state.withLock { $0.bodies.append(room) }
     }
 

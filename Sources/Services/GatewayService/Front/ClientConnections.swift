@@ -30,13 +30,15 @@ final class ClientConnections: Sendable {
             lastUse.store(now.uptimeNanoseconds, ordering: .relaxed)
         }
 
-        /// Keeps the connection busy until what was written to it has left: an answer's end would be lost with it.
-        func stays(until written: EventLoopFuture<Void>) {
+        /// Keeps the connection busy until what was written to it has left, or the time is up: an answer's end would be lost with it.
+        func stays(until written: EventLoopFuture<Void>, atMost limit: TimeAmount) {
             began()
-            written.whenComplete { _ in self.ended(at: .now()) }
+            let timeUp = channel.eventLoop.scheduleTask(in: limit) {}
+            written.whenComplete { _ in timeUp.cancel() }
+            timeUp.futureResult.whenComplete { _ in self.ended(at: .now()) }
         }
 
-        fileprivate var isIdle: Bool { underWay.load(ordering: .relaxed) == 0 }
+        var isIdle: Bool { underWay.load(ordering: .relaxed) == 0 }
         fileprivate var idleSince: UInt64 { lastUse.load(ordering: .relaxed) }
 
         fileprivate func close(unlessBusy keep: @escaping @Sendable () -> Void) {

@@ -5,12 +5,15 @@ import NIOCore
 /// NIOHTTP2 applies its settings only once the client has acknowledged them, and most clients send requests before they do. Until then it decodes heads
 /// up to its default limit only, and a longer one ends the connection. So this inserts an acknowledgement behind the client's first SETTINGS, and removes
 /// the client's own.
+///
+/// It also hands frames on so that NIOHTTP2 comes to a frame's end with each read that has one: NIOHTTP2 frees what it has read only there, and
+/// frames that never end with a read (but for DATA) would take as much memory as the client sends.
 final class EarlySettings: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
     private enum Phase {
-        case preface, firstFrame, firstSettings, frames, done
+        case preface, firstFrame, firstSettings, frames, acknowledged, done
     }
 
     private var phase = Phase.preface
@@ -18,6 +21,8 @@ final class EarlySettings: ChannelInboundHandler {
     private var pending = ByteBuffer()
     /// How much is still to come of the preface, or of the frame that is being passed on.
     private var rest = 24
+    /// How much of a frame that has not ended was passed on.
+    private var partOfFrame = 0
 
     private static let acknowledgement: [UInt8] = [0, 0, 0, 4, 1, 0, 0, 0, 0]
 
@@ -29,6 +34,8 @@ final class EarlySettings: ChannelInboundHandler {
         while step(&passed) {}
         // A buffer does not forget by itself what was read: a client that never acknowledges would make it grow for as long as it sends.
         pending.discardReadBytes()
+        let whole = max(0, passed.readableBytes - partOfFrame)
+        if let frames = passed.readSlice(length: whole), whole > 0 { context.fireChannelRead(wrapInboundOut(frames)) }
         if passed.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(passed)) }
     }
 
@@ -37,6 +44,7 @@ final class EarlySettings: ChannelInboundHandler {
         if rest > 0 {
             guard var part = pending.readSlice(length: min(rest, pending.readableBytes)), part.readableBytes > 0 else { return false }
             rest -= part.readableBytes
+            partOfFrame = rest == 0 ? 0 : partOfFrame + part.readableBytes
             passed.writeBuffer(&part)
             if rest == 0, phase == .firstSettings {
                 passed.writeBytes(Self.acknowledgement)
@@ -46,7 +54,7 @@ final class EarlySettings: ChannelInboundHandler {
         }
         switch phase {
         case .preface: phase = .firstFrame
-        case .firstFrame, .firstSettings, .frames: return readHeader()
+        case .firstFrame, .firstSettings, .frames, .acknowledged: return readHeader()
         case .done:
             passed.writeBuffer(&pending)
             return false
@@ -59,7 +67,7 @@ final class EarlySettings: ChannelInboundHandler {
         guard let header = pending.getBytes(at: pending.readerIndex, length: Self.acknowledgement.count) else { return false }
         if header == Self.acknowledgement, phase == .frames {
             pending.moveReaderIndex(forwardBy: header.count)
-            phase = .done
+            phase = .acknowledged
         } else {
             rest = header.count + (Int(header[0]) << 16 | Int(header[1]) << 8 | Int(header[2]))
             // Whatever else comes first is an error, which NIOHTTP2 finds.

@@ -231,6 +231,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         case .tunnel: exchange?.clientClosedOutput()
         // It may be reading still: it gets what was written.
         case .head where context?.hasUnsentBytes == true: linger()
+        case .discarding where context?.hasUnsentBytes == true: break
         case .head, .body, .discarding, .passive, .closed: abort()
         }
     }
@@ -378,8 +379,8 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         exchange = nil
         if case .closed = phase { return }
         let idleDeadline = worker.idleDeadline(worker.settings.idleTimeout)
+        if let context, context.hasUnsentBytes { client.seat?.stays(until: context.whenSent(), atMost: worker.settings.idleTimeout) }
         guard !writer.closesConnection, !isReadingBody else { return linger(within: isStream ? idleDeadline : nil) }
-        if let context, context.hasUnsentBytes { client.seat?.stays(until: context.whenSent()) }
         phase = .head
         deadline = idleDeadline
         process()

@@ -16,7 +16,7 @@ enum HTTP2 {
                 try stream.pipeline.syncOperations.addHandler(HTTP2Stream(client: bound.value, worker: worker))
             }
         }
-        let goAway = GoAwayObserver(closeTimeout: worker.settings.idleTimeout)
+        let goAway = GoAwayObserver(client: client, closeTimeout: worker.settings.idleTimeout)
         try channel.pipeline.syncOperations.addHandlers(
             goAway, EarlySettings(), multiplexer, management, HTTP2ConnectionHandler(worker: worker, goAway: goAway))
     }
@@ -136,18 +136,21 @@ final class GoAwayObserver: ChannelOutboundHandler {
     /// A DATA frame's payload, which is a write of its own, is not looked at.
     private var payloadFollows = false
 
+    private let client: ClientConnection
     private let closeTimeout: TimeAmount
     private var isClosing = false
 
     private static let headerBytes = 9
 
-    init(closeTimeout: TimeAmount) {
+    init(client: ClientConnection, closeTimeout: TimeAmount) {
+        self.client = client
         self.closeTimeout = closeTimeout
     }
 
-    /// NIO drops what has not left when a channel closes; the ends of answers may be among it.
+    /// NIO drops what has not left when a channel closes. Only the ends of answers are worth waiting for: a client that reads nothing must not
+    /// keep a descriptor for its acknowledgements.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        guard mode == .all, !isClosing, context.hasUnsentBytes else { return context.close(mode: mode, promise: promise) }
+        guard mode == .all, !isClosing, client.seat?.isIdle == false, context.hasUnsentBytes else { return context.close(mode: mode, promise: promise) }
         isClosing = true
         let timeout = context.eventLoop.assumeIsolated().scheduleTask(in: closeTimeout) { context.close(promise: nil) }
         context.whenSent().assumeIsolated().whenComplete { _ in

@@ -156,8 +156,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
     }
 
     func endResponse(of exchange: Exchange) {
-        write(.data(.init(data: .byteBuffer(ByteBuffer()), endStream: true)), isLast: true)
-        flush()
+        writeLast(.data(.init(data: .byteBuffer(ByteBuffer()), endStream: true)))
         finish()
     }
 
@@ -172,8 +171,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
         if answer.hasLength { headers.add(name: "content-length", value: "\(answer.body.count)") }
         let sendsBody = !answer.body.isEmpty && exchange.method != .head
         write(headers, of: exchange, endStream: !sendsBody)
-        if sendsBody { write(.data(.init(data: .byteBuffer(ByteBuffer(bytes: answer.body)), endStream: true)), isLast: true) }
-        flush()
+        if sendsBody { writeLast(.data(.init(data: .byteBuffer(ByteBuffer(bytes: answer.body)), endStream: true))) }
         finish()
     }
 
@@ -203,15 +201,23 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
             headers.add(name: "access-control-expose-headers", value: Preflight.exposedHeaders)
             headers.add(name: "vary", value: "origin")
         }
-        write(.headers(.init(headers: headers, endStream: endStream)))
+        let payload = HTTP2Frame.FramePayload.headers(.init(headers: headers, endStream: endStream))
+        if endStream { writeLast(payload) } else { write(payload) }
     }
 
-    private func write(_ payload: HTTP2Frame.FramePayload, isLast: Bool = false) {
+    private func write(_ payload: HTTP2Frame.FramePayload) {
+        guard !isClosed else { return }
+        context?.write(wrapOutboundOut(payload), promise: nil)
+    }
+
+    /// Sends all of the answer. The connection is busy until the client has taken it.
+    private func writeLast(_ payload: HTTP2Frame.FramePayload) {
         guard !isClosed, let context else { return }
-        guard isLast, let seat = client.seat else { return context.write(wrapOutboundOut(payload), promise: nil) }
         let sent = context.eventLoop.makePromise(of: Void.self)
-        context.write(wrapOutboundOut(payload), promise: sent)
-        seat.stays(until: sent.futureResult)
+        context.writeAndFlush(wrapOutboundOut(payload), promise: sent)
+        var isSent = false
+        sent.futureResult.assumeIsolated().whenComplete { _ in isSent = true }
+        if !isSent { client.seat?.stays(until: sent.futureResult, atMost: worker.settings.idleTimeout) }
     }
 
     /// The answer is complete. What the client still sends is not wanted (RFC 9113 §8.1).

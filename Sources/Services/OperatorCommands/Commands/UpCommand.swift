@@ -48,7 +48,7 @@ struct UpCommand: AsyncParsableCommand {
         try StartChecks.checkFiles(routes: routes, programs: programFolder)
         try await StartChecks.checkAddress(
             host: environment["MARTLET_GATEWAY_HTTP_HOST"] ?? environment["MARTLET_HOST"] ?? "127.0.0.1",
-            port: environment["MARTLET_GATEWAY_HTTP_PORT"].flatMap { Int($0) } ?? LocalServer.port(environment))
+            port: LocalServer.port(environment))
         let server = try LocalServer(
             state: folder, programs: programFolder, routes: routes, environment: environment, logger: logger)
         let group = ServiceGroup(

@@ -30,7 +30,7 @@ struct LeftoverProcesses {
             let line = try? String(contentsOfFile: "/proc/\(pid)/cmdline", encoding: .utf8),
             line.split(separator: "\0").contains(where: { $0.hasSuffix("/\(name)") }),
             // Other PostgreSQL servers may run on the same machine; ours has folders by the state folder's path, or by its mark.
-            name != "postgres" || line.contains(state.path) || line.contains(Cluster.mark(of: state))
+            name != "postgres" || line.contains(state.path + "/") || line.contains(Cluster.mark(of: state))
         else { return nil }
         return (name, pid)
     }

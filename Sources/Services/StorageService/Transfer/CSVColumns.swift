@@ -36,7 +36,7 @@ struct CSVColumns: Sendable {
             guard !name.isEmpty, name.utf8.count <= TransferLimits.columnNameSizeInBytes else {
                 throw FileFault(line: 1, reason: "A column has no name, or one that is too long.")
             }
-            let field = name == id ? SystemField.id.rawValue : name
+            let field = id.map { name.hasSameBytes(as: $0) } == true ? SystemField.id.rawValue : name
             guard names.insert(FieldName(field)).inserted else { throw FileFault(line: 1, reason: "Two columns are called \"\(field.prefix(128))\".") }
             try insert(field, column: columns.count)
             columns.append(Column(name: field, type: Self.systemType(field) ?? types[name] ?? type))
