@@ -184,6 +184,17 @@ import Testing
         }
     }
 
+    @Test func `A client that takes nothing of its answer is closed, though nobody waits for its place`() async throws {
+        try await withGateway(configure: { $0.timeouts.idle = .seconds(2); $0.timeouts.drain = .seconds(2) }) { test in
+            let client = try await RawHTTP2.connect(test)
+            // SETTINGS_INITIAL_WINDOW_SIZE: 0
+            try await client.raw.send([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0])
+            try await client.send(HPACKHeaders(Self.good), stream: 1)
+            await eventually { client.statuses.count == 1 }
+            #expect(await eventually { client.raw.isClosed }, "frames received: \(HTTP2Frames(client.raw.bytes).map(\.type))")
+        }
+    }
+
     @Test func `A client that takes nothing of its answer is not busy for ever`() async throws {
         try await withGateway(configure: { $0.limits.maximumConnections = 2; $0.timeouts.idle = .seconds(2) }) { test in
             let client = try await RawHTTP2.connect(test)

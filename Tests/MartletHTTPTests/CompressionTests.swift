@@ -50,7 +50,7 @@ import Testing
         for (known, tag) in [(#""7""#, #""7""#), (#"W/"7""#, #"W/"7""#), (#""6", W/"7""#, #"W/"7""#)] {
             for accepted in ["gzip", "identity"] {
                 let same = try await client().send("GET", "/tagged", headers: ["Accept-Encoding": accepted, "If-None-Match": known])
-                #expect(same.status == 304 && same.header("etag") == tag && same.text.isEmpty, "\(known)")
+                #expect(same.status == 304 && same.header("vary") == "Accept-Encoding" && same.header("etag") == tag && same.text.isEmpty, "\(known)")
             }
         }
         for tag in [#""7""#, #"W/"7""#] {

@@ -102,6 +102,27 @@ import Testing
         }
     }
 
+    @Test func `a port that is given to one process is used, and others find it there`() throws {
+        try withFolder { folder in
+            let secrets = try StoredSecrets.readOrMake(at: folder.appending(path: "secrets.json"))
+            func plan(_ inherited: [String: String]) throws -> ServerPlan {
+                try ServerPlan(
+                    publicHost: "127.0.0.1", publicPort: LocalServer.port(inherited), ports: Array(20_000..<20_000 + ServerPlan.portCount),
+                    state: folder, routes: URL(fileURLWithPath: "/r.json"), secrets: secrets, inherited: inherited
+                ) { _ in "" }
+            }
+            let entries = try plan([
+                "MARTLET_PORT": "9998", "MARTLET_GATEWAY_HTTP_PORT": "9999", "MARTLET_GATEWAY_INTERNAL_PORT": "9997",
+                "MARTLET_STORAGE_HTTP_PORT": "9996",
+            ]).entries
+            let (gateway, storage) = (try #require(entries.last), try #require(entries.first { $0.name == "storage" }))
+            #expect(gateway.environment["MARTLET_HTTP_PORT"] == "9999" && gateway.environment["MARTLET_INTERNAL_PORT"] == "9997")
+            #expect(storage.environment["MARTLET_HTTP_PORT"] == "9996" && storage.internalPort >= 20_000)
+            #expect(entries.first { $0.name == "auth" }?.environment["MARTLET_SERVICES_STORAGE"] == "http://127.0.0.1:9996")
+            #expect(throws: UpError.self) { try plan(["MARTLET_STORAGE_HTTP_PORT": "no"]) }
+        }
+    }
+
     @Test func `a state folder too deep for sockets keeps to the ports`() throws {
         try withFolder { folder in
             let secrets = try StoredSecrets.readOrMake(at: folder.appending(path: "secrets.json"))

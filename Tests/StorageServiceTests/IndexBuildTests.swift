@@ -88,6 +88,20 @@ import Testing
         #expect(try await app.master.get("/collections/Large/indexes")["data.0.state"] == #""ready""#)
     }
 
+    @Test func `a unique index that is being built tells nobody of hidden values either`() async throws {
+        try await MigratedDatabase.with { database in
+            let large = try await LargeCollection(of: try await StorageApp(alone: database))
+            let app = large.app
+            #expect(try await app.master.put("/collections/Large/rules", #"{"hidden":{"half":[]}}"#).status == 200)
+            _ = try await large.claimedBuild(unique: true)
+            for value in [1, -1] {
+                let made = try await app.client.post("/storage/Large", #"{"half":\#(value)}"#)
+                #expect(made.isProblem(.forbidden, field: "half"), "\(made)")
+            }
+            #expect(try await app.client.post("/storage/Large", #"{"age":-1}"#).status == 201)
+        }
+    }
+
     @Test(arguments: [true, false]) func `what the connection of a killed worker goes on with is waited for, begun or not`(_ isBegun: Bool) async throws {
         let large = try await LargeCollection()
         let app = large.app

@@ -16,17 +16,18 @@ final class BrotliEncoder: PortionEncoder {
 
     deinit { BrotliEncoderDestroyInstance(state) }
 
-    func encode(_ portion: UnsafeRawBufferPointer, isLast: Bool, into output: inout ByteBuffer) {
+    func encode(_ portion: UnsafeRawBufferPointer, isLast: Bool, into output: inout ByteBuffer) -> Bool {
         var (availableIn, nextIn) = (portion.count, portion.bindMemory(to: UInt8.self).baseAddress)
         let operation = isLast ? BROTLI_OPERATION_FINISH : BROTLI_OPERATION_PROCESS
-        var isGoing = true
+        var (isGoing, hasFailed) = (true, false)
         while isGoing {
             output.writeWithUnsafeMutableBytes(minimumWritableBytes: 4 << 10) { memory in
                 var (availableOut, nextOut) = (memory.count, memory.bindMemory(to: UInt8.self).baseAddress)
-                isGoing = BrotliEncoderCompressStream(state, operation, &availableIn, &nextIn, &availableOut, &nextOut, nil) == BROTLI_TRUE
+                hasFailed = BrotliEncoderCompressStream(state, operation, &availableIn, &nextIn, &availableOut, &nextOut, nil) != BROTLI_TRUE
                 return memory.count - availableOut
             }
-            isGoing = isGoing && (availableIn > 0 || BrotliEncoderHasMoreOutput(state) == BROTLI_TRUE)
+            isGoing = !hasFailed && (availableIn > 0 || BrotliEncoderHasMoreOutput(state) == BROTLI_TRUE)
         }
+        return !hasFailed
     }
 }

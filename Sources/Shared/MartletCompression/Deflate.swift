@@ -5,7 +5,7 @@ public enum Deflate {
     /// A portion of this size takes about a millisecond.
     private static let portionSizeInBytes = 128 << 10
 
-    /// Nil for a coding that is not offered (`gzip` and `br` are), and for what does not become shorter.
+    /// Nil for a coding that is not offered (`gzip` and `br` are), for what does not become shorter, and without memory.
     ///
     /// Lets other tasks run between portions.
     public static func encode(_ bytes: ByteBuffer, _ coding: ContentCoding) async -> ByteBuffer? {
@@ -15,8 +15,8 @@ public enum Deflate {
         var rest = bytes
         while let portion = rest.readSlice(length: min(portionSizeInBytes, rest.readableBytes)) {
             let isLast = rest.readableBytes == 0
-            portion.withUnsafeReadableBytes { encoder.encode($0, isLast: isLast, into: &output) }
-            guard output.readableBytes < bytes.readableBytes else { return nil }
+            let isWhole = portion.withUnsafeReadableBytes { encoder.encode($0, isLast: isLast, into: &output) }
+            guard isWhole, output.readableBytes < bytes.readableBytes else { return nil }
             if isLast { break }
             await Task.yield()
         }
@@ -34,5 +34,6 @@ public enum Deflate {
 
 /// One of the formats, a portion at a time.
 protocol PortionEncoder {
-    func encode(_ portion: UnsafeRawBufferPointer, isLast: Bool, into output: inout ByteBuffer)
+    /// False: the library failed, as it does without memory, and `output` is of no use.
+    func encode(_ portion: UnsafeRawBufferPointer, isLast: Bool, into output: inout ByteBuffer) -> Bool
 }

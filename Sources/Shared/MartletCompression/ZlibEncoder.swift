@@ -20,16 +20,19 @@ final class ZlibEncoder: PortionEncoder {
         stream.deallocate()
     }
 
-    func encode(_ portion: UnsafeRawBufferPointer, isLast: Bool, into output: inout ByteBuffer) {
+    func encode(_ portion: UnsafeRawBufferPointer, isLast: Bool, into output: inout ByteBuffer) -> Bool {
         stream.pointee.next_in = UnsafeMutablePointer(mutating: portion.bindMemory(to: UInt8.self).baseAddress)
         stream.pointee.avail_in = UInt32(portion.count)
+        var status = Z_OK
         repeat {
             output.writeWithUnsafeMutableBytes(minimumWritableBytes: 4 << 10) { memory in
                 stream.pointee.next_out = memory.bindMemory(to: UInt8.self).baseAddress
                 stream.pointee.avail_out = UInt32(clamping: memory.count)
-                _ = deflate(stream, isLast ? Z_FINISH : Z_NO_FLUSH)
+                status = deflate(stream, isLast ? Z_FINISH : Z_NO_FLUSH)
                 return min(memory.count, Int(UInt32.max)) - Int(stream.pointee.avail_out)
             }
         } while stream.pointee.avail_out == 0
+        // Without input there may be nothing to do any more (`Z_BUF_ERROR`): that is no failure.
+        return isLast ? status == Z_STREAM_END : status == Z_OK || status == Z_BUF_ERROR
     }
 }

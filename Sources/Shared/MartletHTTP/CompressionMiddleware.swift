@@ -45,12 +45,11 @@ final class CompressionMiddleware: RouterMiddleware {
             && [.contentEncoding, .contentRange, .acceptRanges, .contentDisposition].allSatisfy { response.headers[$0] == nil }
     }
 
-    /// The same tag as of the answer that the client has.
+    /// The same tag as of the answer that the client has, and `Vary` as that had (RFC 9110 §15.4.5), whatever its type was.
     private static func notModified(_ response: Response, _ request: Request) -> Response {
-        guard let tag = response.headers[.eTag], !tag.hasPrefix("W/"), request.headers[.ifNoneMatch]?.contains("W/" + tag) == true else {
-            return response
-        }
         var response = response
+        addVary(&response)
+        guard let tag = response.headers[.eTag], request.headers[.ifNoneMatch]?.contains("W/" + tag) == true else { return response }
         response.headers[.eTag] = weak(tag)
         return response
     }

@@ -16,7 +16,7 @@ enum HTTP2 {
                 try stream.pipeline.syncOperations.addHandler(HTTP2Stream(client: bound.value, worker: worker))
             }
         }
-        let goAway = GoAwayObserver(client: client, closeTimeout: worker.settings.idleTimeout)
+        let goAway = GoAwayObserver(client: client, closeTimeout: worker.settings.idleTimeout, graceTime: worker.settings.drainTimeout)
         try channel.pipeline.syncOperations.addHandlers(
             goAway, EarlySettings(), multiplexer, management, HTTP2ConnectionHandler(worker: worker, goAway: goAway))
     }
@@ -127,8 +127,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler {
     }
 }
 
-/// Watches what NIOHTTP2 sends for a GOAWAY with an error, which it reports in no other way, and lets what was sent leave before the
-/// connection closes.
+/// Watches what NIOHTTP2 sends for a GOAWAY, which it reports in no other way, and lets what was sent leave before the connection closes.
 final class GoAwayObserver: ChannelOutboundHandler {
     typealias OutboundIn = IOData
 
@@ -138,13 +137,21 @@ final class GoAwayObserver: ChannelOutboundHandler {
 
     private let client: ClientConnection
     private let closeTimeout: TimeAmount
+    private let graceTime: TimeAmount
     private var isClosing = false
+    /// NIOHTTP2 waits without end for the client to acknowledge the PING that goes with a GOAWAY.
+    private var end: Scheduled<Void>?
 
     private static let headerBytes = 9
 
-    init(client: ClientConnection, closeTimeout: TimeAmount) {
+    init(client: ClientConnection, closeTimeout: TimeAmount, graceTime: TimeAmount) {
         self.client = client
         self.closeTimeout = closeTimeout
+        self.graceTime = graceTime
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        end?.cancel()
     }
 
     /// NIO drops what has not left when a channel closes. Only the ends of answers are worth waiting for: a client that reads nothing must not
@@ -163,18 +170,22 @@ final class GoAwayObserver: ChannelOutboundHandler {
         if payloadFollows {
             payloadFollows = false
         } else if case .byteBuffer(let frame) = unwrapOutboundIn(data) {
-            look(at: frame)
+            look(at: frame, context)
         }
         context.write(data, promise: promise)
     }
 
     /// Frames as in RFC 9113 §4.1: three bytes of length, type, flags, stream. Each is a write of its own.
-    private func look(at frame: ByteBuffer) {
+    private func look(at frame: ByteBuffer, _ context: ChannelHandlerContext) {
         let start = frame.readerIndex
         guard let word = frame.getInteger(at: start, as: UInt32.self) else { return }
         switch word & 0xff {
         case 0: payloadFollows = frame.readableBytes < Self.headerBytes + Int(word >> 8)
-        case 7: hasFailed = hasFailed || frame.getInteger(at: start + Self.headerBytes + 4, as: UInt32.self) ?? 0 != 0
+        case 7:
+            hasFailed = hasFailed || frame.getInteger(at: start + Self.headerBytes + 4, as: UInt32.self) ?? 0 != 0
+            if end == nil {
+                end = context.eventLoop.assumeIsolated().scheduleTask(in: graceTime) { context.close(promise: nil) }
+            }
         default: break
         }
     }

@@ -23,6 +23,8 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
     private var expectsContinue = false
     private var hasHeldRead = false
     private var hasBegun = false
+    /// Until when the client takes the end of its answer; nil: the answer has not ended.
+    private var takingDeadline: NIODeadline?
     private var isClosed = false
 
     init(client: ClientConnection, worker: Worker) {
@@ -189,7 +191,11 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
     /// The connection has sent GOAWAY; streams end by themselves.
     func drain() {}
 
-    func tick(_ now: NIODeadline) { exchange?.tick(now) }
+    func tick(_ now: NIODeadline) {
+        exchange?.tick(now)
+        // A stream keeps its connection from being idle.
+        if let takingDeadline, now > takingDeadline { abort() }
+    }
 
     // MARK: Details
 
@@ -224,6 +230,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
     private func finish() {
         exchange = nil
         held = []
+        takingDeadline = worker.now + worker.settings.idleTimeout
         guard !requestEnded else { return }
         write(.rstStream(.noError))
         flush()

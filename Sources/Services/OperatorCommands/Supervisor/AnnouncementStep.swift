@@ -4,7 +4,7 @@ import MartletCore
 import MartletPostgres
 import ServiceLifecycle
 
-/// Waits until every process is ready, makes the first app and staff member, writes `connection.json` and prints it.
+/// Makes the first app and staff member, writes `connection.json`, and prints it once every process is ready.
 struct AnnouncementStep: Service {
     let plan: ServerPlan
     let publicURL: String
@@ -20,18 +20,23 @@ struct AnnouncementStep: Service {
                 await Health.isOK(entry.internalAddress + "/health/ready")
             }
         }
-        let connection = try await Database.withClient(url: superuserURL, makeConnection)
-        try connection.write(to: state.appending(path: "connection.json"))
         try PrivateFile.write(Data("\(getpid())\n".utf8), to: state.appending(path: "run/ready"))
-        announce(connection)
+        announce(try Connection.read(from: file))
         try? await gracefulShutdown()
         try? FileManager.default.removeItem(at: state.appending(path: "run/ready"))
     }
 
+    /// Before the services start, so that none is ready without knowing the app.
+    func prepare() async throws {
+        let connection = try await Database.withClient(url: superuserURL, makeConnection)
+        try connection.write(to: file)
+    }
+
+    private var file: URL { state.appending(path: "connection.json") }
+
     /// The connection of an earlier start with today's addresses, or a new one.
     private func makeConnection(_ client: PostgresClient) async throws -> Connection {
         let apps = AppStore(postgres: client)
-        let file = state.appending(path: "connection.json")
         if var known = try? Connection.read(from: file), try await apps.find(known.appId) != nil {
             setAddresses(&known)
             return known
@@ -81,7 +86,7 @@ struct AnnouncementStep: Service {
               address      \(connection.url)
               app key      \(connection.appKey)
               secret       \(connection.secret)
-              all keys     \(state.appending(path: "connection.json").path)
+              all keys     \(file.path)
 
             Try it:
 

@@ -4,19 +4,21 @@ import MartletCore
 import MartletPostgres
 import ServiceLifecycle
 
-/// Waits for PostgreSQL, makes the database, applies what is missing, and opens the gate.
+/// Waits for PostgreSQL, makes the database, applies what is missing, makes the first app, and opens the gate.
 struct DatabaseStep: Service {
     let superuserURL: Secret
     let makesDatabase: Bool
     let secrets: StoredSecrets
     /// Service and the address it gets.
     let serviceURLs: [(name: String, url: Secret)]
+    let announcement: AnnouncementStep
     let gate: StartGate
     /// PostgreSQL's, where it is ours.
     let log: URL?
 
     func run() async throws {
         try await setUp()
+        try await announcement.prepare()
         gate.open()
         try? await gracefulShutdown()
     }

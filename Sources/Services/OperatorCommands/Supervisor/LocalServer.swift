@@ -37,11 +37,13 @@ struct LocalServer {
                 ChildProcess(
                     name: "postgres", command: cluster.command, environment: environment, state: state, logger: logger))
         }
+        let announcement = AnnouncementStep(
+            plan: plan, publicURL: Self.publicURL(environment, port: port), superuserURL: Secret(superuserURL), state: state, gate: gate)
         let setup = DatabaseStep(
             superuserURL: Secret(superuserURL), makesDatabase: cluster != nil, secrets: secrets,
             serviceURLs: plan.entries.compactMap { entry in
                 entry.environment["MARTLET_DATABASE_URL"].map { (entry.name, Secret($0)) }
-            }, gate: gate, log: cluster == nil ? nil : state.appending(path: "log/postgres.log"))
+            }, announcement: announcement, gate: gate, log: cluster == nil ? nil : state.appending(path: "log/postgres.log"))
         services.append(setup)
         for entry in plan.entries {
             let child = ChildProcess(
@@ -49,15 +51,21 @@ struct LocalServer {
                 state: state, logger: logger)
             services.append(GatedService(service: child, gate: gate))
         }
-        services.append(
-            AnnouncementStep(
-                plan: plan, publicURL: Self.publicURL(environment, port: port), superuserURL: Secret(superuserURL), state: state, gate: gate))
+        services.append(announcement)
         self.services = services
     }
 
     static func port(_ environment: [String: String]) throws -> Int {
-        guard let text = environment["MARTLET_PORT"], !text.isEmpty else { return 8080 }
-        guard let port = Int(text), (1...65_535).contains(port) else { throw UpError("MARTLET_PORT must be 1 to 65535") }
+        for name in ["MARTLET_GATEWAY_HTTP_PORT", "MARTLET_PORT"] {
+            if let port = try port(environment[name], of: name) { return port }
+        }
+        return 8080
+    }
+
+    /// Nil: not given.
+    static func port(_ text: String?, of name: String) throws -> Int? {
+        guard let text, !text.isEmpty else { return nil }
+        guard let port = Int(text), (1...65_535).contains(port) else { throw UpError("\(name) must be 1 to 65535") }
         return port
     }
 

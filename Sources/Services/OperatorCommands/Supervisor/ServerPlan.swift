@@ -1,6 +1,7 @@
 import AuthService
 import Foundation
 import MartletAPI
+import MartletCore
 import NIOCore
 
 /// Which processes a server on one machine consists of, where each listens, and with which environment.
@@ -26,13 +27,14 @@ struct ServerPlan: Sendable {
     static let portCount = 2 * serviceNames.count + 1
 
     /// - Parameters:
-    ///   - ports: `portCount` free ones.
+    ///   - ports: `portCount` free ones, for what has none of its own in `inherited`.
     ///   - databaseURL: service name → the address of the database under the service's role.
     init(
         publicHost: String, publicPort: Int, ports: [Int], state: URL, routes: URL, secrets: StoredSecrets,
         inherited: [String: String], databaseURL: (String) throws -> String
     ) throws {
         let given = try GivenSettings(inherited)
+        let ports = try Self.ports(given, free: ports)
         var base = inherited.filter { !$0.key.hasPrefix("MARTLET_") }
         base["MARTLET_INTERNAL_SECRET"] = secrets.internalSecret
         var entries: [Entry] = []
@@ -78,6 +80,16 @@ struct ServerPlan: Sendable {
             entry.environment["MARTLET_HTTP_PORT"] = String(entry.port)
             entry.environment["MARTLET_INTERNAL_PORT"] = String(entry.internalPort)
             return entry
+        }
+    }
+
+    /// In the order of `ports`: those that the operator gives to one process, else free ones.
+    private static func ports(_ given: GivenSettings, free: [Int]) throws -> [Int] {
+        let names = serviceNames.flatMap { [($0, "http.port"), ($0, "internal.port")] } + [("gateway", "internal.port")]
+        return try zip(names, free).map { name, port in
+            let (process, key) = name
+            let text = given.settings(of: process)[SettingNames.variable(key)]
+            return try LocalServer.port(text, of: SettingNames.variable(process + "." + key)) ?? port
         }
     }
 

@@ -62,6 +62,8 @@ struct IndexBuilds: Sendable {
             VALUES (\(space.schema), \(collection.text), \(index.name), \(PostgresJSON(Array(try JSONEncoder().encode(index)))),
                 \(IndexName.makeForJob().text), \(job))
             """)
+        // Whether a write could tell of a hidden field depends on unique indexes.
+        if index.unique { try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(space.schema))") }
         return job
     }
 

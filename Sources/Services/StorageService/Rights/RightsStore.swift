@@ -30,7 +30,7 @@ final class RightsStore: Sendable {
         var rules: CollectionRules
         /// Field → types, as `FieldTypes` has them.
         var fields: [FieldName: [String]]
-        /// The top-level fields of each unique index.
+        /// The top-level fields of each unique index, one that is being built among them.
         var unique: [Set<FieldName>] = []
     }
 
@@ -162,7 +162,21 @@ final class RightsStore: Sendable {
                 fields: try Self.fields(row.decode(3)),
                 unique: try row.decode(4, as: [String].self).map(Self.indexed))
         }
+        // PostgreSQL refuses equal values long before the index is ready.
+        let builds = try await postgres.query(
+            """
+            SELECT collection, definition::text FROM storage.index_builds
+            WHERE schema = \(space.schema) AND (definition->>'unique')::boolean
+            """)
+        for row in builds { known.collections[try row.decode(0)]?.unique.append(try Self.indexed(row.decode(1))) }
         return known
+    }
+
+    /// The fields of one collection as they are now, not as they are remembered.
+    func storedFields(of collection: CollectionName, in space: AppSpace) async throws -> [FieldName: [String]] {
+        let rows = try await spaces.query(
+            "SELECT fields::text FROM \(try space.own("_collections")) WHERE name = \(collection.text)", in: space, on: postgres)
+        return try rows.first.map { try Self.fields($0.decode(0)) } ?? [:]
     }
 
     /// `{"name":["String"],…}`, each field by its own bytes.
@@ -174,8 +188,8 @@ final class RightsStore: Sendable {
         }
     }
 
-    private static func indexed(_ comment: String) throws -> Set<FieldName> {
-        let index = try JSONDecoder().decode(IndexDefinition.self, from: Data(comment.utf8))
+    private static func indexed(_ definition: String) throws -> Set<FieldName> {
+        let index = try JSONDecoder().decode(IndexDefinition.self, from: Data(definition.utf8))
         return Set(index.fields.map { FieldName(topOf: $0.begins(with: "-") ? String($0.dropFirst()) : $0) })
     }
 

@@ -469,13 +469,13 @@ struct ObjectStore: Sendable {
     /// - Throws: `forbidden` naming a field that nobody has written yet and the asker may not add.
     private func checkFields(_ names: Set<FieldName>, _ scope: QueryScope) async throws {
         guard scope.access.mayNotAddFields else { return }
-        func unknown() async throws -> FieldName? {
-            let known = try await rights.collections(of: scope.space)[scope.collection.text]?.fields ?? [:]
-            return names.filter { known[$0] == nil }.min()
+        let remembered = try await rights.collections(of: scope.space)[scope.collection.text]?.fields ?? [:]
+        guard names.contains(where: { remembered[$0] == nil }) else { return }
+        // Another copy may have learned of it a moment ago.
+        let known = try await rights.storedFields(of: scope.collection, in: scope.space)
+        if let name = names.filter({ known[$0] == nil }).min() {
+            throw HTTPProblem(.forbidden, "The collection's rules do not allow new fields.", field: name.text)
         }
-        guard try await unknown() != nil else { return }
-        rights.forget(scope.space)
-        if let name = try await unknown() { throw HTTPProblem(.forbidden, "The collection's rules do not allow new fields.", field: name.text) }
     }
 
     /// For a write to an existing object: its operations depend on what the fields hold, and unique indexes on what other objects hold.

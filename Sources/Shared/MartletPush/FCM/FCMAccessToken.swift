@@ -11,7 +11,7 @@ actor FCMAccessToken {
     static let margin: TimeInterval = 300
     /// Behind a failure nobody asks again for so long.
     static let failureDelay: TimeInterval = 5
-    private static let timeout: Duration = .seconds(10)
+    private static let timeout: Duration = .seconds(30)
     private static let maximumAnswerSizeInBytes = 64 << 10
 
     private struct Token {
