@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import MartletCore
 import MartletTesting
 import NIOCore
 import NIOPosix
@@ -35,8 +36,10 @@ import Testing
     }
 
     @Test func `a port that another program has is named, and one that is free is not`() async throws {
-        let taken = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup).bind(host: "127.0.0.1", port: 0).get()
-        let port = try #require(taken.localAddress?.port)
+        // None that the system gives to others as soon as it is free.
+        let port = try FreePort.find()
+        let taken = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1).bind(host: "127.0.0.1", port: port).get()
         let error = await #expect(throws: UpError.self) { try await StartChecks.checkAddress(host: "127.0.0.1", port: port) }
         #expect(error?.description == "port \(port) of 127.0.0.1 is in use by another program (MARTLET_PORT sets another one)")
         try await taken.close()
