@@ -1,3 +1,4 @@
+import MartletCore
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -25,8 +26,10 @@ final class TestUpstream: Sendable {
     private let channel: any Channel
     private let connections: Connections
 
-    /// - Parameter socket: listens there instead of at a port.
-    static func start(_ name: String = "one", port: Int = 0, socket: String? = nil) async throws -> TestUpstream {
+    /// - Parameters:
+    ///   - port: nil: one that nobody else gets while nothing listens there.
+    ///   - socket: listens there instead of at a port.
+    static func start(_ name: String = "one", port: Int? = nil, socket: String? = nil) async throws -> TestUpstream {
         let box = Box()
         let connections = Connections()
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -40,7 +43,7 @@ final class TestUpstream: Sendable {
             }
         let channel =
             if let socket { try await bootstrap.bind(unixDomainSocketPath: socket, cleanupExistingSocketFile: true).get() }
-            else { try await bootstrap.bind(host: "127.0.0.1", port: port).get() }
+            else { try await bootstrap.bind(host: "127.0.0.1", port: port ?? FreePort.find()).get() }
         let upstream = TestUpstream(name: name, channel: channel, connections: connections)
         box.upstream.withLock { $0 = upstream }
         return upstream

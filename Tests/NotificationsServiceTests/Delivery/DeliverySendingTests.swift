@@ -214,9 +214,12 @@ struct DeliverySendingTests {
             }
             let message = try await world.order(to: 1...210)
             let copy = DeliveryWorld.Copy(world)
-            try await world.wait { try await world.deliveries(of: message)["accepted:1"] == 10 }
-            // On a slow machine some of the others may have been tried again by now.
-            #expect(try await world.deliveries(of: message).filter { $0.key.hasPrefix("accepted") } == ["accepted:1": 10])
+            // On a slow machine some of either may have been tried again by now.
+            func accepted() async throws -> Int {
+                try await world.deliveries(of: message).filter { $0.key.hasPrefix("accepted") }.values.reduce(0, +)
+            }
+            try await world.wait { try await accepted() >= 10 }
+            #expect(try await accepted() == 10)
             await copy.die()
         }
     }
