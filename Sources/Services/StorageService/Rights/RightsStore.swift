@@ -143,6 +143,12 @@ final class RightsStore: Sendable {
 
     private func load(_ space: AppSpace) async throws -> Known {
         try await spaces.prepare(space)
+        // PostgreSQL refuses equal values long before the index is ready. Asked first, so that one that becomes ready meanwhile is not missing.
+        let builds = try await postgres.query(
+            """
+            SELECT collection, definition::text FROM storage.index_builds
+            WHERE schema = \(space.schema) AND (definition->>'unique')::boolean
+            """)
         // One row at least, as an environment without collections can be closed too.
         var query: PostgresQuery = """
             SELECT state.is_closed, c.name, c.rules::text, c.fields::text, ARRAY(
@@ -162,12 +168,6 @@ final class RightsStore: Sendable {
                 fields: try Self.fields(row.decode(3)),
                 unique: try row.decode(4, as: [String].self).map(Self.indexed))
         }
-        // PostgreSQL refuses equal values long before the index is ready.
-        let builds = try await postgres.query(
-            """
-            SELECT collection, definition::text FROM storage.index_builds
-            WHERE schema = \(space.schema) AND (definition->>'unique')::boolean
-            """)
         for row in builds { known.collections[try row.decode(0)]?.unique.append(try Self.indexed(row.decode(1))) }
         return known
     }
