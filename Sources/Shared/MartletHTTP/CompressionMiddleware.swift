@@ -45,7 +45,7 @@ final class CompressionMiddleware: RouterMiddleware {
             && [.contentEncoding, .contentRange, .acceptRanges, .contentDisposition].allSatisfy { response.headers[$0] == nil }
     }
 
-    /// The same tag as of the answer that the client has, and `Vary` as that had (RFC 9110 §15.4.5), whatever its type was.
+    /// The same tag as of the answer that the client has. `Vary` is in every 304 (RFC 9110 §15.4.5), as the type of that answer is not known.
     private static func notModified(_ response: Response, _ request: Request) -> Response {
         var response = response
         addVary(&response)

@@ -143,6 +143,8 @@ final class GoAwayObserver: ChannelOutboundHandler {
     private var end: Scheduled<Void>?
 
     private static let headerBytes = 9
+    /// For what the client sent before it knew.
+    private static let leastGrace = TimeAmount.seconds(5)
 
     init(client: ClientConnection, closeTimeout: TimeAmount, graceTime: TimeAmount) {
         self.client = client
@@ -180,11 +182,13 @@ final class GoAwayObserver: ChannelOutboundHandler {
         let start = frame.readerIndex
         guard let word = frame.getInteger(at: start, as: UInt32.self) else { return }
         switch word & 0xff {
-        case 0: payloadFollows = frame.readableBytes < Self.headerBytes + Int(word >> 8)
+        case 0:
+            client.lastData = .now()
+            payloadFollows = frame.readableBytes < Self.headerBytes + Int(word >> 8)
         case 7:
             hasFailed = hasFailed || frame.getInteger(at: start + Self.headerBytes + 4, as: UInt32.self) ?? 0 != 0
-            if end == nil {
-                end = context.eventLoop.assumeIsolated().scheduleTask(in: graceTime) { context.close(promise: nil) }
+            if !hasFailed, end == nil {
+                end = context.eventLoop.assumeIsolated().scheduleTask(in: max(graceTime, Self.leastGrace)) { context.close(promise: nil) }
             }
         default: break
         }

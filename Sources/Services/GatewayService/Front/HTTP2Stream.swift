@@ -23,7 +23,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
     private var expectsContinue = false
     private var hasHeldRead = false
     private var hasBegun = false
-    /// Until when the client takes the end of its answer; nil: the answer has not ended.
+    /// When the client must have taken the rest of its answer, unless its connection makes progress; nil: the answer has not ended.
     private var takingDeadline: NIODeadline?
     private var isClosed = false
 
@@ -194,7 +194,10 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
     func tick(_ now: NIODeadline) {
         exchange?.tick(now)
         // A stream keeps its connection from being idle.
-        if let takingDeadline, now > takingDeadline { abort() }
+        if let deadline = takingDeadline, now > max(deadline, client.lastData + worker.settings.idleTimeout) {
+            takingDeadline = nil
+            abort()
+        }
     }
 
     // MARK: Details

@@ -43,6 +43,8 @@ final class ClientConnection {
     let memo = GrantMemo()
     /// Nil where connections are not counted.
     var seat: ClientConnections.Seat?
+    /// When a part of an answer last left over HTTP/2.
+    var lastData = NIODeadline.now()
 
     init(_ address: SocketAddress?, isSecure: Bool, settings: Settings) {
         self.address = address.flatMap { IPAddress($0) }

@@ -38,10 +38,8 @@ struct UpCommand: AsyncParsableCommand {
     private func start() async throws {
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
         let logger = Logger(label: "martlet")
-        let named = URL(fileURLWithPath: state).standardizedFileURL
-        try makeFolders(named)
-        // Processes that were left are known by this path, whatever link led to it.
-        let folder = named.resolvingSymlinksInPath()
+        let folder = URL(fileURLWithPath: state).standardizedFileURL
+        try makeFolders(folder)
         let lock = try lockState(folder)
         defer { close(lock) }
         try await LeftoverProcesses(state: folder, logger: logger).stop()

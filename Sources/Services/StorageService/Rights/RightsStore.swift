@@ -146,8 +146,8 @@ final class RightsStore: Sendable {
         // PostgreSQL refuses equal values long before the index is ready. Asked first, so that one that becomes ready meanwhile is not missing.
         let builds = try await postgres.query(
             """
-            SELECT collection, definition::text FROM storage.index_builds
-            WHERE schema = \(space.schema) AND (definition->>'unique')::boolean
+            SELECT b.collection, b.definition::text FROM storage.index_builds AS b JOIN storage.jobs AS j ON j.id = b.job
+            WHERE b.schema = \(space.schema) AND (b.definition->>'unique')::boolean AND j.finished IS NULL
             """)
         // One row at least, as an environment without collections can be closed too.
         var query: PostgresQuery = """
