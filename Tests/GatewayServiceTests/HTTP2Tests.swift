@@ -195,6 +195,21 @@ import Testing
         }
     }
 
+    @Test func `A client that takes its answer byte by byte gets all of it, however long that is after its end`() async throws {
+        try await withGateway(configure: { $0.timeouts.idle = .seconds(3) }) { test in
+            let client = try await RawHTTP2.connect(test)
+            // SETTINGS_INITIAL_WINDOW_SIZE: 0
+            try await client.raw.send([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0])
+            try await client.send(HPACKHeaders(Self.good), stream: 1)
+            await eventually { client.statuses.count == 1 }
+            try await client.takeSlowly(5, stream: 1)
+            try await client.grant(100, stream: 1)
+            #expect(await eventually { HTTP2Frames(client.raw.bytes).contains { $0.type == 0 && $0.endsStream } })
+            #expect(!HTTP2Frames(client.raw.bytes).contains { $0.type == 3 || $0.type == 7 })
+            await client.raw.close()
+        }
+    }
+
     @Test func `A client that takes nothing of its answer is not busy for ever`() async throws {
         try await withGateway(configure: { $0.limits.maximumConnections = 2; $0.timeouts.idle = .seconds(2) }) { test in
             let client = try await RawHTTP2.connect(test)
@@ -448,6 +463,18 @@ private final class RawHTTP2: Sendable {
         }
     }
 
+    /// WINDOW_UPDATE.
+    func grant(_ bytes: UInt8, stream: UInt8) async throws { try await raw.send([0, 0, 4, 8, 0, 0, 0, 0, stream, 0, 0, 0, bytes]) }
+
+    /// One byte of an answer a second.
+    func takeSlowly(_ count: Int, stream: UInt8) async throws {
+        for taken in 1...count {
+            try await grant(1, stream: stream)
+            await eventually { HTTP2Frames(self.raw.bytes).filter { $0.type == 0 }.map(\.payload.count).reduce(0, +) == taken }
+            try await Task.sleep(for: .seconds(1))
+        }
+    }
+
     /// By stream.
     var statuses: [UInt8: String] {
         var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
@@ -467,6 +494,8 @@ private struct HTTP2Frames: Sequence, IteratorProtocol {
         /// The last byte of its number.
         var stream: UInt8
         var payload: ArraySlice<UInt8>
+        /// Of DATA and HEADERS.
+        var endsStream: Bool
         /// Of a GOAWAY.
         var errorCode: Int { payload.dropFirst(4).prefix(4).reduce(0) { $0 << 8 | Int($1) } }
     }
@@ -480,6 +509,6 @@ private struct HTTP2Frames: Sequence, IteratorProtocol {
         guard header.count == 9 else { return nil }
         let payload = bytes.dropFirst(9).prefix(Int(header[0]) << 16 | Int(header[1]) << 8 | Int(header[2]))
         defer { bytes = bytes.dropFirst(9 + payload.count) }
-        return Element(type: header[3], stream: header[8], payload: payload)
+        return Element(type: header[3], stream: header[8], payload: payload, endsStream: header[4] & 1 == 1)
     }
 }

@@ -1,5 +1,6 @@
 import AuthService
 import Foundation
+import Logging
 import MartletCore
 import MartletPostgres
 import MartletTesting
@@ -120,6 +121,11 @@ import Testing
             #expect(storage.environment["MARTLET_HTTP_PORT"] == "9996" && storage.internalPort >= 20_000)
             #expect(entries.first { $0.name == "auth" }?.environment["MARTLET_SERVICES_STORAGE"] == "http://127.0.0.1:9996")
             #expect(throws: UpError.self) { try plan(["MARTLET_STORAGE_HTTP_PORT": "no"]) }
+            let twice = ["MARTLET_DATABASE_URL": "postgresql://u:p@h/d", "MARTLET_PORT": "9998", "MARTLET_STORAGE_HTTP_PORT": "9998"]
+            let error = #expect(throws: UpError.self) {
+                try LocalServer(state: folder, programs: folder, routes: folder, environment: twice, logger: Logger(label: "test"))
+            }
+            #expect(error?.description == "two settings name the same port")
         }
     }
 

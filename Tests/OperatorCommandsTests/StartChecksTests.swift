@@ -41,7 +41,7 @@ import Testing
         let taken = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1).bind(host: "127.0.0.1", port: port).get()
         let error = await #expect(throws: UpError.self) { try await StartChecks.checkAddress(host: "127.0.0.1", port: port) }
-        #expect(error?.description == "port \(port) of 127.0.0.1 is in use by another program (MARTLET_PORT sets another one)")
+        #expect(error?.description == "port \(port) of 127.0.0.1 is in use by another program (MARTLET_PORT or MARTLET_GATEWAY_HTTP_PORT sets another one)")
         try await taken.close()
         try await StartChecks.checkAddress(host: "127.0.0.1", port: port)
         let foreign = await #expect(throws: UpError.self) { try await StartChecks.checkAddress(host: "192.0.2.1", port: port) }

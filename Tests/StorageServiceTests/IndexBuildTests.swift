@@ -93,12 +93,19 @@ import Testing
             let large = try await LargeCollection(of: try await StorageApp(alone: database))
             let app = large.app
             #expect(try await app.master.put("/collections/Large/rules", #"{"hidden":{"half":[]}}"#).status == 200)
-            _ = try await large.claimedBuild(unique: true)
+            let (job, _) = try await large.claimedBuild(unique: true)
             for value in [1, -1] {
                 let made = try await app.client.post("/storage/Large", #"{"half":\#(value)}"#)
                 #expect(made.isProblem(.forbidden, field: "half"), "\(made)")
             }
             #expect(try await app.client.post("/storage/Large", #"{"age":-1}"#).status == 201)
+            // It fails, as the values are not unique.
+            try await large.loseWorker(of: job)
+            let worker = app.worker()
+            #expect(try await app.wait(for: job)["state"] == #""failed""#)
+            try await eventually("clients may write it again") { try await app.client.post("/storage/Large", #"{"half":1}"#).status == 201 }
+            worker.cancel()
+            try await worker.value
         }
     }
 

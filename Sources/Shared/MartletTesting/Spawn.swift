@@ -4,13 +4,14 @@ import Glibc
 ///
 /// Not Foundation's `Process`: it waits for every descendant, and `pg_ctl` leaves the server behind.
 func spawn(_ path: String, _ arguments: [String]) throws -> pid_t {
-    keepDescriptors()
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+    // A server that inherited the runner's pipe would keep the runner waiting, and one that inherited a connection would keep it open.
+    _ = closeFrom?(&actions, 3)
 
     let command = ["/usr/bin/env", "-C", "/tmp", "setsid", "-w", path] + arguments
     let strings = command.map { strdup($0) }
@@ -28,7 +29,7 @@ func exitStatus(of process: pid_t) async throws -> Int32 {
     return status
 }
 
-/// A server that inherited a pipe of the test's runner would keep the runner waiting.
-private func keepDescriptors() {
-    for descriptor in Int32(3)..<256 where fcntl(descriptor, F_GETFD) >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
-}
+private typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
+
+/// `posix_spawn_file_actions_addclosefrom_np`, which the module map hides behind `_GNU_SOURCE`.
+private let closeFrom: CloseFrom? = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map { unsafeBitCast($0, to: CloseFrom.self) }

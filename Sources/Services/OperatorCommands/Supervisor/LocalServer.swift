@@ -18,7 +18,9 @@ struct LocalServer {
         let secrets = try StoredSecrets.readOrMake(at: state.appending(path: "secrets.json"))
         let external = environment["MARTLET_DATABASE_URL"].flatMap { $0.isEmpty ? nil : $0 }
         let port = try Self.port(environment)
-        let free = try FreePort.find(1 + ServerPlan.portCount, besides: [port])
+        let fixed = try ServerPlan.fixedPorts(environment).compactMap(\.self)
+        guard Set(fixed + [port]).count == fixed.count + 1 else { throw UpError("two settings name the same port") }
+        let free = try FreePort.find(1 + ServerPlan.portCount, besides: Set(fixed + [port]))
         let cluster = try external == nil ? Cluster(state: state, port: free[0], password: Secret(secrets.superuserPassword)) : nil
         let superuserURL = external ?? cluster?.superuserURL ?? ""
         let plan = try ServerPlan(

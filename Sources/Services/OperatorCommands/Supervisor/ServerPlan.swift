@@ -34,7 +34,7 @@ struct ServerPlan: Sendable {
         inherited: [String: String], databaseURL: (String) throws -> String
     ) throws {
         let given = try GivenSettings(inherited)
-        let ports = try Self.ports(given, free: ports)
+        let ports = try zip(Self.fixedPorts(inherited), ports).map { $0 ?? $1 }
         var base = inherited.filter { !$0.key.hasPrefix("MARTLET_") }
         base["MARTLET_INTERNAL_SECRET"] = secrets.internalSecret
         var entries: [Entry] = []
@@ -83,13 +83,13 @@ struct ServerPlan: Sendable {
         }
     }
 
-    /// In the order of `ports`: those that the operator gives to one process, else free ones.
-    private static func ports(_ given: GivenSettings, free: [Int]) throws -> [Int] {
+    /// In the order of `init`'s `ports`: those that the operator gives to one process; nil: it may have any.
+    static func fixedPorts(_ inherited: [String: String]) throws -> [Int?] {
+        let given = try GivenSettings(inherited)
         let names = serviceNames.flatMap { [($0, "http.port"), ($0, "internal.port")] } + [("gateway", "internal.port")]
-        return try zip(names, free).map { name, port in
-            let (process, key) = name
+        return try names.map { process, key in
             let text = given.settings(of: process)[SettingNames.variable(key)]
-            return try LocalServer.port(text, of: SettingNames.variable(process + "." + key)) ?? port
+            return try LocalServer.port(text, of: SettingNames.variable(process + "." + key))
         }
     }
 

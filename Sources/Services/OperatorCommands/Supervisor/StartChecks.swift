@@ -41,9 +41,9 @@ enum StartChecks {
                 .bind(host: host, port: port).get()
             try await channel.close()
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
-            throw UpError("port \(port) of \(host) is in use by another program (MARTLET_PORT sets another one)")
+            throw UpError("port \(port) of \(host) is in use by another program (MARTLET_PORT or MARTLET_GATEWAY_HTTP_PORT sets another one)")
         } catch let error as IOError where error.errnoCode == EACCES {
-            throw UpError("port \(port) needs more rights than this user has (MARTLET_PORT sets another one)")
+            throw UpError("port \(port) needs more rights than this user has (MARTLET_PORT or MARTLET_GATEWAY_HTTP_PORT sets another one)")
         } catch {
             throw UpError("\(host) is not an address of this machine (MARTLET_HOST sets another one)")
         }
