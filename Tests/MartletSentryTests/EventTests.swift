@@ -145,7 +145,7 @@ import Testing
     @Test func `The thesis's exceptions become events`() throws {
         let uncaught = try #require(
             Event(
-                ThesisException(
+                TBAnalyticsException(
                     try .parse(
                         #"""
                         {"level":"Fatal","name":"NSRangeException","reason":"index 5 beyond bounds [0 .. 4]","userInfo":{"a":1},"configVersion":"3","buildVersion":"1.2","osVersion":"10.2",
@@ -155,7 +155,7 @@ import Testing
                 ).event, id: nil))
         #expect(uncaught.isCrash && uncaught.gravity == .fatal && uncaught.release == "1.2" && uncaught.configuration == "3" && uncaught.device == "iPhone8,1")
         #expect(uncaught.exceptions[0].frames.map(\.function) == ["_TFC12DITTimetable4open", "<redacted>"] && uncaught.exceptions[0].frames.map(\.isInApp) == [true, false])
-        let caught = try #require(Event(ThesisException(try .parse(#"{"level":"Warning","message":"Caught Exception","method":"load()","file":"View.swift","line":12}"#)).event, id: nil))
+        let caught = try #require(Event(TBAnalyticsException(try .parse(#"{"level":"Warning","message":"Caught Exception","method":"load()","file":"View.swift","line":12}"#)).event, id: nil))
         #expect(!caught.isCrash && caught.gravity == .warning && caught.message == "Caught Exception" && caught.problems == [])
         #expect(Grouping(caught).culprit == "load() in View.swift")
     }

@@ -273,7 +273,7 @@ import Testing
         let counts = Counts()
         let (entered, entering) = AsyncStream.makeStream(of: Void.self)
         let first = Task {
-            try await turn.withPlace {
+            try await turn.withPermit {
                 entering.finish()
                 try await Task.sleep(for: .seconds(600))
             }
@@ -281,7 +281,7 @@ import Testing
         for await _ in entered {}
         let others = (0..<IndexStore.maximumWaitingBuilds).map { _ in
             Task {
-                try await turn.withPlace {
+                try await turn.withPermit {
                     counts.start()
                     await Task.yield()
                     counts.end()
@@ -289,13 +289,13 @@ import Testing
             }
         }
         try await eventually("all others wait") { turn.waiting >= IndexStore.maximumWaitingBuilds }
-        let refusal = await #expect(throws: HTTPProblem.self) { try await turn.withPlace {} }
+        let refusal = await #expect(throws: HTTPProblem.self) { try await turn.withPermit {} }
         #expect(refusal?.code == .unavailable)
         others[3].cancel()
         await #expect(throws: CancellationError.self) { try await others[3].value }
         first.cancel()
         for (number, other) in others.enumerated() where number != 3 { try await other.value }
         #expect(counts.all == [1, IndexStore.maximumWaitingBuilds - 1])
-        try await turn.withPlace {}
+        try await turn.withPermit {}
     }
 }

@@ -8,8 +8,8 @@ extension AnalyticsService {
         router.on(.post, "crash/api/:project/envelope", PostEnvelope(intake: crashes.intake))
         router.on(.post, "crash/api/:project/store", PostStoredEvent(intake: crashes.intake))
 
-        router.on(.post, "thesis/exceptions", PostThesisException(intake: crashes.intake))
-        router.on(.get, "thesis/exceptions", ListThesisExceptions(spaces: spaces, thesis: crashes.thesis))
+        router.on(.post, "thesis/exceptions", PostTBAnalyticsException(intake: crashes.intake))
+        router.on(.get, "thesis/exceptions", ListTBAnalyticsExceptions(spaces: spaces, thesis: crashes.thesis))
 
         addIssueRoutes(to: router)
     }

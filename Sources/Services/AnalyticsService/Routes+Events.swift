@@ -28,8 +28,8 @@ extension AnalyticsService {
         router.on(.get, "events/opt-out", OptOutEndpoint(act: .read, events: events))
         router.on(.put, "events/opt-out", OptOutEndpoint(act: .optOut, events: events))
         router.on(.delete, "events/opt-out", OptOutEndpoint(act: .optIn, events: events))
-        router.on(.post, "thesis/events", TakeThesisEvent(intake: intake))
-        router.on(.get, "thesis/events", ReadThesisEvents(events: events))
+        router.on(.post, "thesis/events", TakeTBAnalyticsEvent(intake: intake))
+        router.on(.get, "thesis/events", ReadTBAnalyticsEvents(events: events))
         // Staff's and the app's own server's.
         router.on(.get, "analytics/settings", ReadSettings(events: events))
         router.on(.put, "analytics/settings", ChangeSettings(events: events))

@@ -186,7 +186,7 @@ public final class Gateway: Service {
     private func report(to feed: KeyRingFeed) async {
         var used: [String: Date] = [:]
         for worker in workers {
-            let uses = (try? await worker.eventLoop.submit { worker.gatekeeper.takeUses() }.get()) ?? [:]
+            let uses = (try? await worker.eventLoop.submit { worker.gatekeeper.takeCredentialUses() }.get()) ?? [:]
             for (id, seconds) in uses { used[id] = max(used[id] ?? .distantPast, Date(timeIntervalSince1970: seconds)) }
         }
         guard !used.isEmpty else { return }

@@ -8,6 +8,6 @@ extension NotificationsService {
         addDeliveryRoutes(to: router)
         addRulesRoutes(to: router)
         addMailRoutes(to: router)
-        addThesisRoutes(to: router)
+        addTBAnalyticsRoutes(to: router)
     }
 }

@@ -23,7 +23,7 @@ public final class UserLookup<Value: Sendable>: Sendable {
 
     private let size: @Sendable (Value) -> Int
     private let load: @Sendable (UserDataRequest) async throws -> Value
-    private let gate: Gate
+    private let semaphore: AsyncSemaphore
     private let state: Mutex<State>
 
     /// - Parameters:
@@ -35,7 +35,7 @@ public final class UserLookup<Value: Sendable>: Sendable {
     ) {
         self.size = size
         self.load = load
-        gate = Gate(limit: limits.underWay, maximumWaiting: limits.waiting, refusal: LookupsFull())
+        semaphore = AsyncSemaphore(limit: limits.underWay, maximumWaiting: limits.waiting, refusal: LookupsFull())
         state = Mutex(State(breaker: LookupBreaker(failures: limits.failures, pause: limits.pause)))
     }
 
@@ -46,7 +46,7 @@ public final class UserLookup<Value: Sendable>: Sendable {
         guard let id = principal.userID else { return nil }
         let user = UserDataRequest(app: principal.appID, environment: principal.environment, user: id)
         if let known = try remembered(user) { return known }
-        return try await gate.withPlace {
+        return try await semaphore.withPermit {
             // Another request for the same user may have asked meanwhile, or all others failed.
             if let known = try remembered(user) { return known }
             let value = try await loaded(user)

@@ -8,14 +8,14 @@ import Synchronization
 /// Sends mail by libcurl, which blocks: on threads of its own.
 public final class SMTPClient: Service {
     private let pool: NIOThreadPool
-    private let gate: Gate
+    private let semaphore: AsyncSemaphore
 
     /// - Parameters:
     ///   - concurrency: messages at a time, each with a connection of its own.
     ///   - maximumWaiting: further ones are refused as `unreachable`.
     public init(concurrency: Int = 4, maximumWaiting: Int = 64) {
         pool = NIOThreadPool(numberOfThreads: concurrency)
-        gate = Gate(limit: concurrency, maximumWaiting: maximumWaiting, refusal: SMTPError.unreachable(cause: "too much is being sent"))
+        semaphore = AsyncSemaphore(limit: concurrency, maximumWaiting: maximumWaiting, refusal: SMTPError.unreachable(cause: "too much is being sent"))
     }
 
     public func run() async throws {
@@ -28,7 +28,7 @@ public final class SMTPClient: Service {
     public func send(_ message: MailMessage, by server: SMTPServer) async throws {
         let transfer = SMTPTransfer(message, server)
         try await withTaskCancellationHandler {
-            try await gate.withPlace { try await pool.runIfActive { try transfer.run() } }
+            try await semaphore.withPermit { try await pool.runIfActive { try transfer.run() } }
         } onCancel: {
             transfer.isCancelled.store(true, ordering: .relaxed)
         }

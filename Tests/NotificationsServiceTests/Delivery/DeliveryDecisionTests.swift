@@ -60,25 +60,25 @@ struct DeliveryDecisionTests {
     }
 
     @Test(arguments: [(50, 11, true), (50, 10, false), (49, 49, false), (200, 40, false), (200, 60, true)])
-    func `the brake trips when more than a fifth of at least 50 answers are bad`(answers: Int, bad: Int, trips: Bool) {
-        var brake = TokenBrake()
+    func `the breaker trips when more than a fifth of at least 50 answers are bad`(answers: Int, bad: Int, trips: Bool) {
+        var breaker = TokenRateBreaker()
         var tripped = false
         // The first opens the count; the other bad ones come last.
         for number in 0..<answers {
             let isBad = number == 0 || number > answers - bad
             let token = GoneToken(space: 1, installation: UUID(), token: "t\(number)", unlessRegisteredSince: Self.start)
-            tripped = brake.note(1, bad: isBad ? token : nil, at: Self.start) || tripped
+            tripped = breaker.note(1, bad: isBad ? token : nil, at: Self.start) || tripped
         }
         #expect(tripped == trips)
-        let taken = [brake.take(at: Self.start).count, brake.take(at: Self.start + 61).count, brake.take(at: Self.start + 61).count]
+        let taken = [breaker.take(at: Self.start).count, breaker.take(at: Self.start + 61).count, breaker.take(at: Self.start + 61).count]
         #expect(taken == [trips || answers < 50 ? 0 : bad, !trips && answers < 50 ? bad : 0, 0])
     }
 
     @Test func `bad tokens of more than a minute ago do not count`() {
-        var brake = TokenBrake()
+        var breaker = TokenRateBreaker()
         for number in 0..<120 {
             let token = GoneToken(space: 1, installation: UUID(), token: "t\(number)", unlessRegisteredSince: Self.start)
-            let trips = brake.note(1, bad: token, at: Self.start + Double(number) * 2)
+            let trips = breaker.note(1, bad: token, at: Self.start + Double(number) * 2)
             #expect(!trips)
         }
     }

@@ -9,7 +9,7 @@ struct Crashes: Sendable {
     let spaces: Spaces
     let intake: CrashIntake
     let issues: IssueStore
-    let thesis: ThesisExceptionStore
+    let thesis: TBAnalyticsExceptionStore
     let releases: SentryReleases
     let digester: CrashDigester
     let retention: CrashRetention
@@ -30,7 +30,7 @@ struct Crashes: Sendable {
         intake = CrashIntake(spool: spool, quota: quota, logger: logger)
         sharing = CrashQuotaSharing(postgres: postgres, quota: quota, logger: logger)
         issues = IssueStore(postgres: postgres)
-        thesis = ThesisExceptionStore(postgres: postgres)
+        thesis = TBAnalyticsExceptionStore(postgres: postgres)
         releases = SentryReleases(postgres: postgres, spaces: spaces, store: store.releases, fixes: CommitFixes(completeTickets: completeTickets))
         digester = CrashDigester(
             writer: spool, directory: settings.spoolDirectory,

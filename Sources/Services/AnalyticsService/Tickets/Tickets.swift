@@ -6,7 +6,7 @@ import ServiceLifecycle
 /// Tickets, sprints and the board, and what people say about an app.
 struct Tickets: Sendable {
     let spaces: Spaces
-    let desk: TicketDesk
+    let access: TicketAccess
     let store: TicketStore
     let attachments: AttachmentStore
     let sprints: SprintStore
@@ -21,7 +21,7 @@ struct Tickets: Sendable {
         streamLimits: TicketStreams.Limits = .init(), resolveIssues: @escaping ResolveIssues
     ) {
         self.spaces = spaces
-        desk = TicketDesk(spaces: spaces, people: TicketPeople(postgres: postgres), directory: staff, names: AssigneeNames(directory: staff))
+        access = TicketAccess(spaces: spaces, people: TicketPeople(postgres: postgres), directory: staff, names: AssigneeNames(directory: staff))
         store = TicketStore(postgres: postgres, resolveIssues: resolveIssues)
         attachments = AttachmentStore(tickets: store, files: files)
         sprints = SprintStore(tickets: store)

@@ -14,7 +14,7 @@ struct ProviderClient: Sendable {
 
     private let arePrivateAddressesAllowed: Bool
     private let client: OutgoingClient
-    private let gate = Gate(limit: 32, maximumWaiting: 256, refusal: HTTPProblem(.unavailable, "Too many people sign in at this moment: try again."))
+    private let semaphore = AsyncSemaphore(limit: 32, maximumWaiting: 256, refusal: HTTPProblem(.unavailable, "Too many people sign in at this moment: try again."))
 
     init(arePrivateAddressesAllowed: Bool) {
         self.arePrivateAddressesAllowed = arePrivateAddressesAllowed
@@ -58,7 +58,7 @@ struct ProviderClient: Sendable {
         request.headers.add(name: "user-agent", value: "Martlet")
         let complete = request
         try host(of: complete.url)
-        return try await gate.withPlace {
+        return try await semaphore.withPermit {
             try await Self.tellingFailures {
                 let answer = try await client.send(complete, within: Self.timeout, upTo: Self.maximumAnswerSizeInBytes)
                 return Answer(status: answer.status, json: try? JSONValue(parsing: answer.body.readableBytesView))

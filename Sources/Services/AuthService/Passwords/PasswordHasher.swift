@@ -15,7 +15,7 @@ public final class PasswordHasher: Service {
     public static var defaultConcurrency: Int { max(1, System.coreCount / 2) }
 
     private let pool: NIOThreadPool
-    private let gate: Gate
+    private let semaphore: AsyncSemaphore
     private let running = Atomic(false)
     /// The hash of a password that nobody knows, for accounts that do not exist.
     let decoy: String
@@ -25,7 +25,7 @@ public final class PasswordHasher: Service {
     ///   - maximumWaiting: further ones are refused with `too-many-requests`.
     init(concurrency: Int, maximumWaiting: Int = 64) {
         pool = NIOThreadPool(numberOfThreads: concurrency)
-        gate = Gate(
+        semaphore = AsyncSemaphore(
             limit: concurrency, maximumWaiting: maximumWaiting,
             refusal: HTTPProblem(.tooManyRequests, "Too many people sign in at this moment: try again."))
         decoy = PasswordHash.makeDecoy()
@@ -53,7 +53,7 @@ public final class PasswordHasher: Service {
     }
 
     private func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-        try await gate.withPlace {
+        try await semaphore.withPermit {
             try await pool.runIfActive {
                 // Of this thread alone, as Linux has it.
                 setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)

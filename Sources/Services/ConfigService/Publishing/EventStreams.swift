@@ -38,7 +38,7 @@ final class EventStreams: Sendable {
     ) async throws -> Response {
         try enter(space)
         let (now, changes) = try await undoing({ self.leave(space) }) { try await self.live.changes(space) }
-        let seat = Seat { [weak self] in self?.leave(space) }
+        let seat = StreamPermit { [weak self] in self?.leave(space) }
         return Response(
             status: .ok, headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store"],
             body: ResponseBody { writer in

@@ -9,7 +9,7 @@ import Synchronization
 /// read to the end, is never closed for another one.
 final class ClientConnections: Sendable {
     /// One connection, as long as it is open.
-    final class Seat: Sendable {
+    final class Permit: Sendable {
         /// Nil: counts towards the total only.
         fileprivate let address: IPAddress?
         private let channel: any Channel
@@ -51,7 +51,7 @@ final class ClientConnections: Sendable {
 
     private struct State {
         var count = 0
-        var seats: [IPAddress: [ObjectIdentifier: Seat]] = [:]
+        var permits: [IPAddress: [ObjectIdentifier: Permit]] = [:]
     }
 
     private let maximum: Int
@@ -68,23 +68,23 @@ final class ClientConnections: Sendable {
 
     var count: Int { state.withLock { $0.count } }
 
-    /// A seat for a connection that was accepted, to be given back once it is closed; nil: there is no room.
+    /// A permit for a connection that was accepted, to be given back once it is closed; nil: there is no room.
     ///
     /// - Parameter address: nil for a proxy, which brings many clients.
-    func enter(_ channel: any Channel, from address: IPAddress?) -> Seat? {
-        let seat = Seat(channel, address)
+    func enter(_ channel: any Channel, from address: IPAddress?) -> Permit? {
+        let permit = Permit(channel, address)
         var isAddressFull = false
-        let (hasRoom, evicted) = state.withLock { state -> (Bool, Seat?) in
-            let own = address.flatMap { state.seats[$0]?.count } ?? 0
+        let (hasRoom, evicted) = state.withLock { state -> (Bool, Permit?) in
+            let own = address.flatMap { state.permits[$0]?.count } ?? 0
             isAddressFull = own >= maximumPerAddress
-            var evicted: Seat?
+            var evicted: Permit?
             if isAddressFull || state.count >= maximum {
-                let idlest = isAddressFull ? address.flatMap { Self.idlest(state.seats[$0]) } : Self.idlest(state)
+                let idlest = isAddressFull ? address.flatMap { Self.idlest(state.permits[$0]) } : Self.idlest(state)
                 guard let idlest else { return (false, nil) }
                 Self.remove(idlest, &state)
                 evicted = idlest
             }
-            Self.add(seat, &state)
+            Self.add(permit, &state)
             return (true, evicted)
         }
         guard hasRoom else {
@@ -96,36 +96,36 @@ final class ClientConnections: Sendable {
             // A request that came meanwhile is answered: for a moment there is one connection more.
             evicted.close { [self] in state.withLock { Self.add(evicted, &$0) } }
         }
-        return seat
+        return permit
     }
 
-    func leave(_ seat: Seat) { state.withLock { Self.remove(seat, &$0) } }
+    func leave(_ permit: Permit) { state.withLock { Self.remove(permit, &$0) } }
 
     func report() { gauge.record(count) }
 
     /// Of the busiest address, or of another one with more than one connection while all of that are busy.
-    private static func idlest(_ state: State) -> Seat? {
-        idlest(state.seats.values.max { $0.count < $1.count })
-            ?? state.seats.values.lazy.compactMap { idlest($0) }.min { $0.idleSince < $1.idleSince }
+    private static func idlest(_ state: State) -> Permit? {
+        idlest(state.permits.values.max { $0.count < $1.count })
+            ?? state.permits.values.lazy.compactMap { idlest($0) }.min { $0.idleSince < $1.idleSince }
     }
 
     /// Nil also for an address with a single connection, which it keeps.
-    private static func idlest(_ seats: [ObjectIdentifier: Seat]?) -> Seat? {
-        guard let seats, seats.count > 1 else { return nil }
-        return seats.values.lazy.filter(\.isIdle).min { $0.idleSince < $1.idleSince }
+    private static func idlest(_ permits: [ObjectIdentifier: Permit]?) -> Permit? {
+        guard let permits, permits.count > 1 else { return nil }
+        return permits.values.lazy.filter(\.isIdle).min { $0.idleSince < $1.idleSince }
     }
 
     private static let nowhere = IPAddress(high: 0, low: 0)
 
-    private static func add(_ seat: Seat, _ state: inout State) {
-        guard state.seats[seat.address ?? nowhere, default: [:]].updateValue(seat, forKey: ObjectIdentifier(seat)) == nil else { return }
+    private static func add(_ permit: Permit, _ state: inout State) {
+        guard state.permits[permit.address ?? nowhere, default: [:]].updateValue(permit, forKey: ObjectIdentifier(permit)) == nil else { return }
         state.count += 1
     }
 
-    private static func remove(_ seat: Seat, _ state: inout State) {
-        let address = seat.address ?? nowhere
-        guard state.seats[address]?.removeValue(forKey: ObjectIdentifier(seat)) != nil else { return }
-        if state.seats[address]?.isEmpty == true { state.seats[address] = nil }
+    private static func remove(_ permit: Permit, _ state: inout State) {
+        let address = permit.address ?? nowhere
+        guard state.permits[address]?.removeValue(forKey: ObjectIdentifier(permit)) != nil else { return }
+        if state.permits[address]?.isEmpty == true { state.permits[address] = nil }
         state.count -= 1
     }
 }

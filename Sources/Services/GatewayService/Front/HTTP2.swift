@@ -159,7 +159,7 @@ final class GoAwayObserver: ChannelOutboundHandler {
     /// NIO drops what has not left when a channel closes. Only the ends of answers are worth waiting for: a client that reads nothing must not
     /// keep a descriptor for its acknowledgements.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        guard mode == .all, !isClosing, client.seat?.isIdle == false, context.hasUnsentBytes else { return context.close(mode: mode, promise: promise) }
+        guard mode == .all, !isClosing, client.permit?.isIdle == false, context.hasUnsentBytes else { return context.close(mode: mode, promise: promise) }
         isClosing = true
         let timeout = context.eventLoop.assumeIsolated().scheduleTask(in: closeTimeout) { context.close(promise: nil) }
         context.whenSent().assumeIsolated().whenComplete { _ in

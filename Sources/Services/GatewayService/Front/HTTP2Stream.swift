@@ -226,7 +226,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
         context.writeAndFlush(wrapOutboundOut(payload), promise: sent)
         var isSent = false
         sent.futureResult.assumeIsolated().whenComplete { _ in isSent = true }
-        if !isSent { client.seat?.stays(until: sent.futureResult, atMost: worker.settings.idleTimeout) }
+        if !isSent { client.permit?.stays(until: sent.futureResult, atMost: worker.settings.idleTimeout) }
     }
 
     /// The answer is complete. What the client still sends is not wanted (RFC 9113 §8.1).

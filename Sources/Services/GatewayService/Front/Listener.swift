@@ -53,10 +53,10 @@ struct Listener: Sendable {
         let client = ClientConnection(channel.remoteAddress, isSecure: certificates != nil, settings: settings)
         let address = client.isTrustedProxy ? nil : client.address?.bucket
         guard let worker = workers.first(where: { $0.eventLoop === channel.eventLoop }),
-            let seat = settings.connections.enter(channel, from: address)
+            let permit = settings.connections.enter(channel, from: address)
         else { throw ChannelError.inputClosed }
-        client.seat = seat
-        channel.closeFuture.whenComplete { [settings] _ in settings.connections.leave(seat) }
+        client.permit = permit
+        channel.closeFuture.whenComplete { [settings] _ in settings.connections.leave(permit) }
         if let certificates {
             try secure(channel, client, worker, certificates.context)
         } else {

@@ -92,7 +92,7 @@ final class Gatekeeper {
     }
 
     /// Credentials used since the last call, with the time in seconds since 1970.
-    func takeUses() -> [String: Double] {
+    func takeCredentialUses() -> [String: Double] {
         for grant in grants.values { noteUse(of: grant) }
         defer { uses = [:] }
         return uses

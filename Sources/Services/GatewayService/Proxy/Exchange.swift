@@ -70,7 +70,7 @@ final class Exchange {
     }
 
     init(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer, front: any Front, worker: Worker) {
-        front.client.seat?.began()
+        front.client.permit?.began()
         self.front = front
         self.worker = worker
         method = head.method
@@ -85,7 +85,7 @@ final class Exchange {
 
     /// For a request that was refused before its head was understood.
     init(refusedAt now: NIODeadline, front: any Front, worker: Worker) {
-        front.client.seat?.began()
+        front.client.permit?.began()
         self.front = front
         self.worker = worker
         method = .get
@@ -492,7 +492,7 @@ final class Exchange {
             worker.giveBack(requestHead)
             requestHead = ByteBuffer()
         }
-        front?.client.seat?.ended(at: .now())
+        front?.client.permit?.ended(at: .now())
         front = nil
         worker.note(self)
     }

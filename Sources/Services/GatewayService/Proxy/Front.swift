@@ -42,7 +42,7 @@ final class ClientConnection {
     let isTrustedProxy: Bool
     let memo = GrantMemo()
     /// Nil where connections are not counted.
-    var seat: ClientConnections.Seat?
+    var permit: ClientConnections.Permit?
     /// When a part of an answer last left over HTTP/2.
     var lastData = NIODeadline.now()
 

@@ -13,7 +13,7 @@ struct Rules: Sendable {
     let store: RuleStore
     let webhooks: RuleWebhooks
     let stored: StoredChanges
-    let acts: RuleActs
+    let acts: RuleActionBuilder
     let work: RuleWork
     let clock: RuleClock
     private let following: RuleFollowing
@@ -27,7 +27,7 @@ struct Rules: Sendable {
         let rules = options.rules
         let store = RuleStore(postgres: postgres, secrets: WebhookSecrets(internalSecret: secret))
         let stored = StoredChanges(rules, calls: ServiceCalls(caller: NotificationsService.name, internalSecret: secret))
-        let acts = RuleActs(templates: messages.templates, mail: mail)
+        let acts = RuleActionBuilder(templates: messages.templates, mail: mail)
         let work = RuleWork(messages: messages.store, orders: mail.orders, queue: JobQueue(postgres: postgres, schema: NotificationsService.name))
         self.store = store
         self.stored = stored
@@ -36,7 +36,7 @@ struct Rules: Sendable {
         webhooks = RuleWebhooks(
             postgres: postgres, store: store,
             sender: WebhookSender(arePrivateAddressesAllowed: options.rules.arePrivateAddressesAllowed))
-        let (feeds, news, stuck) = (RuleFeeds(postgres: postgres, spaces: spaces, copy: UUID()), RuleNews(), StuckRules())
+        let (feeds, news, stuck) = (RuleFeeds(postgres: postgres, spaces: spaces, copy: UUID()), RuleChangeSignal(), StuckRules())
         clock = RuleClock(postgres: postgres, spaces: spaces, stored: stored, acts: acts, work: work, news: news, logger: logger)
         following = RuleFollowing(feeds: feeds, postgres: postgres, news: news, logger: logger) { space in
             // What waits for changes holds a connection: each has its own.
@@ -47,7 +47,7 @@ struct Rules: Sendable {
 
     var background: [any Service] { [following, clock, RuleHousekeeping(webhooks: webhooks, limits: work.limits, logger: logger)] }
 
-    var handlers: [any JobHandler] { [TellWebhook(webhooks: webhooks)] }
+    var handlers: [any JobHandler] { [DeliverWebhook(webhooks: webhooks)] }
 }
 
 /// Forgets what rules told long ago, and how often they acted on what.

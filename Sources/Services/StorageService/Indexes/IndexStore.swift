@@ -25,8 +25,8 @@ struct IndexStore: Sendable {
     static let maximumWaitingBuilds = 20
 
     /// One build at a time in this copy of the service, in the order of asking: each takes a processor and a disk for itself.
-    static func makeTurn() -> Gate {
-        Gate(
+    static func makeTurn() -> AsyncSemaphore {
+        AsyncSemaphore(
             limit: 1, maximumWaiting: maximumWaitingBuilds,
             refusal: HTTPProblem(.unavailable, "\(maximumWaitingBuilds) indexes wait to be built. Try again later."))
     }
@@ -48,7 +48,7 @@ struct IndexStore: Sendable {
             return IndexEntry(index, .building, job: job)
         }
         do {
-            try await turn.withPlace { try await createNow(index, "\(keys)\(condition)", on: collection, of: space) }
+            try await turn.withPermit { try await createNow(index, "\(keys)\(condition)", on: collection, of: space) }
         } catch let error as PostgresError where error.isUndefinedTable {
             throw HTTPProblem(.collectionNotFound)
         } catch let error as PostgresError {

@@ -14,7 +14,7 @@ public struct Thumbnailer: Sendable {
     public var maximumPixels = 50_000_000
 
     private let directory: String
-    private let gate: Gate
+    private let semaphore: AsyncSemaphore
     var process = LimitedProcess()
 
     /// - Parameters:
@@ -22,7 +22,7 @@ public struct Thumbnailer: Sendable {
     ///   - maximumAtOnce: processes; as many again and eight times more may wait.
     public init(directory: String, maximumAtOnce: Int) {
         self.directory = directory
-        gate = Gate(
+        semaphore = AsyncSemaphore(
             limit: maximumAtOnce, maximumWaiting: 8 * maximumAtOnce,
             refusal: FileError.unavailable(cause: "too many pictures are waiting"))
         process.environment = [
@@ -50,7 +50,7 @@ public struct Thumbnailer: Sendable {
         guard sizeInBytes <= maximumSourceSizeInBytes else {
             throw Refusal(reason: "Thumbnails are made of pictures of up to \(maximumSourceSizeInBytes) bytes.")
         }
-        return try await gate.withPlace {
+        return try await semaphore.withPermit {
             let folder = directory + "/" + hexadecimal(UInt64.random(in: 0 ... .max))
             do {
                 try FileManager.default.createDirectory(

@@ -15,7 +15,7 @@ public final class FCMClient: Sendable {
     private let client: OutgoingClient
     private let url: String
     private let token: FCMAccessToken
-    private let gate: Gate
+    private let semaphore: AsyncSemaphore
     private let now: @Sendable () -> Date
 
     /// - Parameters:
@@ -33,14 +33,14 @@ public final class FCMClient: Sendable {
         self.now = now
         url = address + "/v1/projects/\(account.projectID)/messages:send"
         token = FCMAccessToken(account, client, now: now)
-        gate = Gate(limit: concurrency, maximumWaiting: maximumWaiting, refusal: PushFailure(.notSent, reason: "queue-full"))
+        semaphore = AsyncSemaphore(limit: concurrency, maximumWaiting: maximumWaiting, refusal: PushFailure(.notSent, reason: "queue-full"))
     }
 
     /// - Parameter isTest: FCM checks message, token and credential, and sends nothing.
     public func send(_ message: FCMMessage, isTest: Bool = false) async -> PushOutcome {
         if let fault = message.fault { return .failed(.messageRejected, reason: fault.reason) }
         do {
-            return try await gate.withPlace { try await attempt(message.json(isTest: isTest)) }
+            return try await semaphore.withPermit { try await attempt(message.json(isTest: isTest)) }
         } catch let failure as PushFailure {
             return .failed(failure)
         } catch {

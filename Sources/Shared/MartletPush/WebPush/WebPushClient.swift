@@ -12,7 +12,7 @@ public final class WebPushClient: Sendable {
     static let delay: Duration = .seconds(60)
 
     private let client: OutgoingClient
-    private let gate: Gate
+    private let semaphore: AsyncSemaphore
     private let now: @Sendable () -> Date
 
     /// - Parameters:
@@ -24,14 +24,14 @@ public final class WebPushClient: Sendable {
     ) {
         self.client = client
         self.now = now
-        gate = Gate(limit: concurrency, maximumWaiting: maximumWaiting, refusal: PushFailure(.notSent, reason: "queue-full"))
+        semaphore = AsyncSemaphore(limit: concurrency, maximumWaiting: maximumWaiting, refusal: PushFailure(.notSent, reason: "queue-full"))
     }
 
     public func send(_ message: WebPushMessage, to subscription: WebPushSubscription, as key: VAPIDKey) async -> PushOutcome {
         if let fault = message.fault { return .failed(.messageRejected, reason: fault.reason) }
         guard let origin = WebPushEndpoint.origin(of: subscription.endpoint) else { return .failed(.messageRejected, reason: "address-not-allowed") }
         do {
-            return try await gate.withPlace {
+            return try await semaphore.withPermit {
                 guard let request = try? self.request(message, subscription, key, origin) else {
                     return .failed(.credentialBroken, reason: "encryption-failed")
                 }

@@ -13,19 +13,19 @@ struct FrameKeys {
     /// Where the app's innermost call has a name, that says where it broke, and calls without one are known by their image alone: so two builds of
     /// it are one issue. Else by their places, which keep different crashes of one build apart and are others in the next build.
     func of(_ frames: [Frame]) -> [String] {
-        let isTold = Self.isTold(frames)
-        return frames.map { key($0, isTold) }
+        let hasNamedOwnFrame = Self.hasNamedOwnFrame(frames)
+        return frames.map { key($0, hasNamedOwnFrame) }
     }
 
     /// Whether calls are known by places, so that the same crash of another build is not recognised.
     static func areByPlace(_ frames: [Frame], ofOwn: Bool) -> Bool {
-        !isTold(frames) && frames.contains { $0.isNative && !$0.hasName && (!ofOwn || $0.isInApp == true) }
+        !hasNamedOwnFrame(frames) && frames.contains { $0.isNative && !$0.hasName && (!ofOwn || $0.isInApp == true) }
     }
 
-    private static func isTold(_ frames: [Frame]) -> Bool { frames.last { $0.isInApp == true }?.hasName ?? false }
+    private static func hasNamedOwnFrame(_ frames: [Frame]) -> Bool { frames.last { $0.isInApp == true }?.hasName ?? false }
 
-    private func key(_ frame: Frame, _ isTold: Bool) -> String {
-        if frame.isNative { return frame.hasName ? FunctionName.normalized(frame.function) : place(frame, isTold) }
+    private func key(_ frame: Frame, _ hasNamedOwnFrame: Bool) -> String {
+        if frame.isNative { return frame.hasName ? FunctionName.normalized(frame.function) : place(frame, hasNamedOwnFrame) }
         var key = [file(frame)]
         if frame.hasName { key.append(FunctionName.normalized(frame.function)) }
         let source = frame.source.split(whereSeparator: \.isWhitespace).joined(separator: " ")
@@ -38,10 +38,10 @@ struct FrameKeys {
     }
 
     /// Where in its image: the same wherever that was loaded. Other builds have other places, until symbols give it its name.
-    private func place(_ frame: Frame, _ isTold: Bool) -> String {
+    private func place(_ frame: Frame, _ hasNamedOwnFrame: Bool) -> String {
         let image = frame.instruction.flatMap { address in event.images.first { $0.contains(address) } }
         let name = frame.package.isEmpty ? image?.name ?? "" : frame.package
-        guard !isTold, let address = frame.instruction, let start = frame.image ?? image?.address, address >= start else { return "\(name.lastComponent)" }
+        guard !hasNamedOwnFrame, let address = frame.instruction, let start = frame.image ?? image?.address, address >= start else { return "\(name.lastComponent)" }
         return "\(name.lastComponent)+\(String(address - start, radix: 16))"
     }
 

@@ -31,7 +31,7 @@ struct CrashIntake: Sendable {
     private let quota: CrashQuota
     private let logger: Logger
     /// So that a few large envelopes do not take all memory.
-    private let large = Gate(limit: 2, maximumWaiting: 20, refusal: EnvelopeRefusal.busy("too_many_large_envelopes"))
+    private let large = AsyncSemaphore(limit: 2, maximumWaiting: 20, refusal: EnvelopeRefusal.busy("too_many_large_envelopes"))
     private let drops = DropCounts()
     private let accepted = Counter(label: "martlet_analytics_crash_envelopes_total", dimensions: [("outcome", "accepted")])
     private let limited = Counter(label: "martlet_analytics_crash_envelopes_total", dimensions: [("outcome", "limited")])
@@ -52,7 +52,7 @@ struct CrashIntake: Sendable {
             do {
                 return try await takeUnpacked(Inflate.decode(body, coding, upTo: Limits.ordinary), body, coding, principal)
             } catch InflateError.tooLarge {
-                return try await large.withPlace { try await takeUnpacked(Inflate.decode(body, coding, upTo: Limits.envelope), body, coding, principal) }
+                return try await large.withPermit { try await takeUnpacked(Inflate.decode(body, coding, upTo: Limits.envelope), body, coding, principal) }
             }
         }
     }

@@ -17,7 +17,7 @@ final class Demangler: Sendable {
     private let program: String?
     private let cache: DebugFileCache
     private let logger: Logger
-    private let gate: Gate
+    private let semaphore: AsyncSemaphore
     private let process: LimitedProcess
     private let remembered = Mutex<[String: String]>([:])
 
@@ -25,7 +25,7 @@ final class Demangler: Sendable {
         self.program = program
         self.cache = cache
         self.logger = logger
-        gate = Gate(limit: 2, maximumWaiting: 64, refusal: FileError.unavailable(cause: "too many names are waiting"))
+        semaphore = AsyncSemaphore(limit: 2, maximumWaiting: 64, refusal: FileError.unavailable(cause: "too many names are waiting"))
         var process = LimitedProcess()
         process.time = .seconds(10)
         process.limits.cpuTimeInSeconds = 5
@@ -43,7 +43,7 @@ final class Demangler: Sendable {
             do {
                 var runs = Self.maximumRuns
                 let end = ContinuousClock.now + Self.maximumTime
-                let found = try await gate.withPlace { try await self.run(program, Array(unknown), &runs, until: end) }
+                let found = try await semaphore.withPermit { try await self.run(program, Array(unknown), &runs, until: end) }
                 remembered.withLock { remembered in
                     if remembered.count + found.count > Self.maximumRemembered { remembered.removeAll() }
                     remembered.merge(found) { $1 }

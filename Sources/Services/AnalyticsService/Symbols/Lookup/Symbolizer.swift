@@ -29,14 +29,14 @@ actor SymbolizerPool {
     private let program: String
     private let settings: SymbolSettings
     private let cache: DebugFileCache
-    private let gate: Gate
+    private let semaphore: AsyncSemaphore
     private var idle: [Worker] = []
 
     init(program: String, settings: SymbolSettings, cache: DebugFileCache) {
         self.program = program
         self.settings = settings
         self.cache = cache
-        gate = Gate(
+        semaphore = AsyncSemaphore(
             limit: settings.maximumProcesses, maximumWaiting: 32 * settings.maximumProcesses,
             refusal: FileError.unavailable(cause: "too many look-ups are waiting"))
     }
@@ -45,7 +45,7 @@ actor SymbolizerPool {
     ///
     /// - Throws: `Failure.file`; `FileError` and others when it has nothing to do with the file.
     nonisolated func frames(at addresses: [UInt64], in part: StoredPart) async throws -> [[SourceFrame]] {
-        try await gate.withPlace {
+        try await semaphore.withPermit {
             try await cache.withFile(of: part) { path in
                 var frames: [[SourceFrame]] = []
                 for start in stride(from: 0, to: addresses.count, by: Self.maximumAddresses) {

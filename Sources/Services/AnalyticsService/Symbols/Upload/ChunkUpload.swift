@@ -21,7 +21,7 @@ struct ChunkUpload: Sendable {
     let chunks: SymbolChunkStore
     let backend: any FileBackend
     let maximumPendingSizeInBytes: Int
-    private let gate = Gate(
+    private let semaphore = AsyncSemaphore(
         limit: 4, maximumWaiting: 64, refusal: HTTPProblem(.tooManyRequests, "Too many uploads at once.", headers: [.retryAfter: "2"]))
 
     init(chunks: SymbolChunkStore, backend: any FileBackend, settings: SymbolSettings) {
@@ -32,7 +32,7 @@ struct ChunkUpload: Sendable {
 
     /// - Throws: `invalid-body`, `payload-too-large`, `limit-exceeded`, `too-many-requests`.
     func receive(_ request: Request, of appID: String) async throws {
-        try await gate.withPlace {
+        try await semaphore.withPermit {
             guard try await chunks.pendingSizeInBytes(of: appID) < maximumPendingSizeInBytes else {
                 throw HTTPProblem(.limitExceeded, "The app has \(maximumPendingSizeInBytes) bytes of pieces that were not put together.")
             }

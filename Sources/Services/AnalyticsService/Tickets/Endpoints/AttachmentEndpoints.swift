@@ -9,11 +9,11 @@ import NIOCore
 
 /// `POST /tickets/{ticket}/attachments?name=` with the file as the body: 201 with its record.
 struct AddAttachment: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let attachments: AttachmentStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await desk.admitToTicket(request, context, to: .update, parameters: ["name"])
+        let (visitor, number) = try await access.admitToTicket(request, context, to: .update, parameters: ["name"])
         let name = try request.fileName
         let body = try CompleteBody(request, limitInBytes: TicketLimits.attachmentInBytes)
         // Nobody's bytes are stored for a ticket that is not there.
@@ -40,11 +40,11 @@ extension Request {
 
 /// `GET /tickets/{ticket}/attachments/{attachment}`: the bytes. Only pictures and the like are shown in place; everything else is saved.
 struct ReadAttachment: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let attachments: AttachmentStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await desk.admitToTicket(request, context, to: .read)
+        let (visitor, number) = try await access.admitToTicket(request, context, to: .read)
         let found = try await attachments.find(try context.attachment, of: number, in: visitor.space)
         let tag = EntityTag(text: found.sha256)
         // Content of others, never a page of ours: no guessing of its type, nothing loaded or run.
@@ -69,11 +69,11 @@ struct ReadAttachment: Endpoint {
 
 /// `DELETE /tickets/{ticket}/attachments/{attachment}`. 204.
 struct DeleteAttachment: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let attachments: AttachmentStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await desk.admitToTicket(request, context, to: .update)
+        let (visitor, number) = try await access.admitToTicket(request, context, to: .update)
         try await attachments.remove(try context.attachment, of: number, in: visitor.space, by: visitor.author)
         return Response(status: .noContent)
     }

@@ -9,18 +9,18 @@ import NIOCore
 /// `GET /tickets/board` with the parameters of `TicketFilter`, and `limit` (1…200, 100) for each column: the columns with their counts and first
 /// tickets. More of one: `GET /tickets?status=…&sort=position&cursor=<next>` with the same filter.
 struct ReadBoard: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(request, context, to: .read, parameters: TicketFilter.parameters.subtracting(["deleted"]).union(["limit"]))
+        let visitor = try await access.admit(request, context, to: .read, parameters: TicketFilter.parameters.subtracting(["deleted"]).union(["limit"]))
         let filter = try TicketFilter(request, in: visitor.space, staff: visitor.staff)
         let limit = try request.number("limit", default: 100, in: 1...200)
         let generation: Int64
         var columns: [TicketStore.Column]
         (generation, columns) = try await tickets.board(filter, in: visitor.space, limit: limit)
         // All at once: whoever works on one column works on the next.
-        var named = try await desk.named(columns.flatMap(\.tickets), in: visitor.space)[...]
+        var named = try await access.named(columns.flatMap(\.tickets), in: visitor.space)[...]
         for index in columns.indices {
             let count = columns[index].tickets.count
             columns[index].tickets = Array(named.prefix(count))
@@ -42,11 +42,11 @@ extension TicketStore.Column {
 struct FollowTickets: Endpoint {
     private static let lastEvent = HTTPField.Name("Last-Event-ID")!
 
-    let desk: TicketDesk
+    let access: TicketAccess
     let streams: TicketStreams
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(request, context, to: .read, parameters: ["after"])
+        let visitor = try await access.admit(request, context, to: .read, parameters: ["after"])
         let text = request.headers[Self.lastEvent] ?? request.uri.queryParameters["after"].map(String.init)
         let generation = try text.map { text in
             guard let generation = Int64(text), generation >= 0 else { throw HTTPProblem(.invalidParameter, "It must be a generation.", field: "after") }
@@ -63,11 +63,11 @@ struct ExportTickets: Endpoint {
     /// Descriptions may be long.
     private static let pageLength = 100
 
-    let desk: TicketDesk
+    let access: TicketAccess
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(request, context, to: .read, parameters: TicketFilter.parameters)
+        let visitor = try await access.admit(request, context, to: .read, parameters: TicketFilter.parameters)
         let filter = try TicketFilter(request, in: visitor.space, staff: visitor.staff)
         let body = ResponseBody { [tickets] writer in
             try await writer.write(ByteBuffer(string: TicketStore.exportHeader))
@@ -89,22 +89,22 @@ struct ExportTickets: Endpoint {
 
 /// `GET /tickets/people`: `{"id","name"}` of staff who have worked with the tickets.
 struct ListTicketPeople: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(request, context, to: .read)
-        return .page(try await desk.people.list(in: visitor.space))
+        let visitor = try await access.admit(request, context, to: .read)
+        return .page(try await access.people.list(in: visitor.space))
     }
 }
 
 /// `GET /tickets/settings`: `{"prefix"}`, and `PATCH`: another prefix, at once before all numbers.
 struct TicketSettings: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let tickets: TicketStore
     let isChange: Bool
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(request, context, to: isChange ? .update : .read)
+        let visitor = try await access.admit(request, context, to: isChange ? .update : .read)
         if isChange {
             let fields = try await BodyFields(request, ["prefix"])
             let prefix = try fields.requiredString("prefix")

@@ -10,12 +10,12 @@ struct ListOfTicket: Endpoint {
         case comments, history
     }
 
-    let desk: TicketDesk
+    let access: TicketAccess
     let tickets: TicketStore
     let what: What
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await desk.admitToTicket(request, context, to: .read, parameters: ["after", "limit"])
+        let (visitor, number) = try await access.admitToTicket(request, context, to: .read, parameters: ["after", "limit"])
         let limit = try request.number("limit", default: 100, in: 1...500)
         let after = try request.number("after", default: 0, in: 0...Int.max)
         let list = switch what {
@@ -29,11 +29,11 @@ struct ListOfTicket: Endpoint {
 
 /// `POST /tickets/{ticket}/comments` with `{"text"}`: 201 with the comment.
 struct AddComment: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await desk.admitToTicket(request, context, to: .update)
+        let (visitor, number) = try await access.admitToTicket(request, context, to: .update)
         let text = try await request.commentText
         return .json(ByteBuffer(string: try await tickets.comment(text, on: number, in: visitor.space, by: visitor.author)), status: .created)
     }
@@ -41,11 +41,11 @@ struct AddComment: Endpoint {
 
 /// `PATCH /tickets/{ticket}/comments/{comment}` with `{"text"}`, by who wrote it.
 struct EditComment: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await desk.admitToTicket(request, context, to: .update)
+        let (visitor, number) = try await access.admitToTicket(request, context, to: .update)
         let comment = try context.comment
         let text = try await request.commentText
         return .json(try await tickets.editComment(comment, text, on: number, in: visitor.space, by: visitor.author))
@@ -54,11 +54,11 @@ struct EditComment: Endpoint {
 
 /// `DELETE /tickets/{ticket}/comments/{comment}`, by who wrote it or may delete tickets. 204.
 struct DeleteComment: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await desk.admitToTicket(request, context, to: .update)
+        let (visitor, number) = try await access.admitToTicket(request, context, to: .update)
         let isModerator = (try? context.author(may: .delete, .tickets)) != nil
         try await tickets.deleteComment(
             try context.comment, on: number, isModerator: isModerator, in: visitor.space, by: visitor.author)

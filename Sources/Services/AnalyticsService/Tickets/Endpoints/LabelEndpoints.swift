@@ -6,22 +6,22 @@ import NIOCore
 
 /// `GET /tickets/labels`: by name, with how many tickets have them.
 struct ListLabels: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let labels: LabelStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(request, context, to: .read)
+        let visitor = try await access.admit(request, context, to: .read)
         return .page(try await labels.list(in: visitor.space))
     }
 }
 
 /// `POST /tickets/labels` with `name`, and perhaps `color` as `#rrggbb`. 201.
 struct CreateLabel: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let labels: LabelStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(request, context, to: .create)
+        let visitor = try await access.admit(request, context, to: .create)
         let fields = try await BodyFields(request, ["name", "color"])
         guard let name = try fields.labelName else { throw HTTPProblem(.invalidBody, "This field is required.", field: "name") }
         let json = try await labels.create(name, color: try fields.labelColor ?? "#808080", in: visitor.space, by: visitor.author)
@@ -31,11 +31,11 @@ struct CreateLabel: Endpoint {
 
 /// `PATCH /tickets/labels/{label}` with another `name` or `color`.
 struct ChangeLabel: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let labels: LabelStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(request, context, to: .update)
+        let visitor = try await access.admit(request, context, to: .update)
         let fields = try await BodyFields(request, ["name", "color"])
         let (name, color) = (try fields.labelName, try fields.labelColor)
         return .json(try await labels.update(context.component("label"), name: name, color: color, in: visitor.space, by: visitor.author))
@@ -44,11 +44,11 @@ struct ChangeLabel: Endpoint {
 
 /// `DELETE /tickets/labels/{label}`: no ticket has it any more. 204.
 struct DeleteLabel: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let labels: LabelStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(request, context, to: .delete)
+        let visitor = try await access.admit(request, context, to: .delete)
         try await labels.delete(context.component("label"), in: visitor.space, by: visitor.author)
         return Response(status: .noContent)
     }

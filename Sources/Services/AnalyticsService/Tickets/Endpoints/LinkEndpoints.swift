@@ -5,28 +5,28 @@ import MartletPostgres
 
 /// `POST /tickets/{ticket}/links` with `{"kind","ticket"}`: `blocks`, `blockedBy`, `duplicates`, `duplicatedBy` or `relates`. 200 with the ticket.
 struct AddLink: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await desk.admitToTicket(request, context, to: .update)
+        let (visitor, number) = try await access.admitToTicket(request, context, to: .update)
         let fields = try await BodyFields(request, ["kind", "ticket"])
         guard let kind = try TicketInput.choice(fields, "kind", TicketLinkKind.self) else {
             throw HTTPProblem(.invalidBody, "This field is required.", field: "kind")
         }
         guard let other = try TicketInput.number(fields, "ticket") else { throw HTTPProblem(.invalidBody, "This field is required.", field: "ticket") }
         try await tickets.link(number, kind, to: other, in: visitor.space, by: visitor.author)
-        return try await desk.answer(with: number, of: tickets, in: visitor.space)
+        return try await access.answer(with: number, of: tickets, in: visitor.space)
     }
 }
 
 /// `DELETE /tickets/{ticket}/links/{kind}/{other}`. 204.
 struct DeleteLink: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await desk.admitToTicket(request, context, to: .update)
+        let (visitor, number) = try await access.admitToTicket(request, context, to: .update)
         guard let kind = TicketLinkKind(rawValue: context.component("kind")),
             let other = TicketInput.ticketNumber(context.component("other"))
         else { throw HTTPProblem(.notFound, "There is no such link.") }
@@ -37,27 +37,27 @@ struct DeleteLink: Endpoint {
 
 /// `POST /tickets/{ticket}/issues` with `{"issues":[…]}`, numbers of crash issues. 200 with the ticket.
 struct AttachIssues: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await desk.admitToTicket(request, context, to: .update)
+        let (visitor, number) = try await access.admitToTicket(request, context, to: .update)
         let fields = try await BodyFields(request, ["issues"])
         guard let issues = try TicketInput.numbers(fields, "issues", upTo: TicketLimits.issues), !issues.isEmpty else {
             throw HTTPProblem(.invalidBody, "This field is required.", field: "issues")
         }
         try await tickets.attach(issues: issues, to: number, in: visitor.space, by: visitor.author)
-        return try await desk.answer(with: number, of: tickets, in: visitor.space)
+        return try await access.answer(with: number, of: tickets, in: visitor.space)
     }
 }
 
 /// `DELETE /tickets/{ticket}/issues/{issue}`. 204.
 struct DetachIssue: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await desk.admitToTicket(request, context, to: .update)
+        let (visitor, number) = try await access.admitToTicket(request, context, to: .update)
         guard let issue = TicketInput.number(context, "issue") else { throw HTTPProblem(.notFound, "The ticket does not have this issue.") }
         try await tickets.detach(issue: issue, from: number, in: visitor.space, by: visitor.author)
         return Response(status: .noContent)

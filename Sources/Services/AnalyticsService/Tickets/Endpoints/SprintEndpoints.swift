@@ -7,11 +7,11 @@ import NIOCore
 
 /// `GET /tickets/sprints` with `before` and `limit` (1…500, 50): sprints with counts of their tickets, the newest first.
 struct ListSprints: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(request, context, to: .read, parameters: ["before", "limit"])
+        let visitor = try await access.admit(request, context, to: .read, parameters: ["before", "limit"])
         let limit = try request.number("limit", default: 50, in: 1...500)
         let before = try request.uri.queryParameters["before"].map { _ in try request.number("before", default: 1, in: 1...Int(Int32.max)) }
         let list = try await sprints.list(in: visitor.space, before: before, limit: limit + 1)
@@ -22,11 +22,11 @@ struct ListSprints: Endpoint {
 
 /// `POST /tickets/sprints` with `name`, and perhaps `goal`, `starts` and `ends`, which are days. 201.
 struct CreateSprint: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(request, context, to: .create)
+        let visitor = try await access.admit(request, context, to: .create)
         let change = try SprintChange(try await BodyFields(request, SprintChange.fields))
         return .json(ByteBuffer(string: try await sprints.create(change, in: visitor.space, by: visitor.author)), status: .created)
     }
@@ -34,11 +34,11 @@ struct CreateSprint: Endpoint {
 
 /// `GET /tickets/sprints/{sprint}`. Its revision is the `ETag`.
 struct ReadSprint: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(request, context, to: .read)
+        let visitor = try await access.admit(request, context, to: .read)
         let (json, revision) = try await sprints.read(try context.sprint, in: visitor.space)
         return .revised(json, revision)
     }
@@ -46,11 +46,11 @@ struct ReadSprint: Endpoint {
 
 /// `PATCH /tickets/sprints/{sprint}`: what shall be different. `If-Match` is taken where it is sent.
 struct ChangeSprint: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(request, context, to: .update)
+        let visitor = try await access.admit(request, context, to: .update)
         let (number, condition) = (try context.sprint, try Precondition(request))
         let change = try SprintChange(try await BodyFields(request, SprintChange.fields))
         return .json(try await sprints.update(number, change, if: condition, in: visitor.space, by: visitor.author))
@@ -59,11 +59,11 @@ struct ChangeSprint: Endpoint {
 
 /// `POST /tickets/sprints/{sprint}/start`: it becomes the active one.
 struct StartSprint: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(request, context, to: .update)
+        let visitor = try await access.admit(request, context, to: .update)
         try await request.allowNoBody()
         return .json(try await sprints.start(try context.sprint, in: visitor.space, by: visitor.author))
     }
@@ -71,22 +71,22 @@ struct StartSprint: Endpoint {
 
 /// `GET /tickets/sprints/{sprint}/report`: how it stood when it was started, how it stands, and each day between.
 struct ReportSprint: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(request, context, to: .read)
+        let visitor = try await access.admit(request, context, to: .read)
         return .json(try await sprints.report(try context.sprint, in: visitor.space).json.text)
     }
 }
 
 /// `POST /tickets/sprints/{sprint}/close`, perhaps with `{"unfinishedTo":<sprint>}`: what is not complete goes there, else to the backlog.
 struct CloseSprint: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(request, context, to: .update)
+        let visitor = try await access.admit(request, context, to: .update)
         let number = try context.sprint
         let next = try TicketInput.number(try await BodyFields(request, ["unfinishedTo"], isOptional: true), "unfinishedTo")
         return .json(try await sprints.close(number, movingTo: next, in: visitor.space, by: visitor.author))
@@ -95,11 +95,11 @@ struct CloseSprint: Endpoint {
 
 /// `DELETE /tickets/sprints/{sprint}`, of one that was not started. `If-Match` is taken where it is sent. 204.
 struct DeleteSprint: Endpoint {
-    let desk: TicketDesk
+    let access: TicketAccess
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await desk.admit(request, context, to: .delete)
+        let visitor = try await access.admit(request, context, to: .delete)
         try await sprints.delete(try context.sprint, if: try Precondition(request), in: visitor.space, by: visitor.author)
         return Response(status: .noContent)
     }

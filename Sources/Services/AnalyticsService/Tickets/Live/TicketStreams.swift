@@ -122,7 +122,7 @@ final class TicketStreams: Service {
         return stream
     }
 
-    private func enter(_ space: Space) throws -> (AsyncStream<Void>, Seat) {
+    private func enter(_ space: Space) throws -> (AsyncStream<Void>, StreamPermit) {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let number = try state.withLock { state in
             guard !state.isStopped, state.followers.values.reduce(0, { $0 + $1.count }) < limits.streams else {
@@ -135,7 +135,7 @@ final class TicketStreams: Service {
             state.followers[space.id, default: [:]][state.last] = continuation
             return state.last
         }
-        return (stream, Seat { [weak self] in self?.leave(space, number) })
+        return (stream, StreamPermit { [weak self] in self?.leave(space, number) })
     }
 
     private func leave(_ space: Space, _ number: Int) {

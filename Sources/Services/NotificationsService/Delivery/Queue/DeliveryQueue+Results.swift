@@ -83,7 +83,7 @@ extension DeliveryQueue {
     /// Keeps deliveries that take longer than a part of their lease. Rows that somebody writes to, most likely their results, are not waited for.
     ///
     /// - Returns: those that were kept; the others are being written, or somebody else's.
-    func renew(_ deliveries: some Collection<DeliveriesInHand.Entry>, lease: Duration, within limit: Duration) async throws -> [DeliveriesInHand.Key] {
+    func renew(_ deliveries: some Collection<InFlightDeliveries.Entry>, lease: Duration, within limit: Duration) async throws -> [InFlightDeliveries.Key] {
         try await postgres.query(
             """
             WITH ours AS MATERIALIZED (
@@ -93,6 +93,6 @@ extension DeliveryQueue {
             UPDATE notifications.deliveries AS d SET leased_until = now() + \(lease.inMicroseconds) * interval '1 microsecond'
             WHERE d.ctid = ANY (ARRAY(SELECT place FROM ours)) RETURNING d.push_id, d.claims
             """, timeout: limit
-        ).map { DeliveriesInHand.Key(pushID: try $0.decode(0), claim: try $0.decode(1)) }
+        ).map { InFlightDeliveries.Key(pushID: try $0.decode(0), claim: try $0.decode(1)) }
     }
 }

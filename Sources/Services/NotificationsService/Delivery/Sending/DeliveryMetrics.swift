@@ -3,7 +3,7 @@ import CoreMetrics
 /// What the sender counts, for `/metrics`.
 struct DeliveryMetrics: Sendable {
     /// Claimed and not yet written down.
-    let inHand = Gauge(label: "martlet.notifications.deliveries.in.hand")
+    let inFlight = Gauge(label: "martlet.notifications.deliveries.in.hand")
     /// Taken back from copies that ended without giving them back.
     let rescued = Counter(label: "martlet_notifications_deliveries_rescued_total")
     private let ends: [DeliveryEnd: Counter]

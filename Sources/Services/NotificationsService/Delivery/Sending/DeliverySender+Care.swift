@@ -28,7 +28,7 @@ extension DeliverySender {
     }
 
     private func stopWhatIsStopped() async throws {
-        let messages = hand.messages
+        let messages = inFlight.messages
         guard !messages.isEmpty else { return }
         let stopped = Set(try await queue.stopped(messages))
         let batches = state.withLock { state in state.batches.values.filter { stopped.contains($0.message) } }
@@ -45,10 +45,10 @@ extension DeliverySender {
 
     private func renew() async throws {
         let start = ContinuousClock.now
-        let old = hand.leased(before: start - settings.lease / 3)
+        let old = inFlight.leased(before: start - settings.lease / 3)
         for first in stride(from: 0, to: old.count, by: DeliveryQueue.pageLength) {
             let some = old[first..<min(first + DeliveryQueue.pageLength, old.count)]
-            hand.renewed(try await queue.renew(some, lease: settings.lease, within: statementLimit), at: start)
+            inFlight.renewed(try await queue.renew(some, lease: settings.lease, within: statementLimit), at: start)
         }
     }
 
@@ -65,11 +65,11 @@ extension DeliverySender {
 
     /// Else they would wait until they expire, and nobody would know why.
     private func endUnreadable() async throws {
-        let old = shelf.unreadable(for: settings.patienceWithUnreadable)
+        let old = messageCache.unreadable(for: settings.patienceWithUnreadable)
         guard !old.isEmpty else { return }
         let count = try await queue.failUnreadable(old, after: settings.patienceWithUnreadable)
         if count > 0 { logger.warning("messages that cannot be read have failed", metadata: ["message.count": "\(count)"]) }
-        shelf.forget(old, except: try await queue.unfinished(old))
+        messageCache.forget(old, except: try await queue.unfinished(old))
     }
 
     /// One message for each that is due to be tried; what it is answered with decides.
@@ -77,13 +77,13 @@ extension DeliverySender {
         guard !state.withLock({ $0.isStopping }) else { return }
         let trials = try await queue.trials()
         guard !trials.isEmpty else { return }
-        let messages = try await shelf.messages(trials.map(\.message))
+        let messages = try await messageCache.messages(trials.map(\.message))
         for trial in trials {
             guard let message = messages[trial.message] else { continue }
             let start = ContinuousClock.now
             let share = ClaimShare(message: message.id, service: trial.service, limit: 1, badge: message.badge)
             let claims = try await queue.claim([share], lease: settings.lease)
-            hand.add(claims, once: message.isAtMostOnce ? [message.id] : [], at: start)
+            inFlight.add(claims, once: message.isAtMostOnce ? [message.id] : [], at: start)
             if !claims.isEmpty { begin(DeliveryBatch(message.id, claims, isTrial: true)) }
         }
     }
@@ -111,21 +111,21 @@ extension DeliverySender {
         for await _ in written.stream {
             try? await Task.sleep(for: Self.gathering)
             while !Task.isCancelled {
-                let results = hand.takeResults(upTo: Self.maximumPerStatement)
+                let results = inFlight.takeResults(upTo: Self.maximumPerStatement)
                 guard !results.isEmpty else { break }
                 await write(results)
                 // What was given up at the end of the process stays in hand, and in the journal.
                 if Task.isCancelled { return }
-                hand.forget(results)
-                journal?.clear { hand.results(atMost: $0) }
-                metrics.inHand.record(hand.count)
+                inFlight.forget(results)
+                journal?.clear { inFlight.results(atMost: $0) }
+                metrics.inFlight.record(inFlight.count)
                 wakes.continuation.yield()
             }
         }
     }
 
     /// Tries for as long as the lease is good: then others do the work again.
-    private func write(_ results: [(key: DeliveriesInHand.Key, result: DeliveryResult)]) async {
+    private func write(_ results: [(key: InFlightDeliveries.Key, result: DeliveryResult)]) async {
         let end = ContinuousClock.now + settings.lease
         while !Task.isCancelled {
             do {

@@ -19,12 +19,12 @@ extension DeliverySender {
 
     /// Nil: there is no room, or nothing to do.
     func claim(_ known: inout KnownWork) async -> [DeliveryBatch]? {
-        let room = settings.concurrency - hand.count
+        let room = settings.concurrency - inFlight.count
         guard !state.withLock({ $0.isStopping }), !Task.isCancelled, room >= min(settings.concurrency / 16, ClaimPlan.maximumRows) else { return nil }
         do {
             let age = known.read.map { ContinuousClock.now - $0 } ?? .seconds(3_600)
-            if isTold.exchange(false, ordering: .relaxed) || age > settings.pollInterval || known.isFull && known.work.isEmpty {
-                known.work = try await queue.work(except: shelf.unreadable)
+            if wasNotified.exchange(false, ordering: .relaxed) || age > settings.pollInterval || known.isFull && known.work.isEmpty {
+                known.work = try await queue.work(except: messageCache.unreadable)
                 known.read = .now
                 known.isFull = known.work.count == DeliveryQueue.maximumWork
             }
@@ -38,25 +38,25 @@ extension DeliverySender {
     }
 
     private func claim(_ known: inout KnownWork, room: Int) async throws -> [DeliveryBatch]? {
-        let messages = try await shelf.messages(known.work.map(\.message))
+        let messages = try await messageCache.messages(known.work.map(\.message))
         let time = now()
         // What this version cannot read is left to one that can.
         let work = known.work.filter { messages[$0.message] != nil }
-        var plan = ClaimPlan(room: room, onceRoom: hand.onceRoom) { (messages[$0]?.badge, messages[$0]?.isAtMostOnce ?? false) }
+        var plan = ClaimPlan(room: room, onceRoom: inFlight.onceRoom) { (messages[$0]?.badge, messages[$0]?.isAtMostOnce ?? false) }
         let shares = state.withLock { state in
             // What one space has in hand already leaves room to others, however slow its push services are.
             plan.shares(work) {
-                max(0, 2 * room - hand.count(of: $0))
+                max(0, 2 * room - inFlight.count(of: $0))
             } ofLane: { work in
-                let mine = work.lane.service == nil ? hand.count(of: work.lane.space) : hand.count(of: work.lane)
+                let mine = work.lane.service == nil ? inFlight.count(of: work.lane.space) : inFlight.count(of: work.lane)
                 return state.holds.limit(work.lane.space, work.services, at: time).map { max(0, $0 - mine) }
             }
         }
         guard !shares.isEmpty else { return nil }
         let start = ContinuousClock.now
         let claims = try await queue.claim(shares, lease: settings.lease)
-        hand.add(claims, once: Set(messages.values.filter(\.isAtMostOnce).map(\.id)), at: start)
-        metrics.inHand.record(hand.count)
+        inFlight.add(claims, once: Set(messages.values.filter(\.isAtMostOnce).map(\.id)), at: start)
+        metrics.inFlight.record(inFlight.count)
         let batches = DeliveryBatch.batches(claims)
         // Of which less came than was asked for, nothing more is due.
         let counts = claims.reduce(into: [:]) { $0[Turn(message: $1.message, service: $1.service), default: 0] += 1 }

@@ -7,16 +7,16 @@ extension DeliverySender {
     /// What one answer says of others: tokens to forget, credentials that are no good, services that want to be left alone.
     ///
     /// - Returns: how long nothing is sent with the same; nil: it is not held.
-    func learn(_ outcome: PushOutcome, _ device: Device, _ means: PushTransport.Means) async -> Duration? {
+    func learn(_ outcome: PushOutcome, _ device: Device, _ sendCredentials: PushTransport.SendCredentials) async -> Duration? {
         let own = Holds.Place(space: device.space, service: device.service, isSandbox: device.isSandbox)
         let everybody = Holds.Place(space: nil, service: device.service, isSandbox: device.isSandbox)
         let lane = DeliveryLane(space: device.space, service: device.service)
-        if outcome.believesCredential, means.current.isBroken(device.service.credential) { await markGood(device) }
+        if outcome.believesCredential, sendCredentials.current.isBroken(device.service.credential) { await markGood(device) }
         guard case .failed(let failure) = outcome else {
             state.withLock { state in
                 state.holds.clear([own, everybody])
                 state.doubts.clear(lane)
-                if device.service == .apns { _ = state.brake.note(device.space, bad: nil, at: now()) }
+                if device.service == .apns { _ = state.breaker.note(device.space, bad: nil, at: now()) }
             }
             return nil
         }
@@ -68,10 +68,10 @@ extension DeliverySender {
     }
 
     /// It was refused, as far as is known for the first time since it was last held.
-    private func doubt(_ device: Device, _ means: PushTransport.Means, _ reason: String) async {
-        let (lane, time, version) = (DeliveryLane(space: device.space, service: device.service), now(), means.current.versions[device.service.credential])
+    private func doubt(_ device: Device, _ sendCredentials: PushTransport.SendCredentials, _ reason: String) async {
+        let (lane, time, version) = (DeliveryLane(space: device.space, service: device.service), now(), sendCredentials.current.versions[device.service.credential])
         let isBroken = state.withLock { $0.doubts.note(lane, version: version, patience: settings.patience, at: time) }
-        if isBroken, !means.current.isBroken(device.service.credential) { await markBroken(device.service, device.space, means, reason, isTried: true) }
+        if isBroken, !sendCredentials.current.isBroken(device.service.credential) { await markBroken(device.service, device.space, means, reason, isTried: true) }
     }
 
     /// Whether others would fare no better now.
@@ -85,25 +85,25 @@ extension DeliverySender {
         }
     }
 
-    private func forget(_ device: Device, _ since: Date, _ failure: PushFailure, _ means: PushTransport.Means) async {
+    private func forget(_ device: Device, _ since: Date, _ failure: PushFailure, _ sendCredentials: PushTransport.SendCredentials) async {
         let token = GoneToken(space: device.space, installation: device.id, token: device.token, unlessRegisteredSince: since)
         // What APNs has not said itself is known to be no token at all.
-        let isDoubtful = device.service == .apns && failure.status != nil && failure.reason == TokenBrake.reason
+        let isDoubtful = device.service == .apns && failure.status != nil && failure.reason == TokenRateBreaker.reason
         let time = now()
         let trips = state.withLock { state in
-            if device.service == .apns, state.brake.note(device.space, bad: isDoubtful ? token : nil, at: time) { return true }
+            if device.service == .apns, state.breaker.note(device.space, bad: isDoubtful ? token : nil, at: time) { return true }
             if !isDoubtful, state.gone.count < Self.maximumGone { state.gone.append(token) }
             return false
         }
-        if trips { await markBroken(.apns, device.space, means, TokenBrake.sentence, isTried: false) }
+        if trips { await markBroken(.apns, device.space, means, TokenRateBreaker.sentence, isTried: false) }
     }
 
-    private func markBroken(_ service: PushService, _ space: Int32, _ means: PushTransport.Means, _ reason: String, isTried: Bool) async {
+    private func markBroken(_ service: PushService, _ space: Int32, _ sendCredentials: PushTransport.SendCredentials, _ reason: String, isTried: Bool) async {
         let kind = service.credential
         logger.warning(
             "a push credential is held", metadata: ["push.service": "\(service.rawValue)", "space.id": "\(space)", "error.cause": "\(reason)"])
         do {
-            try await transport.credentials.markBroken(kind, in: space, version: means.current.versions[kind], reason: reason, isTried: isTried)
+            try await transport.credentials.markBroken(kind, in: space, version: sendCredentials.current.versions[kind], reason: reason, isTried: isTried)
         } catch {
             warn("a credential was not marked", error)
         }
@@ -117,7 +117,7 @@ extension DeliverySender {
         let time = now()
         while !Task.isCancelled {
             let some = state.withLock { state in
-                state.gone += state.brake.take(at: time)
+                state.gone += state.breaker.take(at: time)
                 let some = Array(state.gone.prefix(Self.goneAtATime))
                 state.gone.removeFirst(some.count)
                 return some

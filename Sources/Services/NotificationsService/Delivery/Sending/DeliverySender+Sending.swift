@@ -6,7 +6,7 @@ extension DeliverySender {
     func send(_ batch: DeliveryBatch) async {
         // Between claiming and being known here it may have been too late to be told.
         if state.withLock({ $0.isStopping }) { batch.stop() }
-        if let message = try? await shelf.messages([batch.message])[batch.message], let means = try? await transport.means(of: message.space) {
+        if let message = try? await messageCache.messages([batch.message])[batch.message], let means = try? await transport.sendCredentials(of: message.space) {
             await batch.forEach { await self.send($0, of: message, by: means, isTrial: batch.isTrial) } unsent: { self.finish($0, Self.unsent) }
         } else {
             for claim in batch.claims { finish(claim, .again(after: Verdict.notSentDelay, reason: "not-readable", counts: false)) }
@@ -16,10 +16,10 @@ extension DeliverySender {
 
     private static let unsent = Verdict.again(after: .zero, reason: "cancelled", counts: false)
 
-    private func send(_ claim: ClaimedDelivery, of message: MessageInHand, by means: PushTransport.Means, isTrial: Bool) async {
+    private func send(_ claim: ClaimedDelivery, of message: OutgoingMessage, with credentials: PushTransport.SendCredentials, isTrial: Bool) async {
         guard !claim.isUnreadable else { return finish(claim, .unreadable(attempt: claim.attempt)) }
         guard let device = claim.device else { return finish(claim, .failed("no-token")) }
-        guard hand.isLeased(claim, for: settings.lease) else { return hand.drop(claim) }
+        guard inFlight.isLeased(claim, for: settings.lease) else { return inFlight.drop(claim) }
         guard message.users.allSatisfy({ device.userID.map($0.contains) ?? false }) else { return finish(claim, .failed("signed-out")) }
         let time = now()
         if message.expires <= time { return finish(claim, .failed("expired")) }
@@ -38,7 +38,7 @@ extension DeliverySender {
         }
         let push: PushMessage
         do throws(PushFault) {
-            let bundleID = device.service == .apns ? means.current.apns?.bundleID(of: device) : nil
+            let bundleID = device.service == .apns ? sendCredentials.current.apns?.bundleID(of: device) : nil
             if device.service == .apns, bundleID == nil { throw .noBundleID }
             push = try message.renderer.push(
                 to: device, variant: claim.variant, badge: claim.badge,
@@ -54,7 +54,7 @@ extension DeliverySender {
 
     func finish(_ claim: ClaimedDelivery, _ verdict: Verdict) {
         metrics.count(verdict)
-        let waiting = hand.finish(claim, verdict)
+        let waiting = inFlight.finish(claim, verdict)
         journal?.note(DeliveryResult(claim, verdict))
         if waiting == 1 || waiting == Self.resultsPerStatement { written.continuation.yield() }
     }

@@ -13,7 +13,7 @@ final class DeliverySender: Service {
     struct State {
         var batches: [ObjectIdentifier: DeliveryBatch] = [:]
         var holds = Holds()
-        var brake = TokenBrake()
+        var breaker = TokenRateBreaker()
         var doubts = CredentialDoubts()
         var warnings = RareWarnings()
         var gone: [GoneToken] = []
@@ -21,13 +21,13 @@ final class DeliverySender: Service {
     }
 
     let queue: DeliveryQueue
-    let shelf: MessageShelf
+    let messageCache: MessageCache
     let transport: PushTransport
     let installations: InstallationStore
     let settings: DeliverySettings
     let logger: Logger
     let now: @Sendable () -> Date
-    let hand = DeliveriesInHand()
+    let inFlight = InFlightDeliveries()
     let state = Mutex(State())
     let metrics = DeliveryMetrics()
     let journal: DeliveryJournal?
@@ -35,14 +35,14 @@ final class DeliverySender: Service {
     let written = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     /// It is worth looking at the queue.
     let wakes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    let isTold = Atomic(true)
+    let wasNotified = Atomic(true)
 
     init(
-        queue: DeliveryQueue, shelf: MessageShelf, transport: PushTransport, installations: InstallationStore, settings: DeliverySettings, logger: Logger,
+        queue: DeliveryQueue, messageCache: MessageCache, transport: PushTransport, installations: InstallationStore, settings: DeliverySettings, logger: Logger,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.queue = queue
-        self.shelf = shelf
+        self.messageCache = messageCache
         self.transport = transport
         self.installations = installations
         self.settings = settings
@@ -53,7 +53,7 @@ final class DeliverySender: Service {
 
     func run() async throws {
         beginJournal()
-        defer { journal?.end(isKnown: hand.count == 0) }
+        defer { journal?.end(isKnown: inFlight.count == 0) }
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.listen() }
@@ -87,11 +87,11 @@ final class DeliverySender: Service {
     /// Waits for the answers to what has left, and until all of it is written down.
     private func drain() async {
         let end = ContinuousClock.now + settings.shutdownGrace
-        while !Task.isCancelled, ContinuousClock.now < end, hand.count > 0 { try? await Task.sleep(for: .milliseconds(10)) }
+        while !Task.isCancelled, ContinuousClock.now < end, inFlight.count > 0 { try? await Task.sleep(for: .milliseconds(10)) }
         for batch in state.withLock({ Array($0.batches.values) }) { batch.cancel() }
         // What never left is given back.
         let last = ContinuousClock.now + .seconds(1)
-        while !Task.isCancelled, ContinuousClock.now < last, hand.count > 0 { try? await Task.sleep(for: .milliseconds(10)) }
+        while !Task.isCancelled, ContinuousClock.now < last, inFlight.count > 0 { try? await Task.sleep(for: .milliseconds(10)) }
     }
 
     func begin(_ batch: DeliveryBatch) {
@@ -101,7 +101,7 @@ final class DeliverySender: Service {
 
     private func listen() async {
         for await _ in queue.postgres.listen(DeliveryQueue.channel) {
-            isTold.store(true, ordering: .relaxed)
+            wasNotified.store(true, ordering: .relaxed)
             wakes.continuation.yield()
         }
     }

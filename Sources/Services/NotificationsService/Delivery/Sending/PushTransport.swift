@@ -7,14 +7,14 @@ struct PushTransport: Sendable {
     let clients: PushClients
 
     /// What a delivery is sent with.
-    struct Means: Sendable {
+    struct SendCredentials: Sendable {
         var current: PushCredentials.Current
         var fcm: FCMClient?
     }
 
-    func means(of space: Int32) async throws -> Means {
+    func sendCredentials(of space: Int32) async throws -> SendCredentials {
         let current = try await credentials.current(space)
-        return Means(current: current, fcm: clients.fcm(current, of: space))
+        return SendCredentials(current: current, fcm: clients.fcm(current, of: space))
     }
 
     /// Why nothing can be sent to the device by these means; nil: nothing is known against it.
@@ -22,25 +22,25 @@ struct PushTransport: Sendable {
     /// - Parameters:
     ///   - isTrial: a credential that is broken is to be tried.
     ///   - isKnown: the queue knows of the device's service: it is left alone as long as the credential is broken.
-    func obstacle(_ device: Device, _ means: Means, isTrial: Bool, isKnown: Bool) -> Verdict? {
+    func obstacle(_ device: Device, _ sendCredentials: SendCredentials, isTrial: Bool, isKnown: Bool) -> Verdict? {
         let kind = device.service.credential
-        guard means.current.versions[kind] != nil else { return .failed("no-credential") }
-        guard !means.current.canSend(by: device.service), !(isTrial && means.current.has(device.service)) else { return nil }
+        guard sendCredentials.current.versions[kind] != nil else { return .failed("no-credential") }
+        guard !sendCredentials.current.canSend(by: device.service), !(isTrial && sendCredentials.current.has(device.service)) else { return nil }
         let delay = isKnown ? Verdict.notSentDelay : .seconds(300) * Double.random(in: 1...1.3)
         return .again(after: delay, reason: "credential-broken", counts: false)
     }
 
-    func send(_ push: PushMessage, to device: Device, by means: Means) async -> PushOutcome {
+    func send(_ push: PushMessage, to device: Device, with credentials: SendCredentials) async -> PushOutcome {
         switch push {
         case .apns(let notification):
-            guard let credential = means.current.apns else { break }
+            guard let credential = sendCredentials.current.apns else { break }
             let outcome = try? await clients.apns.send(notification, key: credential.key(for: device.environment), to: device.environment)
             return outcome ?? .failed(PushFailure(.notSent, reason: "no-certificates"))
         case .fcm(let message):
-            guard let client = means.fcm else { break }
+            guard let client = sendCredentials.fcm else { break }
             return await client.send(message)
         case .webPush(let message, let subscription):
-            guard let key = means.current.webPush else { break }
+            guard let key = sendCredentials.current.webPush else { break }
             let outcome = await clients.webPush(device.host ?? "", of: device.space).send(message, to: subscription, as: key)
             // Each browser says itself where it is reached: nothing follows for others, and nobody is asked for ever.
             guard case .failed(let failure) = outcome, failure.reason == "unreachable" else { return outcome }

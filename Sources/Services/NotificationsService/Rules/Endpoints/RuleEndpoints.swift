@@ -138,7 +138,7 @@ extension Rules {
             _ = try FilledText.fill(json, Facts([]))
             return nil
         } catch {
-            return RuleActs.sentence(error)
+            return RuleActionBuilder.sentence(error)
         }
     }
 

@@ -32,7 +32,7 @@ struct TestRule: Endpoint {
         } catch let error where error is ServiceCalls.Failure || error is OutgoingFailure {
             throw HTTPProblem(.unavailable, "Storage could not be asked. Try again.", cause: "\(error)")
         } catch {
-            guard let sentence = RuleActs.sentence(error) else { throw error }
+            guard let sentence = RuleActionBuilder.sentence(error) else { throw error }
             return .json(#"{"matches":true,"reason":\#(JSONValue.quote(sentence))}"#)
         }
     }

@@ -15,9 +15,9 @@ struct RuleFollower: Sendable {
     let store: RuleStore
     let feeds: RuleFeeds
     let stored: StoredChanges
-    let acts: RuleActs
+    let acts: RuleActionBuilder
     let work: RuleWork
-    let news: RuleNews
+    let news: RuleChangeSignal
     let stuck: StuckRules
     let logger: Logger
 

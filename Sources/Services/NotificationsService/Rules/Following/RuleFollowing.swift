@@ -18,11 +18,11 @@ final class RuleFollowing: Service {
     private let feeds: RuleFeeds
     private let postgres: PostgresClient
     private let makeFollower: @Sendable (Space) -> RuleFollower
-    private let news: RuleNews
+    private let news: RuleChangeSignal
     private let logger: Logger
     private let followed = Mutex<Set<Space>>([])
 
-    init(feeds: RuleFeeds, postgres: PostgresClient, news: RuleNews, logger: Logger, makeFollower: @escaping @Sendable (Space) -> RuleFollower) {
+    init(feeds: RuleFeeds, postgres: PostgresClient, news: RuleChangeSignal, logger: Logger, makeFollower: @escaping @Sendable (Space) -> RuleFollower) {
         self.feeds = feeds
         self.postgres = postgres
         self.news = news
@@ -89,7 +89,7 @@ final class StuckRules: Sendable {
 }
 
 /// Tells followers that rules have changed.
-final class RuleNews: Sendable {
+final class RuleChangeSignal: Sendable {
     private let waiters = Waiters()
     private let state = Mutex(State())
 

@@ -17,9 +17,9 @@ struct RuleClock: Service {
     let postgres: PostgresClient
     let spaces: Spaces
     let stored: StoredChanges
-    let acts: RuleActs
+    let acts: RuleActionBuilder
     let work: RuleWork
-    let news: RuleNews
+    let news: RuleChangeSignal
     let logger: Logger
 
     func run() async throws {

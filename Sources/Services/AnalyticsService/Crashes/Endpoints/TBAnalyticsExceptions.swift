@@ -1,0 +1,97 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+import MartletSentry
+
+/// `POST /thesis/exceptions`, the gateway's `/api/{appKey}/storage/TBException`: one exception, or a list of at most 100, as `TBAnalyticsException` has
+/// it; of a list all are kept, or none. 200 with `{"_id":…}`, or `{"count":n,"data":[{"_id":…},…]}`; an app.
+struct PostTBAnalyticsException: Endpoint {
+    private static let maximumCount = 100
+    private static let maximumSizeInBytes = 1 << 20
+
+    let intake: CrashIntake
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        let principal = try context.principal
+        guard principal.kind == .client || principal.kind == .master else { throw HTTPProblem(.forbidden) }
+        let body = try await request.wholeBody(upTo: Self.maximumSizeInBytes)
+        let value: JSONValue
+        do { value = try LooseJSON.value(body.readableBytesView) } catch { throw HTTPProblem(error) }
+        guard case .array(let elements) = value else { return .json(try await store([value], principal)[0]) }
+        guard elements.count <= Self.maximumCount else { throw HTTPProblem(.limitExceeded, "At most \(Self.maximumCount) exceptions at once.") }
+        return .page(try await store(elements, principal))
+    }
+
+    private func store(_ values: [JSONValue], _ principal: Principal) async throws -> [String] {
+        let envelopes = try values.map { try Self.envelope($0, principal) }
+        do {
+            try await intake.take(envelopes.map(\.envelope), of: principal)
+        } catch let refusal as EnvelopeRefusal {
+            guard refusal.status == .tooManyRequests else { throw HTTPProblem(.payloadTooLarge, refusal.causes.first) }
+            let seconds = refusal.rateLimits.map(\.seconds).max() ?? 60
+            throw HTTPProblem(.tooManyRequests, refusal.detail, headers: [.retryAfter: String(seconds)])
+        }
+        return envelopes.map { #"{"_id":"\#($0.id.eventID)"}"# }
+    }
+
+    private static func envelope(_ value: JSONValue, _ principal: Principal) throws -> (id: UUID, envelope: Envelope) {
+        guard case .object = value else { throw HTTPProblem(.invalidBody, "An exception must be an object.") }
+        var event = TBAnalyticsException(value).event
+        // What an access token says of who it is is better than what the app says.
+        if let user = principal.userID { event = event.setting("user", .object([.init("id", .string(user))])) }
+        let id = UUID()
+        let header = JSONValue.object([.init("event_id", .string(id.eventID))])
+        let item = Envelope.Item(header: .object([]), type: "event", payload: Array(event.text.utf8)[...])
+        return (id, Envelope(header: header, items: [item]))
+    }
+}
+
+extension JSONValue {
+    /// The object with a member that is this.
+    fileprivate func setting(_ name: String, _ value: JSONValue) -> JSONValue {
+        guard case .object(let members) = self else { return self }
+        return .object(members.filter { $0.name != name } + [.init(name, value)])
+    }
+}
+
+/// `GET /thesis/exceptions?skip=&limit=`: the latest reports as exceptions, newest first: `{"count":n,"data":[…]}`; master key, as they are of
+/// everyone who uses the app.
+struct ListTBAnalyticsExceptions: Endpoint {
+    let spaces: Spaces
+    let thesis: TBAnalyticsExceptionStore
+
+    func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
+        try request.allowParameters(["skip", "limit"])
+        let space = try await spaces.space(of: try context.master)
+        let (skip, limit) = (try request.number("skip", default: 0, in: 0...10_000), try request.number("limit", default: 100, in: 1...100))
+        return .page(try await thesis.latest(in: space, skip: skip, limit: limit))
+    }
+}
+
+/// Reports in the words of the thesis.
+struct TBAnalyticsExceptionStore: Sendable {
+    let postgres: PostgresClient
+
+    /// JSON objects, newest first.
+    func latest(in space: Space, skip: Int, limit: Int) async throws -> [String] {
+        let rows = try await postgres.query(
+            """
+            SELECT json_build_object('_id', replace(e.event_id::text, '-', ''), 'created', \(PostgresQuery.rfc3339("e.received")),
+                'timeStamp', \(PostgresQuery.rfc3339("e.at")),
+                'level', (ARRAY['Debug', 'Info', 'Warning', 'Error', 'Fatal'])[e.level], 'caught', e.handled,
+                'name', e.content #>> '{exception,values,-1,type}', 'reason', e.content #>> '{exception,values,-1,value}', 'message', e.message,
+                'userInfo', e.content -> 'extra', 'tags', coalesce(e.content -> 'tags', '{}'), 'osVersion', e.os, 'deviceModel', e.device,
+                'buildVersion', coalesce(r.name, ''), 'configVersion', e.configuration, 'issue', i.number,
+                'stackSymbols', coalesce((SELECT json_agg(coalesce(f.frame ->> 'function', f.frame ->> 'instruction_addr', '') ORDER BY f.place DESC)
+                    FROM jsonb_array_elements(CASE jsonb_typeof(e.content #> '{exception,values,-1,stacktrace,frames}') WHEN 'array'
+                        THEN e.content #> '{exception,values,-1,stacktrace,frames}' ELSE '[]' END) WITH ORDINALITY AS f (frame, place)), '[]'))::text
+            FROM analytics.crash_events AS e JOIN analytics.issues AS i ON i.id = e.issue LEFT JOIN analytics.releases AS r ON r.id = e.release
+            WHERE e.space = \(space.id) ORDER BY e.received DESC, e.id DESC OFFSET \(skip) LIMIT \(limit)
+            """)
+        return try rows.map { try $0.decode(0) }
+    }
+}

@@ -1,0 +1,113 @@
+import MartletCore
+
+/// Counts events by interval and value, and who had them.
+///
+/// Two looks at the events: counts, from which it follows which values have a place, then bits of persons for each interval and place, of as many
+/// persons at a time as `maximumBits` are enough for.
+struct EventTally {
+    static let maximumValues = 200_000
+    static let maximumCells = 4_000_000
+    static let maximumBits = 256 << 20
+    static let maximumPasses = 8
+
+    /// What is told apart.
+    enum Group: Equatable {
+        case none
+        /// Names of events.
+        case name
+        /// Of the request's dimensions.
+        case dimension(Int)
+        /// Of the request's paths.
+        case property(Int)
+    }
+
+    /// Only events with this term, or with this text at a path.
+    enum Filter {
+        case term(dimension: Int, Int32)
+        case text(path: Int, ExactText)
+    }
+
+    /// A value as it is found in events.
+    enum Value: Hashable {
+        case none
+        case term(Int32)
+        case text(ExactText)
+    }
+
+    let group: Group
+    let filters: [Filter]
+    let bounds: [Int64]
+    var values: [Value] = []
+    /// By value, then interval.
+    var counts: [Int] = []
+    var numbers: [Value: Int] = [:]
+    /// What profiles say, and of which block.
+    var offsets: [Int32] = []
+    var offsetsBlock = -1
+    let profiles = Scratch<UInt32>()
+    let times = Scratch<Int64>()
+    let places = Scratch<UInt32>()
+    let found = Scratch<UInt32>()
+    let cells = Scratch<Int32>()
+
+    init(_ group: Group, _ filters: [Filter], bounds: [Int64]) {
+        (self.group, self.filters, self.bounds) = (group, filters, bounds)
+    }
+
+    var intervalCount: Int { bounds.count - 1 }
+
+    /// - Throws: `NotInBlocks` when there are too many values; as `BlockScan.forEach`.
+    mutating func count(_ scan: BlockScan) async throws {
+        var tally = self
+        try await scan.forEach { part, block in
+            try tally.placeEvents(of: part, block)
+            let list = tally.cells.numbers
+            tally.counts.withUnsafeMutableBufferPointer { counts in
+                for index in 0..<part.events where list[index] >= 0 { counts[Int(list[index])] &+= 1 }
+            }
+        }
+        self = tally
+    }
+
+    /// How many persons there are of each interval and place.
+    ///
+    /// - Parameter placeOf: by value.
+    /// - Returns: by place, then interval.
+    /// - Throws: `NotInBlocks` when it would take too long; as `BlockScan.forEach`.
+    mutating func people(_ scan: BlockScan, placeOf: [Int], places placeCount: Int) async throws -> [Int] {
+        let cellCount = placeCount * intervalCount
+        let persons = scan.personCount + 1
+        let wordsPerCell = min((persons + 63) / 64, max(1, Self.maximumBits / 64 / max(1, cellCount)))
+        let passes = (persons + wordsPerCell * 64 - 1) / (wordsPerCell * 64)
+        guard passes <= Self.maximumPasses else { throw NotInBlocks() }
+        var people = [Int](repeating: 0, count: cellCount)
+        var tally = self
+        let intervals = intervalCount
+        for pass in 0..<passes {
+            let first = pass * wordsPerCell * 64, end = first + wordsPerCell * 64
+            var bits = [UInt64](repeating: 0, count: cellCount * wordsPerCell)
+            try await scan.forEach { part, block in
+                try tally.placeEvents(of: part, block)
+                let list = tally.profiles.room(for: part.events)
+                try part.readProfiles(into: list, below: block.count)
+                let cells = tally.cells.numbers
+                bits.withUnsafeMutableBufferPointer { bits in
+                    block.persons.withUnsafeBufferPointer { persons in
+                        for index in 0..<part.events where cells[index] >= 0 {
+                            let person = Int(persons[Int(list[index])])
+                            guard person > 0, person >= first, person < end else { continue }
+                            let (value, interval) = Int(cells[index]).quotientAndRemainder(dividingBy: intervals)
+                            let place = (placeOf[value] &* intervals &+ interval) &* wordsPerCell &+ (person &- first) &>> 6
+                            bits[place] |= 1 &<< UInt64(person & 63)
+                        }
+                    }
+                }
+            }
+            for cell in 0..<cellCount {
+                for word in cell * wordsPerCell..<(cell + 1) * wordsPerCell { people[cell] += bits[word].nonzeroBitCount }
+            }
+            try await scan.reader.checkDeadlineAndYield()
+        }
+        return people
+    }
+}

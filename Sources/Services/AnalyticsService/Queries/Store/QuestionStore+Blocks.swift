@@ -1,0 +1,107 @@
+import Logging
+import MartletCore
+import MartletHTTP
+import MartletPostgres
+
+/// What blocks of events tell as the events would, and sooner. Nil: there are none, or they do not say it.
+extension QuestionStore {
+    func blockFunnel(_ names: [Int], _ question: FunnelQuestion, in span: Span) async throws -> [Int]? {
+        var request = BlockRequest(bounds: span.microseconds)
+        request.names = names
+        request.withPersons = true
+        request.withTimes = true
+        return try await scan(request, in: span) { try await FunnelCount($0, names: names, windowInSeconds: question.windowInSeconds).count() }
+    }
+
+    func blockCounts(_ question: CountQuestion, in span: Span) async throws -> [CountRow]? {
+        var request = BlockRequest(bounds: span.microseconds)
+        request.withPersons = question.withPeople
+        if let event = question.event {
+            // An event that no event has is none that blocks could be asked for.
+            request.names = [try await numbers(of: [event], .name, in: span.space)[0]]
+        }
+        let filters = try await filters(question, &request, in: span.space)
+        let group = Self.group(question.group, &request)
+        return try await scan(request, in: span) { scan in
+            var tally = EventTally(group, filters, bounds: request.bounds)
+            try await tally.count(scan)
+            let ranking = Ranking(tally, texts: try await scan.reader.texts(of: tally.terms), limit: question.limit)
+            let people = question.withPeople ? try await tally.people(scan, placeOf: ranking.places, places: ranking.placeCount) : nil
+            return ranking.rows(people)
+        }
+    }
+
+    /// - Throws: `question-too-large`, `too-many-requests`.
+    private func scan<Answer: Sendable>(_ request: BlockRequest, in span: Span, _ body: (BlockScan) async throws -> Answer) async throws -> Answer? {
+        try await semaphore.withPermit {
+            let end = ContinuousClock.now + Self.rawTimeout
+            do {
+                return try await postgres.withTransaction(isolation: .repeatableRead, readOnly: true) { transaction in
+                    try await body(BlockScan.start(BlockReader(request: request, span: span, end: end, transaction: transaction)))
+                }
+            } catch is NotInBlocks {
+                return nil
+            } catch is BrokenBlock {
+                // The events themselves are whole.
+                logger.warning("A block of events is damaged: the events were asked.", metadata: ["space.id": "\(span.space.id)"])
+                return nil
+            } catch let error as PostgresError where error.isTimeout {
+                throw Self.tooLarge(Self.rawTimeout, cause: "\(error)")
+            }
+        }
+    }
+
+    // MARK: What is asked for
+
+    private static func group(_ group: CountQuestion.Group, _ request: inout BlockRequest) -> EventTally.Group {
+        if let dimension = BlockDimension(group) { return .dimension(request.place(of: dimension)) }
+        switch group {
+        case .property(let path): return .property(request.place(of: path))
+        case .dimension(let dimension):
+            request.isScreen = dimension == .screen
+            return .name
+        default: return .none
+        }
+    }
+
+    private func filters(_ question: CountQuestion, _ request: inout BlockRequest, in space: Space) async throws -> [EventTally.Filter] {
+        var filters: [EventTally.Filter] = []
+        for filter in question.filters {
+            if let dimension = BlockDimension(filter.group) {
+                let number = try await numbers(of: [filter.value], dimension.kind, in: space)[0]
+                filters.append(.term(dimension: request.place(of: dimension), Int32(number)))
+            } else if case .property(let path) = filter.group {
+                filters.append(.text(path: request.place(of: path), ExactText(filter.value)))
+            }
+        }
+        return filters
+    }
+
+    /// The numbers of texts, in order; -1 for one that no event has.
+    func numbers(of texts: [String], _ kind: TermKind, in space: Space) async throws -> [Int] {
+        try await postgres.query(
+            """
+            SELECT coalesce(t.id, -1) FROM unnest(\(texts)) WITH ORDINALITY AS n (text, place)
+                LEFT JOIN analytics.terms AS t ON t.space = \(space.id) AND t.kind = \(kind.rawValue) AND t.text = n.text ORDER BY n.place
+            """
+        ).map { try $0.decode(0) }
+    }
+}
+
+extension BlockDimension {
+    fileprivate var kind: TermKind {
+        switch self {
+        case .release: .release
+        case .os: .os
+        case .device: .device
+        case .configuration: .configuration
+        case .variants: .variants
+        case .country: .country
+        }
+    }
+}
+
+extension Span {
+    /// Where intervals begin and the last ends, as PostgreSQL counts time: since 2000.
+    fileprivate var microseconds: [Int64] { bounds.map { (Int64($0) - 946_684_800) * 1_000_000 } }
+}

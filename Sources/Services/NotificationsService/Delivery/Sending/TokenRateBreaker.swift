@@ -1,0 +1,66 @@
+import Foundation
+
+/// Stops forgetting tokens when most likely not the tokens are wrong: a credential of which more than a fifth of at least 50 answers within a minute
+/// are `BadDeviceToken` has sandbox and production mixed up.
+///
+/// Tokens that were called bad wait here until enough is known, a minute at the most.
+struct TokenRateBreaker {
+    static let reason = "BadDeviceToken"
+    static let sentence = "Too many tokens are bad (BadDeviceToken): sandbox and production are most likely mixed up. No tokens were forgotten."
+    static let minimumAnswers = 50
+    static let maximumShare = 0.2
+    static let window: TimeInterval = 60
+    private static let bucketLength: TimeInterval = 10
+    private static let maximumWaiting = 10_000
+
+    private struct Bucket {
+        var number: Int
+        var answers = 0
+        var bad = 0
+    }
+
+    private struct Record {
+        var buckets: [Bucket] = []
+        var waiting: [(token: GoneToken, until: Date)] = []
+        /// Behind a trip: what was sent before it is still being answered.
+        var ignoresUntil = Date.distantPast
+
+        var answers: Int { buckets.reduce(0) { $0 + $1.answers } }
+        var bad: Int { buckets.reduce(0) { $0 + $1.bad } }
+    }
+
+    private var records: [Int32: Record] = [:]
+
+    /// - Parameter bad: the token, where the answer was that it is none.
+    /// - Returns: whether the space's credential is to be held: this was one too many.
+    mutating func note(_ space: Int32, bad: GoneToken?, at now: Date) -> Bool {
+        // Of spaces without bad tokens nothing needs to be known until there is one; then what counts is from there on.
+        guard bad != nil || records[space] != nil else { return false }
+        let number = Int(now.timeIntervalSinceReferenceDate / Self.bucketLength)
+        var record = records[space] ?? Record()
+        record.buckets.removeAll { Double(number - $0.number) * Self.bucketLength >= Self.window }
+        if record.buckets.last?.number != number { record.buckets.append(Bucket(number: number)) }
+        record.buckets[record.buckets.count - 1].answers += 1
+        if let bad {
+            record.buckets[record.buckets.count - 1].bad += 1
+            if now >= record.ignoresUntil, record.waiting.count < Self.maximumWaiting { record.waiting.append((bad, now + Self.window)) }
+        }
+        let trips = record.answers >= Self.minimumAnswers && Double(record.bad) > Self.maximumShare * Double(record.answers)
+        records[space] = trips ? Record(ignoresUntil: now + Self.window) : record
+        return trips
+    }
+
+    /// Tokens of which is known by now that they, and not the credential, are bad.
+    mutating func take(at now: Date) -> [GoneToken] {
+        var taken: [GoneToken] = []
+        for (space, record) in records {
+            let isKnown = record.answers >= Self.minimumAnswers
+            taken += record.waiting.filter { isKnown || $0.until <= now }.map(\.token)
+            let rest = isKnown ? [] : record.waiting.filter { $0.until > now }
+            let last = record.buckets.last?.number ?? 0
+            let isOver = Double(Int(now.timeIntervalSinceReferenceDate / Self.bucketLength) - last) * Self.bucketLength >= Self.window
+            if rest.isEmpty, isOver, record.ignoresUntil <= now { records[space] = nil } else { records[space]?.waiting = rest }
+        }
+        return taken
+    }
+}

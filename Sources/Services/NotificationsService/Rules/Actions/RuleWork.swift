@@ -1,0 +1,158 @@
+import Foundation
+import MartletAPI
+import MartletCore
+import MartletHTTP
+import MartletJobs
+import MartletPostgres
+
+/// Does what rules are about to do: messages, mail, deliveries to webhooks, and the notes of it, all in the caller's transaction.
+struct RuleWork: Sendable {
+    /// Bodies of one rule that wait for its webhook, and their bytes: as many as of one of storage's hooks.
+    static let maximumWaiting = 1_000
+    static let maximumWaitingInBytes = 64 << 20
+    /// Notes of one rule that are kept.
+    static let maximumRuns = 200
+
+    let messages: MessageStore
+    let orders: MailOrders
+    let queue: JobQueue
+    let limits = RuleLimits()
+
+    enum Outcome: String, Sendable {
+        case acted, nobody, limited, loop, failed, expired
+    }
+
+    /// One act fails by itself: what it wrote is taken back and noted, and the transaction goes on.
+    ///
+    /// - Throws: `PostgresError` for what may go better another time.
+    func perform(_ act: RuleAct, in space: Space, _ transaction: PostgresTransaction) async throws {
+        if let failure = act.failure { return try await note(act, .failed, failure, in: space, transaction) }
+        guard !act.recipients.isNobody || act.webhookBody != nil || act.mail != nil else { return try await note(act, .nobody, nil, in: space, transaction) }
+        switch try await limits.take(act, in: space, transaction) {
+        case .within: break
+        case .suspicious(let sentence): try await note(act, .loop, sentence, in: space, transaction)
+        case .beyond(let outcome, let sentence): return try await note(act, outcome, sentence, in: space, transaction)
+        }
+        if act.webhookBody != nil, try await isWebhookFull(act.rule, in: space, transaction) {
+            return try await note(act, .limited, "Too much waits for its webhook.", in: space, transaction)
+        }
+        try await transaction.execute("SAVEPOINT act")
+        do {
+            let message = try await send(act, in: space, transaction)
+            let delivery = try await tell(act, in: space, transaction)
+            let (mails, refusal) = try await order(act, in: space, transaction)
+            try await note(
+                act, refusal == nil ? .acted : .limited, refusal, in: space, transaction, made: Made(message: message, delivery: delivery, mails: mails))
+            try await transaction.execute("RELEASE SAVEPOINT act")
+        } catch {
+            guard let sentence = Self.sentence(error) else { throw error }
+            try await transaction.execute("ROLLBACK TO SAVEPOINT act")
+            try await note(act, .failed, sentence, in: space, transaction)
+        }
+    }
+
+    private static func sentence(_ error: any Error) -> String? {
+        // Data that PostgreSQL refuses is refused again: data exceptions, violated constraints, too much.
+        if let error = error as? PostgresError, let state = error.sqlState, ["22", "23", "54"].contains(state.prefix(2)) {
+            return "The database refused it (\(state))."
+        }
+        return RuleActionBuilder.sentence(error)
+    }
+
+    // MARK: Messages and webhooks
+
+    /// The first of the messages.
+    private func send(_ act: RuleAct, in space: Space, _ transaction: PostgresTransaction) async throws -> UUID? {
+        guard let content = act.content else { return nil }
+        var first: UUID?
+        for (number, audience) in try act.recipients.audiences().enumerated() {
+            let order = MessageOrder(
+                content: content, audience: audience, expires: Date(timeIntervalSinceNow: Double(act.rule.lifetimeInSeconds)),
+                origin: "rule:\(act.rule.name):\(act.cause):\(number)", template: act.rule.templateName, author: Author(text: "rule:\(act.rule.name)"))
+            let message = try await messages.create(order, in: space, transaction)
+            first = first ?? message.id
+        }
+        return first
+    }
+
+    private func tell(_ act: RuleAct, in space: Space, _ transaction: PostgresTransaction) async throws -> UUID? {
+        guard let body = act.webhookBody else { return nil }
+        guard let id = UUID(uuidString: UUIDv7.make()) else { throw HTTPProblem(.internalError) }
+        try await transaction.execute(
+            "INSERT INTO notifications.rule_deliveries (id, space, rule, body) VALUES (\(id), \(space.id), \(act.rule.name), \(body))")
+        try await queue.enqueue(DeliverWebhook.self, .init(delivery: id), JobOptions(uniqueKey: id.uuidString), in: transaction)
+        return id
+    }
+
+    private func isWebhookFull(_ rule: Rule, in space: Space, _ transaction: PostgresTransaction) async throws -> Bool {
+        try await transaction.query(
+            """
+            SELECT count(*) >= \(Self.maximumWaiting) OR coalesce(sum(octet_length(body)), 0) > \(Self.maximumWaitingInBytes)
+            FROM notifications.rule_deliveries WHERE space = \(space.id) AND rule = \(rule.name) AND state = 'waiting'
+            """)[0].decode(0)
+    }
+
+    // MARK: Notes
+
+    /// What came of an act.
+    struct Made: Sendable {
+        var message: UUID?
+        var delivery: UUID?
+        var mails: [UUID] = []
+    }
+
+    private func note(
+        _ act: RuleAct, _ outcome: Outcome, _ detail: String?, in space: Space, _ transaction: PostgresTransaction, made: Made = Made()
+    ) async throws {
+        let users = max(act.recipients.users.count, act.mail?.users.count ?? 0)
+        try await note(act.rule.name, outcome, cause: act.cause, object: act.object, detail, users: users, in: space, transaction, made: made)
+    }
+
+    /// Keeps the last `maximumRuns` of a rule. Of acts that are over a limit one in a minute is enough, and of a loop one for each object; that
+    /// something of the log is gone is said once.
+    func note(
+        _ rule: String, _ outcome: Outcome, cause: String, object: String?, _ detail: String?, users: Int? = nil, in space: Space,
+        _ transaction: PostgresTransaction, made: Made = Made()
+    ) async throws {
+        let isRepeatable = made.message == nil && made.delivery == nil && [.limited, .loop, .expired].contains(outcome)
+        try await transaction.execute(
+            """
+            INSERT INTO notifications.rule_runs (space, rule, cause, object, outcome, detail, users, message, delivery, mail, mails)
+            SELECT \(space.id), \(rule), \(cause), \(object), \(outcome.rawValue), \(detail.map { String($0.prefix(500)) }), \(users.map(Int32.init)),
+                \(made.message), \(made.delivery), \(made.mails.first), \(made.mails.isEmpty ? nil : Int32(made.mails.count))
+            WHERE EXISTS (SELECT FROM notifications.rules WHERE space = \(space.id) AND name = \(rule)) AND NOT (\(isRepeatable) AND EXISTS (
+                SELECT FROM notifications.rule_runs WHERE space = \(space.id) AND rule = \(rule) AND outcome = \(outcome.rawValue)
+                    AND CASE outcome WHEN 'expired' THEN cause = \(cause)
+                        WHEN 'loop' THEN object IS NOT DISTINCT FROM \(object) AND at > now() - interval '1 minute'
+                        ELSE detail IS NOT DISTINCT FROM \(detail) AND at > now() - interval '1 minute' END))
+            """)
+        try await transaction.execute(
+            """
+            DELETE FROM notifications.rule_runs WHERE space = \(space.id) AND rule = \(rule) AND id <= (
+                SELECT id FROM notifications.rule_runs WHERE space = \(space.id) AND rule = \(rule) ORDER BY id DESC OFFSET \(Self.maximumRuns) LIMIT 1)
+            """)
+    }
+}
+
+extension ActRecipients {
+    /// As messages have them; nobody is in two of them but by several devices of theirs in channels.
+    ///
+    /// - Throws: `invalid-body`.
+    func audiences() throws -> [Audience] {
+        if let audience { return [try Audience(audience)] }
+        var audiences = stride(from: 0, to: users.count, by: Audience.maximumUsers).map { start in
+            Audience.users(Array(users[start..<min(start + Audience.maximumUsers, users.count)]))
+        }
+        if !channels.isEmpty {
+            var inChannels = Audience(channels: channels)
+            inChannels.exceptUsers = exceptUsers + users
+            audiences.append(inChannels)
+        }
+        if !installations.isEmpty { audiences.append(.installations(installations)) }
+        return audiences
+    }
+}
+
+extension Rule {
+    var templateName: String? { if case .template(let name) = content { name } else { nil } }
+}

@@ -1,0 +1,76 @@
+import Synchronization
+
+/// Lets so many in at once; a bounded number of others wait in line.
+public final class AsyncSemaphore: Sendable {
+    private struct State {
+        var inside = 0
+        var line: [Int: CheckedContinuation<Void, any Error>] = [:]
+        var order: [Int] = []
+        var next = 0
+    }
+
+    private let limit: Int
+    private let maximumWaiting: Int
+    private let refusal: any Error
+    private let state = Mutex(State())
+
+    /// - Parameter refusal: what is thrown when the line is too long.
+    public init(limit: Int, maximumWaiting: Int, refusal: any Error) {
+        self.limit = limit
+        self.maximumWaiting = maximumWaiting
+        self.refusal = refusal
+    }
+
+    /// How many stand in line now.
+    public var waiting: Int { state.withLock { $0.order.count } }
+
+    /// - Throws: the refusal when the line is too long; `CancellationError`; what `body` throws.
+    public func withPermit<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+        try await enter()
+        defer { leave() }
+        return try await body()
+    }
+
+    private func enter() async throws {
+        let number = state.withLock { state in
+            state.next += 1
+            return state.next
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                let answer: Result<Void, any Error>? = state.withLock { state in
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    if state.inside < limit {
+                        state.inside += 1
+                        return .success(())
+                    }
+                    guard state.order.count < maximumWaiting else {
+                        return .failure(refusal)
+                    }
+                    state.line[number] = continuation
+                    state.order.append(number)
+                    return nil
+                }
+                if let answer { continuation.resume(with: answer) }
+            }
+        } onCancel: {
+            let continuation = state.withLock { state in
+                state.order.removeAll { $0 == number }
+                return state.line.removeValue(forKey: number)
+            }
+            continuation?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// The place goes to the first in line, if there is one.
+    private func leave() {
+        let next = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+            guard !state.order.isEmpty else {
+                state.inside -= 1
+                return nil
+            }
+            return state.line.removeValue(forKey: state.order.removeFirst())
+        }
+        next?.resume()
+    }
+}
