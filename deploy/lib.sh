@@ -2,7 +2,8 @@
 # What up, down, test and bench share. Sourced, not run.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-programs=(gateway auth storage config analytics notifications martlet)
+services=(auth storage config analytics notifications)
+programs=(gateway "${services[@]}" martlet)
 state=${MARTLET_STATE:-$root/.martlet}
 
 say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }

@@ -1,4 +1,5 @@
 import GatewayService
+import MartletCore
 import MartletHTTP
 
 extension GatewayConfiguration {
@@ -7,8 +8,8 @@ extension GatewayConfiguration {
     /// - Throws: `SettingsError` naming the key.
     init(_ settings: Settings) throws {
         var upstreams: [String: [String]] = [:]
-        for name in ["auth", "storage", "config", "analytics", "notifications"] {
-            upstreams[name] = settings.list("upstream.\(name)")
+        for service in ServiceName.allCases {
+            upstreams[service.rawValue] = settings.list("upstream.\(service.rawValue)")
         }
         self.init(
             routesFile: settings.string("routes.file", default: "gateway/routes.json"),

@@ -1,4 +1,5 @@
 public import Logging
+import MartletCore
 import MartletFiles
 public import MartletHTTP
 import MartletJobs
@@ -11,8 +12,8 @@ public import ServiceLifecycle
 /// symbols), `internal.secret` (secret), `services.auth`, `hooks.private.allowed` (false), and those of `EventSettings`, `CrashSettings` and
 /// `SymbolSettings`.
 public struct AnalyticsService: ServiceDefinition {
-    public static let name = "analytics"
-    public static let defaultPort = 8204
+    public static let name = ServiceName.analytics.rawValue
+    public static let defaultPort = ServiceName.analytics.port
 
     let postgres: PostgresClient
     let spaces: Spaces
@@ -37,7 +38,7 @@ public struct AnalyticsService: ServiceDefinition {
         options.crashes = try CrashSettings(settings)
         options.symbols = try SymbolSettings(settings)
         let calls = ServiceCalls(caller: Self.name, internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32))
-        options.staff = StaffDirectory(of: try ServiceAddress("auth", settings), calls: calls)
+        options.staff = StaffDirectory(of: try ServiceAddress(.auth, settings), calls: calls)
         self.init(
             postgres: PostgresClient(configuration: configuration, logger: logger),
             files: try FileBackends.backend(settings, directory: settings.string("files.directory", default: ".martlet/analytics-files")),

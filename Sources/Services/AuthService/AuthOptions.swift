@@ -1,4 +1,5 @@
 public import Foundation
+import MartletCore
 public import MartletHTTP
 public import MartletMail
 
@@ -27,7 +28,7 @@ public struct AuthOptions: Sendable {
         publicURL = try settings.url("public.url", default: publicURL)
         store = try StoreSettings(settings)
         mail = try MailSettings(settings)
-        services = try ["storage", "config", "analytics", "notifications"].map { try ServiceAddress($0, settings) }
+        services = try ServiceName.allCases.filter { $0 != .auth }.map { try ServiceAddress($0, settings) }
         exportLimitInBytes = try settings.integer("export.limit.bytes", default: exportLimitInBytes, in: 1...(1 << 40))
         arePrivateProvidersAllowed = try settings.flag("identity.private.allowed", default: arePrivateProvidersAllowed)
     }

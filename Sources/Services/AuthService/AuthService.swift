@@ -14,8 +14,8 @@ public import ServiceLifecycle
 /// `identity.private.allowed` (false: identity providers may be at private addresses), `store.lookup.url` (https://itunes.apple.com/lookup) and
 /// `store.icon.domains` (mzstatic.com): see `StoreSettings`; and those of `MailSettings`.
 public struct AuthService: ServiceDefinition {
-    public static let name = "auth"
-    public static let defaultPort = 8201
+    public static let name = ServiceName.auth.rawValue
+    public static let defaultPort = ServiceName.auth.port
     /// Most answers contain a token, a key or a code, so none is compressed (BREACH).
     public var compressesAnswers: Bool { false }
 

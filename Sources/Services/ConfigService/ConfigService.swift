@@ -11,8 +11,8 @@ public import ServiceLifecycle
 /// published documents in memory), `live.streams` (10000) and `live.streams.app` (5000) on one copy, `services.storage`, `services.auth` and
 /// `services.analytics` (the services' usual ports on this machine).
 public struct ConfigService: ServiceDefinition {
-    public static let name = "config"
-    public static let defaultPort = 8203
+    public static let name = ServiceName.config.rawValue
+    public static let defaultPort = ServiceName.config.port
 
     let postgres: PostgresClient
     let logger: Logger
@@ -46,9 +46,9 @@ public struct ConfigService: ServiceDefinition {
         self.init(
             postgres: PostgresClient(configuration: configuration, logger: logger), internalSecret: internalSecret,
             others: Others(
-                roles: RoleNames(of: try ServiceAddress("storage", settings), calls: calls),
-                profiles: UserProfiles(of: try ServiceAddress("auth", settings), calls: calls),
-                conversions: Conversions(of: try ServiceAddress("analytics", settings), calls: calls)),
+                roles: RoleNames(of: try ServiceAddress(.storage, settings), calls: calls),
+                profiles: UserProfiles(of: try ServiceAddress(.auth, settings), calls: calls),
+                conversions: Conversions(of: try ServiceAddress(.analytics, settings), calls: calls)),
             logger: logger, limits: limits, streams: streams)
     }
 

@@ -12,8 +12,8 @@ public import ServiceLifecycle
 /// `services.auth` (their usual ports on this machine), `public.url`, `hooks.private.allowed` (false), and those of `DeviceSettings`,
 /// `DeliverySettings`, `RuleSettings` and `AppMailOptions`.
 public struct NotificationsService: ServiceDefinition {
-    public static let name = "notifications"
-    public static let defaultPort = 8205
+    public static let name = ServiceName.notifications.rawValue
+    public static let defaultPort = ServiceName.notifications.port
 
     let postgres: PostgresClient
     let spaces: Spaces
@@ -69,7 +69,7 @@ struct NotificationsOptions: Sendable {
     var messages = MessageSettings()
     var delivery = DeliverySettings()
     var mail = AppMailOptions()
-    var auth = ServiceAddress(name: "auth", url: URL(string: "http://127.0.0.1:8201")!)
+    var auth = ServiceAddress(.auth)
     var rules = RuleSettings.usual
 
     init(internalSecret: Secret) {
@@ -82,7 +82,7 @@ struct NotificationsOptions: Sendable {
         messages = try MessageSettings(settings)
         delivery = try DeliverySettings(settings)
         mail = try AppMailOptions(settings)
-        auth = try ServiceAddress("auth", settings)
+        auth = try ServiceAddress(.auth, settings)
         rules = try RuleSettings(settings)
     }
 }

@@ -13,8 +13,8 @@ public import ServiceLifecycle
 /// `live.subscribers` (10000) and `live.subscribers.app` (5000) on one copy, `hooks.private.allowed` (false), `services.config`
 /// (http://127.0.0.1:8203: what lists say of live versions comes from there).
 public struct StorageService: ServiceDefinition {
-    public static let name = "storage"
-    public static let defaultPort = 8202
+    public static let name = ServiceName.storage.rawValue
+    public static let defaultPort = ServiceName.storage.port
 
     private let postgres: PostgresClient
     private let transferClient: PostgresClient?
@@ -92,7 +92,7 @@ public struct StorageService: ServiceDefinition {
                 internalSecret: try settings.requiredSecret("internal.secret", minimumLength: 32), logger: logger))
     }
 
-    static let defaultConfigURL = URL(string: "http://127.0.0.1:8203")!
+    static let defaultConfigURL = ServiceName.config.localURL
 
     /// - Parameters:
     ///   - transfers: what imports, exports and copies run on; nil: the same as everything.

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 
 /// A value that must not appear in logs, errors or dumps: every textual form of it is `<redacted>`.
@@ -21,6 +20,7 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
 
     /// 256 bits of the system's randomness as 43 characters of base64url.
     public static func random() -> Secret {
-        Secret(SymmetricKey(size: .bits256).withUnsafeBytes { Base64URL.encode($0) })
+        var generator = SystemRandomNumberGenerator()
+        return Secret(Base64URL.encode((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }))
     }
 }

@@ -22,13 +22,12 @@ public enum SettingNames {
             everywhere + [
                 "routes.file", "keyring.url", "state.directory", "tls.certificate", "tls.key", "event.loops",
                 "log.requests", "cors.origins", "trusted.proxies", "master.networks",
-                "upstream.auth", "upstream.storage", "upstream.config", "upstream.analytics", "upstream.notifications",
                 "limit.key.rate", "limit.key.burst", "limit.address.rate", "limit.address.burst", "limit.header.bytes",
                 "limit.header.count", "limit.uri.bytes", "limit.body.bytes", "limit.address.inflight",
                 "limit.key.inflight", "limit.address.streams", "limit.key.streams", "limit.connections",
                 "limit.address.connections", "limit.body.rate", "limit.answer.rate", "timeout.header", "timeout.body", "timeout.stall", "timeout.idle",
                 "timeout.connect", "timeout.response", "timeout.drain", "drain.delay", "http.shared",
-            ]),
+            ] + ServiceName.allCases.map { "upstream." + $0.rawValue }),
         "auth": Set(
             everywhere + ofServices + mail + [
                 "public.url", "password.concurrency", "store.lookup.url", "store.icon.domains", "export.limit.bytes",

@@ -15,16 +15,16 @@ public struct ServiceAddress: Sendable {
         self.url = url
     }
 
-    private static let usualPorts = ["auth": 8201, "storage": 8202, "config": 8203, "analytics": 8204, "notifications": 8205]
+    /// The service's default address, on this machine.
+    public init(_ service: ServiceName) {
+        self.init(name: service.rawValue, url: service.localURL)
+    }
 
-    /// `services.<name>`, else the service's usual port on this machine.
+    /// The address in `services.<name>`, or the default one.
     ///
     /// - Throws: `SettingsError`.
-    public init(_ name: String, _ settings: Settings) throws {
-        guard let port = Self.usualPorts[name], let usual = URL(string: "http://127.0.0.1:\(port)") else {
-            throw SettingsError(key: "services.\(name)", problem: "there is no such service")
-        }
-        self.init(name: name, url: try settings.url("services.\(name)", default: usual))
+    public init(_ service: ServiceName, _ settings: Settings) throws {
+        self.init(name: service.rawValue, url: try settings.url("services.\(service.rawValue)", default: service.localURL))
     }
 }
 

@@ -80,7 +80,7 @@ public struct MigratedDatabase: Sendable {
 
 private actor Template {
     static let shared = Template()
-    static let services = ["auth", "storage", "config", "analytics", "notifications"]
+    static let services = ServiceName.allCases.map(\.rawValue)
 
     private var task: Task<String, any Error>?
 

@@ -18,10 +18,10 @@ struct RuleSettings: Sendable {
     ///
     /// - Throws: `SettingsError`.
     init(_ settings: Settings) throws {
-        storage = try ServiceAddress("storage", settings)
+        storage = try ServiceAddress(.storage, settings)
         arePrivateAddressesAllowed = try settings.flag("hooks.private.allowed", default: false)
     }
 
     /// Storage at its usual port on this machine.
-    static let usual = RuleSettings(storage: ServiceAddress(name: "storage", url: URL(string: "http://127.0.0.1:8202")!))
+    static let usual = RuleSettings(storage: ServiceAddress(.storage))
 }

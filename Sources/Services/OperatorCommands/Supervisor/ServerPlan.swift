@@ -6,7 +6,7 @@ import NIOCore
 
 /// Which processes a server on one machine consists of, where each listens, and with which environment.
 struct ServerPlan: Sendable {
-    static let serviceNames = ServiceRole.all.map(\.name)
+    static let serviceNames = ServiceName.allCases.map(\.rawValue)
 
     struct Entry: Sendable {
         var name: String

@@ -7,7 +7,7 @@ struct AlertSettings: Sendable {
     let secrets: WebhookSecrets
     let internalSecret: Secret
     /// What alerts by notification rules are told to.
-    var notifications = ServiceAddress(name: "notifications", url: URL(string: "http://127.0.0.1:8205")!)
+    var notifications = ServiceAddress(.notifications)
     /// Where clients reach the gateway: links in mail begin with it.
     var publicURL = URL(string: "http://127.0.0.1:8080")!
     /// Mail to staff; nil: by `notifications`.
@@ -30,7 +30,7 @@ struct AlertSettings: Sendable {
     /// - Throws: `SettingsError`.
     init(_ settings: Settings) throws {
         self.init(secret: try settings.requiredSecret("internal.secret", minimumLength: 32))
-        notifications = try ServiceAddress("notifications", settings)
+        notifications = try ServiceAddress(.notifications, settings)
         publicURL = try settings.url("public.url", default: publicURL)
         arePrivateAddressesAllowed = try settings.flag("hooks.private.allowed", default: false)
     }
