@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// A value that must not appear in logs, errors or dumps: every textual form of it is `<redacted>`.
+/// A value that must not appear in logs, errors or dumps. All its textual forms are `<redacted>`.
 public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     private let value: String
 
@@ -9,7 +9,7 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
         self.value = value
     }
 
-    /// The value itself, lent to the one place that needs it.
+    /// Calls `body` with the value itself.
     public func withValue<Result>(_ body: (String) throws -> Result) rethrows -> Result {
         try body(value)
     }
@@ -19,7 +19,7 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
     public var debugDescription: String { "<redacted>" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// 256 bits of the system's randomness as 43 characters of base64url.
+    /// 256 random bits as 43 characters of base64url.
     public static func random() -> Secret {
         Secret(SymmetricKey(size: .bits256).withUnsafeBytes { Base64URL.encode($0) })
     }

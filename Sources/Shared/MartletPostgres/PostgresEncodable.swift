@@ -104,8 +104,8 @@ extension UUID: PostgresArrayElement {
 }
 
 extension PostgresArrayElement where Self: PostgresEncodable {
-    /// One dimension with lower bound 1: `ndim, hasNulls, type, (length, lowerBound), (size, value)…`. See `array_recv` in
-    /// arrayfuncs.c.
+    /// One dimension with lower bound 1: `ndim, hasNulls, type, (length, lowerBound), (size, value)…`. See
+    /// `array_recv` in arrayfuncs.c.
     public static func encodeArray(_ elements: [Self], into bytes: inout [UInt8]) {
         bytes.appendBigEndian(Int32(elements.isEmpty ? 0 : 1))
         bytes.appendBigEndian(Int32(0))
