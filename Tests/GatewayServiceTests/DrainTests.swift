@@ -164,7 +164,7 @@ import Testing
         try await withGateway { test in
             let second = try successor(of: test, shared: false)
             let error = await #expect(throws: GatewayConfigurationError.self) { try await second.run() }
-            #expect(error?.description.contains("http.port: another process listens at 127.0.0.1:\(test.port)") == true)
+            #expect(error?.description.contains("http.port: another process listens on 127.0.0.1:\(test.port)") == true)
         }
     }
 
