@@ -36,7 +36,8 @@ import Testing
         }
     }
 
-    /// Kept alive, and with nothing under way but what the client has not read: 3 s are for connections that have nothing to say.
+    /// Kept alive, and with nothing under way but what the client has not read: 3 s are for connections that have
+    /// nothing to say.
     @Test func `A client that reads slowly gets the rest of its answer from a gateway that stops`() async throws {
         try await withGateway { test in
             let client = try await test.connect(reading: false)
