@@ -57,8 +57,8 @@ public final class RequestMemory: Sendable {
         state.withLock { $0.bodies.append(room) }
     }
 
-    /// Reserves memory for an answer. Call it before the query that returns many rows. Twice `sizeInBytes` is reserved,
-    /// for the rows and for the answer built from them; what the complete answer does not need is released.
+    /// Reserves memory for an answer. Call it before the query that returns large rows. Twice `sizeInBytes` is
+    /// reserved, for the rows and for the answer built from them; what the complete answer does not need is released.
     ///
     /// - Throws: `unavailable`.
     public func reserveAnswer(_ sizeInBytes: Int) async throws {

@@ -22,7 +22,7 @@ public struct ServiceAddress: Sendable {
     /// - Throws: `SettingsError`.
     public init(_ name: String, _ settings: Settings) throws {
         guard let port = Self.usualPorts[name], let usual = URL(string: "http://127.0.0.1:\(port)") else {
-            throw SettingsError(key: "services.\(name)", problem: "there is no such service")
+            throw SettingsError(key: "services.\(name)", problem: "names an unknown service")
         }
         self.init(name: name, url: try settings.url("services.\(name)", default: usual))
     }

@@ -48,7 +48,7 @@ public struct ServiceContext: RequestContext {
     public func staff(may action: StaffAction, _ area: StaffArea, in appID: String? = nil) throws -> StaffGrant {
         let staff = try signedInStaff
         guard staff.may(action, area, in: appID) else {
-            throw HTTPProblem(.forbidden, "This needs the right to \(action.rawValue) in the area \(area.rawValue).")
+            throw HTTPProblem(.forbidden, "This call needs the right to \(action.rawValue) in the area \(area.rawValue).")
         }
         return staff
     }

@@ -143,8 +143,8 @@ extension PostgresServer {
     }
 
     /// Uses transaction numbers that are lost by a subsequent `kill()` and assigned again after recovery. All
-    /// transactions are rolled back, and the processes that would gradually flush the write-ahead log are suspended. A
-    /// commit that is waited for would flush it at once.
+    /// transactions are rolled back, and the processes that would gradually flush the write-ahead log are suspended
+    /// until the kill. A commit that is waited for would flush it at once.
     ///
     /// - Returns: The last transaction number.
     public func spendTransactions(_ count: Int) async throws -> Int64 {

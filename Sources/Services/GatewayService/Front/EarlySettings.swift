@@ -6,8 +6,8 @@ import NIOCore
 /// Until then it decodes heads up to its default limit only, and a longer one ends the connection. This handler
 /// therefore inserts an acknowledgement after the client's first SETTINGS frame and removes the client's own.
 ///
-/// It also splits its output at frame boundaries. NIOHTTP2 frees the bytes it has read only at the end of a frame; if
-/// no read ended with a frame (other than DATA), memory would grow with everything the client sends.
+/// It also splits its output at frame boundaries. NIOHTTP2 frees the bytes it has read only when a read ends with a
+/// frame. If the reads never did (other than for DATA), memory would grow with everything the client sends.
 final class EarlySettings: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -17,7 +17,7 @@ enum HTTP2RequestHead {
             } else {
                 switch name {
                 case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade":
-                    throw .malformed("HTTP/2 has no connection headers.")
+                    throw .malformed("HTTP/2 does not allow connection headers.")
                 case "host":
                     // Replaces a missing :authority; if both are present, they must agree.
                     guard pseudo.authority == nil || pseudo.authority == value else { throw .malformed("The Host header and :authority must be equal.") }

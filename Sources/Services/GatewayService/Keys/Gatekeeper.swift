@@ -155,12 +155,12 @@ final class Gatekeeper {
         let granted = try grant(
             isForUser ? .client : kind, first, second, presented.environment, user: user, token: presented.token, at: seconds)
         guard presented.kind == .client || granted.principal.kind == .master else {
-            throw Refusal(.forbidden, kind == .master ? Self.notForUsers : "This needs a master key.")
+            throw Refusal(.forbidden, kind == .master ? Self.notForUsers : "This call needs a master key.")
         }
         return granted
     }
 
-    private static let notForUsers: StaticString = "This needs a master key alone: leave X-Martlet-User and the user's token out."
+    private static let notForUsers: StaticString = "This call needs a master key alone; omit X-Martlet-User and the user's token."
 
     private func isNumber(_ project: UnsafeRawBufferPointer?, _ number: Int) -> Bool {
         guard let project else { return true }

@@ -48,6 +48,6 @@ struct InFlightLimits {
     }
 
     private static var refusal: Refusal {
-        Refusal(.tooManyRequests, "Too many requests are under way; wait until some are answered.", retryAfter: 1)
+        Refusal(.tooManyRequests, "Too many requests are in progress; retry after some have been answered.", retryAfter: 1)
     }
 }

@@ -46,7 +46,7 @@ actor RequestReport {
             }
         } catch {
             failures += 1
-            logger.notice("Could not report the number of requests; retrying in a minute.", metadata: ["error": "\(error)", "minutes": "\(waiting.count)"])
+            logger.notice("Could not report the number of requests; keeping it for the next report.", metadata: ["error": "\(error)", "minutes": "\(waiting.count)"])
         }
     }
 

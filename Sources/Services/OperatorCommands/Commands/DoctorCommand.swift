@@ -7,7 +7,7 @@ import MartletPostgres
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Checks a running server, reports problems, and exits with status 1 if there are any.",
-        discussion: "Reads .martlet/connection.json of a server started by deploy/up. Without that file, checks only the database at MARTLET_DATABASE_URL.")
+        discussion: "Reads .martlet/connection.json of a server started by deploy/up. Without that file, uses MARTLET_DATABASE_URL and skips the processes.")
 
     @Option(help: "The server's state folder.")
     var state = ".martlet"

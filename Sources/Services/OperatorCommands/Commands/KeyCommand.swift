@@ -48,7 +48,7 @@ struct KeyCommand: AsyncParsableCommand {
             guard let environment = AppEnvironment(rawValue: environment) else {
                 throw ValidationError("an environment must be live or test")
             }
-            guard label.unicodeScalars.count <= 200 else { throw ValidationError("a label has at most 200 characters") }
+            guard label.unicodeScalars.count <= 200 else { throw ValidationError("a label must have at most 200 characters") }
             guard expiresInDays.map({ (1...36_500).contains($0) }) ?? true else {
                 throw ValidationError("days must be 1 to 36500")
             }

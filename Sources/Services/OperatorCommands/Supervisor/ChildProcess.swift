@@ -41,7 +41,7 @@ final class ChildProcess: Service {
             let start = ContinuousClock.now
             let (status, wasKilled) = try await runOnce()
             if Task.isShuttingDownGracefully || Task.isCancelled { break }
-            logger.warning("A process ended; restarting it.", metadata: ["process.name": "\(name)", "process.status": "\(status)"])
+            logger.warning("A process ended unexpectedly; restarting it unless it keeps failing.", metadata: ["process.name": "\(name)", "process.status": "\(status)"])
             if ContinuousClock.now - start > Self.longStart {
                 (pause, failedStarts) = (.milliseconds(200), .min)
             } else if !wasKilled {
@@ -91,7 +91,7 @@ final class ChildProcess: Service {
                 try Self.start.withLock { _ in try process.run() }
             } catch {
                 process.terminationHandler = nil
-                logger.error("Could not start a process; retrying.", metadata: ["process.name": "\(name)", "error.cause": "\(error)"])
+                logger.error("Could not start a process.", metadata: ["process.name": "\(name)", "error.cause": "\(error)"])
                 return continuation.resume(returning: (-1, false))
             }
             try? Data("\(process.processIdentifier)\n".utf8).write(to: pidFile)

@@ -89,7 +89,7 @@ struct LocalServer {
         guard isURI, var parts = URLComponents(string: url), parts.host != nil,
             !(parts.queryItems ?? []).contains(where: { ["user", "password", "passfile", "service"].contains($0.name) })
         else {
-            throw UpError("MARTLET_DATABASE_URL must read postgresql://user:password@host:port/database")
+            throw UpError("MARTLET_DATABASE_URL must have the form postgresql://user:password@host:port/database")
         }
         parts.user = user
         parts.password = password

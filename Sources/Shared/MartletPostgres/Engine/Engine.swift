@@ -192,7 +192,7 @@ extension Engine {
         failInFlight(connection, farewell)
         for request in connection.held.removeAll() { complete(request, .failure(.lost(mayHaveExecuted: false))) }
         if let reservation = connection.reservation, !reservation.isDone { waitingForLease.prepend(reservation) }
-        logger.debug("Lost a connection to PostgreSQL; reconnecting.", metadata: ["postgres.connections": "\(connections.count)"])
+        logger.debug("A connection to PostgreSQL has ended.", metadata: ["postgres.connections": "\(connections.count)"])
     }
 
     private func failInFlight(_ connection: Connection, _ farewell: PostgresError?) {
