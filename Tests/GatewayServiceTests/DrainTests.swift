@@ -36,7 +36,8 @@ import Testing
         }
     }
 
-    /// Kept alive, and with nothing under way but what the client has not read: 3 s are for connections that have nothing to say.
+    /// Kept alive, and with nothing under way but what the client has not read: 3 s are for connections that have
+    /// nothing to say.
     @Test func `A client that reads slowly gets the rest of its answer from a gateway that stops`() async throws {
         try await withGateway { test in
             let client = try await test.connect(reading: false)
@@ -164,7 +165,7 @@ import Testing
         try await withGateway { test in
             let second = try successor(of: test, shared: false)
             let error = await #expect(throws: GatewayConfigurationError.self) { try await second.run() }
-            #expect(error?.description.contains("http.port: another process listens at 127.0.0.1:\(test.port)") == true)
+            #expect(error?.description.contains("http.port: another process listens on 127.0.0.1:\(test.port)") == true)
         }
     }
 

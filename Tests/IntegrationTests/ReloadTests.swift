@@ -31,7 +31,7 @@ extension IntegrationTests {
             try "{".write(to: server.routes, atomically: true, encoding: .utf8)
             try server.signal("gateway", SIGHUP)
             try await eventually("the gateway complains", within: .seconds(15)) {
-                try server.lines(of: "gateway", containing: "could not be reloaded").count == 1
+                try server.lines(of: "gateway", containing: "Could not reload the routes").count == 1
             }
             #expect(try line.status(of: new, headers) == 200, "the routes it had stay")
 

@@ -66,7 +66,7 @@ extension IntegrationTests {
                 #expect(second.output == "")
                 #expect(
                     second.errors
-                        == "martlet up: a server is running over \(server.state.path) already (deploy/down stops it)\n")
+                        == "martlet up: a server is already running in \(server.state.path) (stop it with deploy/down)\n")
                 #expect(try await Client(server.connection).get("storage/Notes").status == 200, "the first one goes on")
             }
         }
@@ -99,7 +99,7 @@ extension IntegrationTests {
             let url = "http://127.0.0.1:\(try FreePort.find())/health/ready"
             let result = try await Programs.run("martlet", ["health", url], environment: [:])
             #expect(result.status == 1 && result.output == "")
-            #expect(result.errors.hasPrefix("martlet health: \(url) gave no answer: "), "\(result)")
+            #expect(result.errors.hasPrefix("martlet health: \(url) did not answer: "), "\(result)")
         }
 
         @Test func `after SIGKILL of the supervisor the next one clears up and serves the data`() async throws {

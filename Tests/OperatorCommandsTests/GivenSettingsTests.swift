@@ -24,7 +24,7 @@ import Testing
         arguments: [
             "MARTLET_STORAGE_HOOK_PRIVATE_ALLOWED": "Did you mean MARTLET_STORAGE_HOOKS_PRIVATE_ALLOWED?",
             "MARTLET_MIAL_HOST": "Did you mean MARTLET_MAIL_HOST?",
-            "MARTLET_HTTP_PORT": "give it to one, as in MARTLET_STORAGE_HTTP_PORT",
+            "MARTLET_HTTP_PORT": "set it for one process, as in MARTLET_STORAGE_HTTP_PORT",
             "MARTLET_CONFIG_MAIL_HOST": "MARTLET_CONFIG_MAIL_HOST is not a setting of Martlet.",
         ])
     func `a setting that is for nobody is refused`(_ name: String, _ part: String) {

@@ -16,7 +16,7 @@ import Testing
             let error = #expect(throws: UpError.self) { try StartChecks.makeFolder(file, mode: 0o755) }
             #expect(error?.description == "\(file.path) is a file; expected a folder (--state)")
             let below = #expect(throws: UpError.self) { try StartChecks.makeFolder(file.appending(path: "log"), mode: 0o700) }
-            #expect(below?.description.hasPrefix("the folder \(file.path)/log cannot be made: ") == true)
+            #expect(below?.description.hasPrefix("cannot create the folder \(file.path)/log: ") == true)
             #expect(try String(contentsOf: file, encoding: .utf8) == "x")
         }
     }
@@ -56,7 +56,7 @@ import Testing
             #expect(stranger?.description.contains("belongs to the user \(getuid()), not to \(getuid() + 1)") == true)
             try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path)
             let open = #expect(throws: UpError.self) { try StartChecks.checkDataFolder(folder, owner: getuid()) }
-            #expect(open?.description.contains("has the mode 755; PostgreSQL wants 700") == true)
+            #expect(open?.description.contains("has the mode 755; PostgreSQL requires 700") == true)
         }
     }
 
@@ -70,7 +70,8 @@ import Testing
         for name in ["postgres", "storage", "gateway"] {
             let process = Process()
             process.executableURL = URL(filePath: "/usr/bin/env")
-            // It ends a while after the signal, as a process that drains does. A shell could not handle a signal that this process ignores.
+            // It ends a while after the signal, as a process that drains does. A shell could not handle a signal that
+            // this process ignores.
             let script = """
                 import signal, sys, time
                 def stop(number, frame):

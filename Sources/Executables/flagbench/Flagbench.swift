@@ -2,10 +2,11 @@ import Foundation
 import MartletCore
 import MartletFlags
 
-/// How fast flags are evaluated: one thread, CPU time. `deploy/bench flags` runs it.
+/// Measures how fast flags are evaluated, in CPU time on one thread. Run by `deploy/bench flags`.
 ///
-/// 200 flags as apps have them: half with a condition on country or version, a quarter with a share of everybody, the rest with a named condition and
-/// a split in three. Attributes are those of a phone. Prints evaluations per second, and CPU milliseconds for all 200 with their JSON.
+/// Uses 200 flags typical for apps: half with a condition on country or version, a quarter with a percentage rollout,
+/// the rest with a named condition and a three-way split. The attributes are those of a phone. Prints evaluations per
+/// second, and the CPU milliseconds for all 200 including their JSON.
 @main
 enum Flagbench {
     static func main() throws {

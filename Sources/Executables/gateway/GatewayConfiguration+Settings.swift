@@ -3,9 +3,9 @@ import MartletCore
 import MartletHTTP
 
 extension GatewayConfiguration {
-    /// Reads what `docs/OPERATIONS.md` lists for the gateway.
+    /// Reads the gateway's settings as documented in `docs/OPERATIONS.md`.
     ///
-    /// - Throws: `SettingsError` naming the key.
+    /// - Throws: `SettingsError` that names the key.
     init(_ settings: Settings) throws {
         var upstreams: [String: [String]] = [:]
         for service in ServiceName.allCases {
@@ -37,7 +37,7 @@ extension GatewayConfiguration {
         try readTimeouts(settings)
     }
 
-    /// `limit.<name>.rate` in requests per second, `limit.<name>.burst`; none without a rate.
+    /// Reads `limit.<name>.rate` (requests per second) and `limit.<name>.burst`. Nil without a rate.
     private static func rateLimit(_ name: String, _ settings: Settings) throws -> RateLimit? {
         guard settings.optionalString("limit.\(name).rate") != nil else { return nil }
         let rate = try settings.double("limit.\(name).rate", default: 1, in: 0.001...1_000_000)
@@ -77,7 +77,7 @@ extension GatewayConfiguration {
         timeouts.bodyStall = .seconds(try settings.integer("timeout.stall", default: 10, in: 1...3_600))
         timeouts.drain = .seconds(try settings.integer("timeout.drain", default: 25, in: 0...25))
         timeouts.drainDelay = .seconds(try settings.integer("drain.delay", default: 0, in: 0...20))
-        // The process is given 30 s to end.
+        // The process has 30 s to shut down.
         timeouts.drain = min(timeouts.drain, .seconds(27) - timeouts.drainDelay)
     }
 }

@@ -2,13 +2,15 @@ import Foundation
 import MartletCore
 import MartletPushSimulator
 
-/// A simulated APNs for drills, in a process of its own, which outlives those that send.
+/// A simulated APNs for drills. It runs in its own process, so that it survives the processes that send.
 ///
-/// Writes into its folder: `credential.json`, with what `PUT …/credentials/apns` takes to send to it; `certificate.pem`, to be trusted; `port`; and
-/// several times a second `seen.json` with what has arrived: `{"devices","requests","arrivals":{"1":n,"2":n},"shown":{"1":n}}`, where `arrivals` says how
-/// often the same push came, and `shown` how many messages a device's user sees, those with the same collapse id being one.
+/// Writes these files to its folder: `credential.json`, the body of `PUT …/credentials/apns` for sending to it;
+/// `certificate.pem`, the certificate to trust; `port`; and, several times a second, `seen.json` with what has arrived:
+/// `{"devices","requests","arrivals":{"1":n,"2":n},"shown":{"1":n}}`. `arrivals` counts pushes by how often they
+/// arrived, and `shown` counts devices by the number of messages that their user sees; messages with the same collapse
+/// id count once.
 enum CountingService {
-    /// As far as Apple is.
+    /// The typical latency to Apple's servers.
     private static let answerDelay: Duration = .milliseconds(50)
 
     static func run(in folder: URL) async throws {
@@ -40,7 +42,7 @@ enum CountingService {
         .object(counts.sorted { $0.key < $1.key }.map { .init("\($0.key)", .number("\($0.value)")) })
     }
 
-    /// As a whole: readers never see half of it.
+    /// Writes atomically, so that readers never see an incomplete file.
     private static func write(_ text: String, _ name: String, _ folder: URL) throws {
         try Data(text.utf8).write(to: folder.appending(path: name), options: .atomic)
     }

@@ -4,11 +4,12 @@ import Logging
 import MartletCore
 import MartletPush
 
-/// How fast messages leave for a server that takes all of them: `pushbench HOST PORT CERTIFICATE [COUNT]`. `deploy/bench push` runs it.
-/// `pushbench simulator FOLDER` is such a server that counts what arrives (`CountingService`).
+/// Measures how fast messages are sent to a server that accepts all of them: `pushbench HOST PORT CERTIFICATE [COUNT]`.
+/// Run by `deploy/bench push`. `pushbench simulator FOLDER` starts such a server, which counts what arrives
+/// (`CountingService`).
 ///
-/// Over two connections, each message with a badge and an id of its own, each answer waited for by a task of its own. Prints messages per second of
-/// the clock, and of one core: the process's whole CPU time counts.
+/// Uses two connections. Each message has a badge and its own id, and a separate task waits for each answer. Prints
+/// messages per second of wall-clock time and of CPU time, including all threads of the process.
 @main
 enum Pushbench {
     private static let device = String(repeating: "00fc13adff785122", count: 4)
@@ -34,7 +35,7 @@ enum Pushbench {
         for (outcome, times) in outcomes.sorted(by: { $0.value > $1.value }) { report("\(times) \(outcome)") }
     }
 
-    /// - Returns: how often each outcome came.
+    /// - Returns: The number of times each outcome occurred.
     private static func send(_ count: Int, _ client: APNsClient) async -> [String: Int] {
         await withTaskGroup(of: PushOutcome.self) { group in
             var outcomes: [String: Int] = [:]

@@ -7,10 +7,10 @@ import NIOPosix
 public import ServiceLifecycle
 import Synchronization
 
-/// The edge of a Martlet: checks requests and passes them on to the services.
+/// The edge of a Martlet: checks requests and forwards them to the services.
 ///
-/// `run()` serves until graceful shutdown or cancellation. On graceful shutdown it ends streams, hands its port over to another
-/// gateway that listens there, if any, lets answers under way finish (`Timeouts.drain` at most) and returns.
+/// `run()` serves until graceful shutdown or cancellation. On graceful shutdown it ends streams, hands its port over to
+/// another gateway listening there, if any, waits for answers in progress (at most `Timeouts.drain`) and returns.
 public final class Gateway: Service {
     private struct State {
         var routes: RouteTable
@@ -28,7 +28,7 @@ public final class Gateway: Service {
     private let state: Mutex<State>
 
     /// Reads and checks the route file, the addresses and the certificate.
-    /// - Throws: `GatewayConfigurationError` naming what is wrong.
+    /// - Throws: `GatewayConfigurationError` that names the problem.
     public init(configuration: GatewayConfiguration, logger: Logger) throws {
         self.configuration = configuration
         self.logger = logger
@@ -47,13 +47,13 @@ public final class Gateway: Service {
         state = Mutex(State(routes: try RouteTable(file, configuration: configuration)))
     }
 
-    /// Listening, with a key ring, and not shutting down.
+    /// Whether the gateway listens, has a key ring and is not shutting down.
     public var isReady: Bool { state.withLock { $0.port != nil && $0.hasKeyRing && !$0.isDraining } }
 
-    /// The port in use; nil while not listening.
+    /// The port in use; nil if the gateway is not listening.
     public var boundPort: Int? { state.withLock { $0.port } }
 
-    /// Reads the route file again. What is wrong with it is logged, and the old routes stay.
+    /// Reloads the route file. If it is invalid, logs the error and keeps the previous routes.
     public func reloadRoutes() {
         do {
             let routes = try RouteTable(RouteFile.read(configuration.routesFile), configuration: configuration)
@@ -64,7 +64,7 @@ public final class Gateway: Service {
             for worker in workers { worker.eventLoop.execute { worker.routes = routes } }
             logger.info("The routes were reloaded.", metadata: ["routes": "\(routes.routes.count)"])
         } catch {
-            logger.error("The routes could not be reloaded; the old ones stay.", metadata: ["error": "\(error)"])
+            logger.error("Could not reload the routes; keeping the previous ones.", metadata: ["error": "\(error)"])
         }
     }
 
@@ -72,13 +72,13 @@ public final class Gateway: Service {
         let (asked, possible) = (configuration.limits.maximumConnections, settings.limits.maximumConnections)
         if possible < asked {
             logger.warning(
-                "The limit of open files leaves fewer client connections than limit.connections asks for.",
+                "The open file limit allows fewer client connections than limit.connections; using the lower number.",
                 metadata: ["limit.connections": "\(asked)", "connections": "\(possible)"])
         }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoopThreads ?? System.coreCount)
         var clientConfiguration = HTTPClient.Configuration()
         clientConfiguration.timeout.connect = .seconds(2)
-        // Feed, report and health checks want to know at once.
+        // Feeds, reports and health checks must notice failures at once.
         clientConfiguration.connectionPool.retryConnectionEstablishment = false
         let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: clientConfiguration)
         do {
@@ -139,7 +139,7 @@ public final class Gateway: Service {
         return workers
     }
 
-    // MARK: News for the workers
+    // MARK: Updates for the workers
 
     private var workers: [Worker] { state.withLock { $0.workers } }
 
@@ -166,7 +166,8 @@ public final class Gateway: Service {
         for worker in workers { _ = try? await worker.eventLoop.submit { worker.unchanged[upstream].generations = generations }.get() }
     }
 
-    /// One for each upstream that a route names one for, as the routes are at the start.
+    /// One feed for each upstream that has a route with a generation path. Routes reloaded later do not change the
+    /// feeds.
     private func generationFeeds(_ client: HTTPClient) -> [(upstream: Int, feed: GenerationFeed)] {
         let paths = Dictionary(
             state.withLock { $0.routes }.routes.compactMap { route in route.generationPath.map { (route.upstreamIndex, $0) } }, uniquingKeysWith: { $1 })
@@ -193,7 +194,7 @@ public final class Gateway: Service {
         do {
             try await feed.report(used)
         } catch {
-            logger.warning("The use of credentials could not be reported.", metadata: ["error": "\(error)"])
+            logger.warning("Could not report the use of credentials.", metadata: ["error": "\(error)"])
         }
     }
 
@@ -216,10 +217,11 @@ public final class Gateway: Service {
 
     // MARK: Shutdown
 
-    /// Returns when all clients are gone or the time is up. Does not depend on the task, which may have been cancelled.
+    /// Returns when all clients have disconnected or the time limit has passed. Also works after the task was
+    /// cancelled.
     ///
-    /// Streams end, and answers tell clients to use another connection, before the port is given up. Connections accepted until
-    /// then are served like the others.
+    /// Before the port is released, streams end and answers tell clients to use another connection. Connections
+    /// accepted until then are served like the others.
     private func drain(_ server: any Channel, of listener: Listener, on group: any EventLoopGroup) async {
         state.withLock { $0.isDraining = true }
         let isAbrupt = Task.isCancelled

@@ -2,7 +2,7 @@ import Logging
 import MartletCore
 import NIOCore
 
-/// The configuration, checked and in the units of the event loops. Immutable, one for all of them.
+/// The validated configuration in the units of the event loops. Immutable and shared by all of them.
 struct Settings: Sendable {
     let limits: GatewayConfiguration.Limits
     let headerTimeout: TimeAmount
@@ -53,8 +53,8 @@ struct Settings: Sendable {
         self.logger = logger
     }
 
-    /// What may be open for clients and upstreams. A client's request takes one of each; the rest is kept for files, the
-    /// event loops, the feeds and health checks.
+    /// The number of descriptors for clients and upstreams; a client's request takes one of each. The remaining ones
+    /// are reserved for files, event loops, feeds and health checks.
     private static func descriptors(_ configuration: GatewayConfiguration) throws(GatewayConfigurationError) -> Int {
         guard let openFiles = configuration.openFiles else { return .max }
         let kept = 128 + 8 * (configuration.eventLoopThreads ?? 2 * NIOCore.System.coreCount)

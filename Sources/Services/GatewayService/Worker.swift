@@ -1,7 +1,7 @@
 import Foundation
 import NIOCore
 
-/// What one event loop owns. Nothing in it is shared, so nothing is locked; touched on its event loop only.
+/// The state owned by one event loop. Accessed only on that event loop, so nothing is locked.
 final class Worker: @unchecked Sendable {
     let eventLoop: any EventLoop
     let settings: Settings
@@ -9,29 +9,29 @@ final class Worker: @unchecked Sendable {
     let upstreams: [Upstream]
     let metrics: WorkerMetrics
     let answers = Answers()
-    /// By place among the sorted names of all upstreams.
+    /// In the order of the sorted upstream names.
     let unchanged: [UnchangedAnswers]
     var inFlight: InFlightLimits
-    /// Of routes with `streaming`.
+    /// Limits for routes with `streaming`.
     var streams: InFlightLimits
-    /// Replaced on reload; requests under way keep the route they were matched to.
+    /// Replaced on reload; requests in progress keep the route they were matched to.
     var routes: RouteTable
     private(set) var isDraining = false
-    /// Time of the last tick; good enough for time-outs and spares a system call per portion of a body.
+    /// Time of the last tick. Precise enough for timeouts, and saves a system call per part of a body.
     private(set) var now = NIODeadline.now()
     /// Wall clock at the last tick, seconds since 1970.
     private(set) var seconds = Date().timeIntervalSince1970
 
     private let requestLines: RequestLines?
     private var fronts: [any Front] = []
-    /// HTTP/2 connections, whose streams are fronts.
+    /// HTTP/2 connections. Their streams are in `fronts`.
     private var connections: [ObjectIdentifier: any Channel] = [:]
     private var buffers: [ByteBuffer] = []
     private var requestIDs = RequestID.Generator()
     private var ticks: RepeatedTask?
 
     static let tickLength = TimeAmount.milliseconds(200)
-    /// How long a gateway that stops waits for the next request of a connection that was kept alive.
+    /// How long a draining gateway waits for another request on an idle connection.
     static let lastIdleTime = TimeAmount.seconds(3)
 
     init(eventLoop: any EventLoop, settings: Settings, routes: RouteTable) {
@@ -88,32 +88,32 @@ final class Worker: @unchecked Sendable {
         front.sweepIndex = -1
     }
 
-    /// Takes a descriptor for a new connection to an upstream. When none is left, the connection that has been idle longest gives up its own,
-    /// whichever upstream it is to.
+    /// Reserves a descriptor for a new upstream connection. If none is left, closes the connection that has been idle
+    /// longest, whichever upstream it belongs to, and reuses its descriptor.
     func mayConnect() -> Bool {
         if settings.upstreamDescriptors.take() { return true }
         let idle = upstreams.flatMap(\.backends).compactMap { backend in backend.idleSince.map { (backend: backend, since: $0) } }
         guard let idlest = idle.min(by: { $0.since < $1.since }) else { return false }
         idlest.backend.closeIdlest()
-        // Its descriptor is free now, but given back only after this turn of the event loop.
+        // The descriptor is free now but will be returned only after this turn of the event loop.
         settings.upstreamDescriptors.takeFreed()
         return true
     }
 
-    /// How long a connection may wait for a request.
+    /// The time until which a connection may wait for a request, given an idle timeout.
     func idleDeadline(_ time: TimeAmount) -> NIODeadline { now + (isDraining ? min(time, Self.lastIdleTime) : time) }
 
-    /// From now on no connection outlives its request, and no stream goes on (`Exchange.tick`).
+    /// From now on, connections close after their current request and streams end (`Exchange.tick`).
     func drain() {
         isDraining = true
-        // GOAWAY goes ahead of the streams' ends, so that they are not taken up on the same connection.
+        // Send GOAWAY before the streams end, so that clients do not resume them on the same connection.
         for connection in connections.values {
             connection.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         }
         for front in fronts { front.drain() }
     }
 
-    /// Ends what drained too slowly.
+    /// Aborts everything that has not drained in time.
     func closeAll() {
         for front in fronts { front.abort() }
         for connection in connections.values { connection.close(promise: nil) }
@@ -134,7 +134,7 @@ final class Worker: @unchecked Sendable {
 
     func takeRequestID() -> RequestID { requestIDs.next() }
 
-    /// An empty buffer whose storage was used before, where possible.
+    /// An empty buffer, with reused storage if possible.
     func takeBuffer() -> ByteBuffer { buffers.popLast() ?? ByteBufferAllocator().buffer(capacity: 2048) }
 
     func giveBack(_ buffer: ByteBuffer) {

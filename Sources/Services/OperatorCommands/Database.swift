@@ -4,14 +4,14 @@ import Logging
 import MartletCore
 import MartletPostgres
 
-/// A client for the length of one command.
+/// Opens a database client for one command.
 enum Database {
     static func withClient<T: Sendable>(
         url: Secret? = nil, _ body: (PostgresClient) async throws -> T
     ) async throws -> T {
         let url = try url ?? environmentURL()
         var configuration = PostgresConfiguration(url: url, applicationName: "martlet", maximumConnections: 1)
-        // One lost answer of a name server costs 5 s, and an operator would rather wait than call again.
+        // One lost name server response costs 5 s, and an operator would rather wait than run the command again.
         configuration.connectTimeout = .seconds(12)
         configuration.waitForConnectionTimeout = .seconds(15)
         let client = PostgresClient(configuration: configuration, logger: Logger(label: "martlet") { _ in SwiftLogNoOpLogHandler() })

@@ -1,10 +1,11 @@
 package import MartletCore
 package import MartletPostgres
 
-/// Brings a database up to date: roles, rights and the migrations of all services. Run by a superuser; harmless to repeat.
+/// Sets up or updates a database: roles, permissions and the migrations of all services. Requires a superuser; safe to
+/// repeat.
 package struct DatabaseSetup {
     let client: PostgresClient
-    /// Service name → password of its role; a role without one here keeps what it has.
+    /// Service name → password of its role. A role without an entry keeps its password.
     let passwords: [String: Secret]
 
     package init(client: PostgresClient, passwords: [String: Secret]) {
@@ -12,7 +13,7 @@ package struct DatabaseSetup {
         self.passwords = passwords
     }
 
-    /// Returns a line for each step applied.
+    /// Returns a line for each applied migration.
     package func run() async throws -> [String] {
         var lines: [String] = []
         try await prepareDatabase()
@@ -25,9 +26,9 @@ package struct DatabaseSetup {
         return lines
     }
 
-    /// Takes from PUBLIC what would let a statement injected under an app's role become another role.
+    /// Revokes permissions of PUBLIC that would let SQL injected under an app's role switch to another role.
     ///
-    /// `set_config('role', …)` is `SET ROLE` as an expression; a procedural language would be a way to run `SET ROLE`.
+    /// `set_config('role', …)` is `SET ROLE` as an expression, and a procedural language could execute `SET ROLE`.
     private func prepareDatabase() async throws {
         let name: String = try await client.query("SELECT current_database()::text")[0].decode(0)
         guard let database = PostgresIdentifier(name) else { return }
@@ -65,12 +66,12 @@ package struct DatabaseSetup {
         }
     }
 
-    /// Lets one setup through at a time: two that change one role or right at once would fail.
+    /// Serializes setups, because concurrent changes to the same role or permission would fail.
     ///
-    /// Roles belong to the whole server, where another setup may be at work on another database. The table of roles is the
-    /// same for all of them; an advisory lock would not reach beyond this database.
+    /// Roles belong to the whole server, where another setup may be running on a different database. They share the
+    /// table of roles, whereas an advisory lock is limited to one database.
     private static func lock(_ transaction: PostgresTransaction) async throws {
-        // Other setups may take longer than a lock is otherwise waited for.
+        // Other setups may take longer than the usual lock timeout.
         try await transaction.execute("SET LOCAL lock_timeout = 0")
         try await transaction.execute("LOCK TABLE pg_catalog.pg_authid IN SHARE ROW EXCLUSIVE MODE")
         try await transaction.execute("SET LOCAL lock_timeout TO DEFAULT")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What commands print on standard output.
+/// Output of commands on standard output.
 enum Output {
     static func json(_ value: some Encodable) throws {
         let encoder = JSONEncoder()
@@ -9,7 +9,7 @@ enum Output {
         print(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
 
-    /// Columns as wide as their widest cell.
+    /// Prints a table. Each column is as wide as its widest cell.
     static func table(_ header: [String], _ rows: [[String]]) {
         let widths = header.indices.map { column in ([header] + rows).map { $0[column].count }.max() ?? 0 }
         for row in [header] + rows {

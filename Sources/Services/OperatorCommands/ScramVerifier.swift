@@ -2,8 +2,8 @@ import Crypto
 import Foundation
 import MartletCore
 
-/// A password as PostgreSQL keeps it (SCRAM-SHA-256, RFC 5802 and RFC 7677), made here so that the password itself is in
-/// no SQL text and no server log.
+/// Computes a password verifier as PostgreSQL stores it (SCRAM-SHA-256, RFC 5802 and RFC 7677), so that the password
+/// itself appears in no SQL text or server log.
 enum ScramVerifier {
     private static let iterations = 4096
 
@@ -16,7 +16,7 @@ enum ScramVerifier {
             + "$\(storedKey.base64EncodedString()):\(serverKey.base64EncodedString())"
     }
 
-    /// `Hi` of RFC 5802 §2.2. Our passwords are ASCII, which SASLprep leaves alone.
+    /// `Hi` of RFC 5802 §2.2. Our passwords are ASCII, so SASLprep would not change them.
     private static func saltedPassword(_ password: String, salt: Data) -> Data {
         let key = Data(password.utf8)
         var block = mac(key, salt + Data([0, 0, 0, 1]))

@@ -5,7 +5,8 @@ import MartletPostgres
 import NotificationsService
 import StorageService
 
-/// A service as the database sees it: a schema, a role `martlet_<name>` that can use nothing else, and steps to make it.
+/// A service in the database: a schema, a role `martlet_<name>` that can use nothing else, and the migrations of the
+/// schema.
 struct ServiceRole: Sendable {
     static let all = [
         ServiceRole(name: AuthService.name, migrations: AuthService.migrations),

@@ -1,10 +1,10 @@
 import CBrotli
 
-/// Brotli (RFC 7932), without the "large windows" that are not part of it.
+/// Brotli (RFC 7932), without the "large window" extension.
 final class BrotliDecoder: PortionDecoder {
     private let state: OpaquePointer
 
-    /// Nil: there is no memory.
+    /// Nil if memory is exhausted.
     init?() {
         guard let state = BrotliDecoderCreateInstance(nil, nil, nil) else { return nil }
         self.state = state

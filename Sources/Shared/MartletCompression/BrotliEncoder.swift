@@ -5,7 +5,7 @@ import NIOCore
 final class BrotliEncoder: PortionEncoder {
     private let state: OpaquePointer
 
-    /// Nil: there is no memory.
+    /// Nil if memory is exhausted.
     init?(sizeInBytes: Int) {
         guard let state = BrotliEncoderCreateInstance(nil, nil, nil) else { return nil }
         self.state = state

@@ -1,13 +1,14 @@
 public import NIOCore
 
-/// Packs whole bodies for clients, as quickly as a coding allows: the levels are those that cost least for what they save (docs/PERFORMANCE.md).
+/// Compresses complete bodies for clients, with the fastest useful level of each coding (docs/PERFORMANCE.md).
 public enum Deflate {
-    /// A portion of this size takes about a millisecond.
+    /// Compressing a portion of this size takes about a millisecond.
     private static let portionSizeInBytes = 128 << 10
 
-    /// Nil for a coding that is not offered (`gzip` and `br` are), for what does not become shorter, and without memory.
+    /// Compresses `bytes`. Nil if the coding is not `gzip` or `br`, if the result would not be shorter, or if memory is
+    /// exhausted.
     ///
-    /// Lets other tasks run between portions.
+    /// Yields to other tasks between portions.
     public static func encode(_ bytes: ByteBuffer, _ coding: ContentCoding) async -> ByteBuffer? {
         guard let encoder = encoder(coding, for: bytes.readableBytes) else { return nil }
         var output = ByteBuffer()
@@ -32,8 +33,8 @@ public enum Deflate {
     }
 }
 
-/// One of the formats, a portion at a time.
+/// An encoder that processes one portion at a time.
 protocol PortionEncoder {
-    /// False: the library failed, as it does without memory, and `output` is of no use.
+    /// Encodes a portion. False if the library failed, for example without memory; `output` is then unusable.
     func encode(_ portion: UnsafeRawBufferPointer, isLast: Bool, into output: inout ByteBuffer) -> Bool
 }

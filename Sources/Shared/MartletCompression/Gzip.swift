@@ -2,14 +2,14 @@ import CZlib
 
 /// gzip (RFC 1952).
 public enum Gzip {
-    /// Nil for what is short, or does not become shorter.
+    /// Compresses `bytes`. Nil if there are less than 256 bytes or the result would not be shorter.
     public static func compress(_ bytes: [UInt8]) -> [UInt8]? {
         guard bytes.count >= 256 else { return nil }
         var stream = z_stream()
         guard martlet_gzip_begin(&stream, 6) == Z_OK else { return nil }
         defer { deflateEnd(&stream) }
         var input = bytes
-        // What would not fit is not worth it.
+        // A result that does not fit into this buffer is not shorter.
         var output = [UInt8](repeating: 0, count: bytes.count)
         let status = input.withUnsafeMutableBufferPointer { input in
             output.withUnsafeMutableBufferPointer { output in

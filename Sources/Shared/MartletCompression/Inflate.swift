@@ -1,16 +1,16 @@
 public import NIOCore
 
-/// What a body is packed in, by the name that `Content-Encoding` gives it (RFC 9110 §8.4.1).
+/// A content coding, named as in `Content-Encoding` (RFC 9110 §8.4.1).
 public enum ContentCoding: String, Sendable {
     case gzip
-    /// The zlib format (RFC 1950); bare DEFLATE (RFC 1951), which some send under this name, is taken, too.
+    /// The zlib format (RFC 1950). Bare DEFLATE (RFC 1951), which some clients send under this name, is also accepted.
     case deflate
     /// RFC 7932.
     case brotli = "br"
-    /// RFC 8878, one frame or several; windows of 8 MiB at most, as RFC 9659 has it.
+    /// RFC 8878, one or more frames with windows of at most 8 MiB, as RFC 9659 requires.
     case zstandard = "zstd"
 
-    /// - Parameter name: in any case; `x-gzip` is `gzip`.
+    /// - Parameter name: Case-insensitive; `x-gzip` is `gzip`.
     public init?(name: some StringProtocol) {
         let name = name.lowercased()
         self.init(rawValue: name == "x-gzip" ? "gzip" : name)
@@ -18,14 +18,15 @@ public enum ContentCoding: String, Sendable {
 }
 
 public enum InflateError: Error, Sendable, Equatable {
-    /// Not in this coding, cut off, or with more behind its end.
+    /// Not in this coding, truncated, or followed by other bytes.
     case damaged
-    /// It would become larger than the limit, in bytes.
+    /// The output would exceed the limit, in bytes.
     case tooLarge(Int)
 }
 
 public enum Inflate {
-    /// The bytes unpacked. Never takes more memory than the limit and the coding's window, 16 MiB at most, whatever the input says.
+    /// Decompresses `bytes`. Whatever the input, it uses no more memory than the limit plus the coding's window of at
+    /// most 16 MiB.
     ///
     /// - Throws: `InflateError`.
     public static func decode(_ bytes: ByteBuffer, _ coding: ContentCoding, upTo limitInBytes: Int) throws(InflateError) -> ByteBuffer {
@@ -56,7 +57,7 @@ public enum Inflate {
                 output.writeBytes(portion[..<count])
                 switch state {
                 case .done: return input.isEmpty ? nil : .damaged
-                // Nothing more comes in, and nothing came out: it was cut off.
+                // No progress means that the input is truncated.
                 case .unfinished: if count == 0, input.count == before { return .damaged }
                 case .damaged: return .damaged
                 }
@@ -67,9 +68,10 @@ public enum Inflate {
     }
 }
 
-/// One of the formats, a portion at a time.
+/// A decoder that processes one portion at a time.
 protocol PortionDecoder {
-    /// Writes what becomes of the input, takes off the input what it has read, and returns how many bytes it wrote.
+    /// Decodes input into `portion`, removes the consumed bytes from the input, and returns the number of bytes
+    /// written.
     func decode(_ input: inout UnsafeRawBufferPointer, into portion: UnsafeMutableRawBufferPointer) -> (count: Int, state: DecodingState)
 }
 
@@ -80,6 +82,6 @@ enum DecodingState {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Takes bytes off the beginning.
+    /// Removes bytes from the beginning.
     mutating func remove(_ count: Int) { self = UnsafeRawBufferPointer(rebasing: self[count...]) }
 }

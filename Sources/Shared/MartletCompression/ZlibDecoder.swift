@@ -1,18 +1,18 @@
 import CZlib
 
-/// DEFLATE in one of its wrappings.
+/// DEFLATE in one of its container formats.
 final class ZlibDecoder: PortionDecoder {
-    /// The bits of the window, by which zlib is told what there is around them.
+    /// zlib's window bits, which also select the container format.
     enum Format: Int32 {
         case gzip = 31
         case zlib = 15
         case bare = -15
     }
 
-    // Of its own memory: zlib remembers where it lies.
+    // Allocated separately, because zlib stores a pointer to it.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
 
-    /// Nil: there is no memory.
+    /// Nil if memory is exhausted.
     init?(_ format: Format) {
         stream.initialize(to: z_stream())
         guard martlet_inflate_begin(stream, format.rawValue) == Z_OK else {

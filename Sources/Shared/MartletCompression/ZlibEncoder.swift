@@ -3,15 +3,15 @@ import NIOCore
 
 /// gzip (RFC 1952) at level 1.
 final class ZlibEncoder: PortionEncoder {
-    // Of its own memory: zlib remembers where it lies.
+    // Allocated separately, because zlib stores a pointer to it.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
 
-    /// Nil: there is no memory.
+    /// Nil if memory is exhausted.
     init?(sizeInBytes: Int) {
         stream.initialize(to: z_stream())
-        // From 1 KiB to the 32 KiB that the format allows.
+        // A window of 1 KiB up to 32 KiB, the maximum of the format.
         let bits = min(15, max(10, Int.bitWidth - (sizeInBytes - 1).leadingZeroBitCount))
-        // `deinit` runs for nil as well, and frees the memory.
+        // `deinit` also runs if this returns nil, and frees the memory.
         guard martlet_gzip_begin_small(stream, 1, Int32(bits)) == Z_OK else { return nil }
     }
 
@@ -32,7 +32,7 @@ final class ZlibEncoder: PortionEncoder {
                 return min(memory.count, Int(UInt32.max)) - Int(stream.pointee.avail_out)
             }
         } while stream.pointee.avail_out == 0
-        // Without input there may be nothing to do any more (`Z_BUF_ERROR`): that is no failure.
+        // Without further input zlib may have nothing left to do (`Z_BUF_ERROR`), which is not an error.
         return isLast ? status == Z_STREAM_END : status == Z_OK || status == Z_BUF_ERROR
     }
 }

@@ -1,13 +1,13 @@
 import CZstandard
 
-/// Zstandard (RFC 8878): frames, one behind the other.
+/// Zstandard (RFC 8878), with any number of consecutive frames.
 final class ZstandardDecoder: PortionDecoder {
-    /// The logarithm of 8 MiB (RFC 9659): what wants to look back further is refused.
+    /// The logarithm of 8 MiB (RFC 9659). Frames that need a larger window are refused.
     private static let largestWindow: Int32 = 23
 
     private let context: OpaquePointer
 
-    /// Nil: there is no memory.
+    /// Nil if memory is exhausted.
     init?() {
         guard let context = ZSTD_createDCtx() else { return nil }
         self.context = context
@@ -22,7 +22,7 @@ final class ZstandardDecoder: PortionDecoder {
         let result = ZSTD_decompressStream(context, &output, &bytes)
         input.remove(bytes.pos)
         if ZSTD_isError(result) != 0 { return (output.pos, .damaged) }
-        // Zero at the end of a frame; behind it another may begin.
+        // The result is zero at the end of a frame; another frame may follow.
         return (output.pos, result == 0 && input.isEmpty ? .done : .unfinished)
     }
 }

@@ -2,15 +2,15 @@ import Crypto
 public import Foundation
 public import MartletAPI
 
-/// What an access token says of the end user who presents it.
+/// The claims of an end user's access token.
 ///
-/// A JWT (RFC 7519) of the type of RFC 9068, without that profile's `iss`, `client_id` and `jti`, signed by ES256 (RFC 7518 §3.4). It is good
-/// for `lifetime` and is not renewed.
+/// A JWT (RFC 7519) with the type of RFC 9068, but without that profile's `iss`, `client_id` and `jti`, signed with
+/// ES256 (RFC 7518 §3.4). It is valid for `lifetime` and never renewed.
 public struct AccessToken: Codable, Sendable, Equatable, TokenClaims {
     static let type = "at+jwt"
 
     public static let lifetime: Duration = .seconds(15 * 60)
-    /// What a token may have at most; ours are below 600 bytes.
+    /// The largest accepted token; ours have less than 600 bytes.
     public static let maximumSizeInBytes = 2_048
 
     public var appID: String
@@ -41,14 +41,15 @@ public struct AccessToken: Codable, Sendable, Equatable, TokenClaims {
     }
 }
 
-/// What a token of ours says. Its type keeps tokens of one kind from being taken for those of another.
+/// The claims of a token that we issue. The type prevents tokens of one kind from being accepted as another.
 protocol TokenClaims: Codable, Sendable {
     /// `typ` of the header (RFC 7515 §4.1.9).
     static var type: String { get }
 }
 
 extension TokenClaims {
-    /// The header of every token of the type signed with the key: compared whole, so that nothing in it is a choice of the client's.
+    /// The encoded header of every token of this type signed with the key. It is compared as a whole, so that the
+    /// client cannot influence any part of it.
     fileprivate static func header(keyID: String) -> String { encodedHeader(keyID: keyID, type: type) }
 }
 
@@ -56,7 +57,7 @@ private func header(keyID: String, type: String) -> String { #"{"alg":"ES256","k
 
 private func encodedHeader(keyID: String, type: String) -> String { Base64URL.encode(header(keyID: keyID, type: type).utf8) }
 
-/// Makes access tokens.
+/// Issues access tokens.
 public struct AccessTokenSigner: Sendable {
     fileprivate static let plainType = "JWT"
 
@@ -64,8 +65,8 @@ public struct AccessTokenSigner: Sendable {
     private let keyID: String
 
     /// - Parameters:
-    ///   - keyID: 1 to 64 of `A-Z a-z 0-9 _ -`.
-    ///   - privateKey: a scalar of P-256, 32 bytes.
+    ///   - keyID: 1 to 64 characters from `A-Z a-z 0-9 _ -`.
+    ///   - privateKey: A P-256 scalar of 32 bytes.
     public init(keyID: String, privateKey: Data) throws {
         key = try P256.Signing.PrivateKey(rawRepresentation: privateKey)
         self.keyID = keyID
@@ -75,7 +76,7 @@ public struct AccessTokenSigner: Sendable {
 
     public func sign(_ token: StaffToken) throws -> String { try sign(token, StaffToken.type) }
 
-    /// A token of the type `JWT`, which no verifier takes for an access token.
+    /// Signs a token of the type `JWT`, which no verifier accepts as an access token.
     public func sign(claims: some Encodable) throws -> String { try sign(claims, Self.plainType) }
 
     private func sign(_ claims: some Encodable, _ type: String) throws -> String {
@@ -83,15 +84,15 @@ public struct AccessTokenSigner: Sendable {
     }
 }
 
-/// Tells the tokens signed with one key from all others.
+/// Verifies tokens signed with one key.
 public struct AccessTokenVerifier: Sendable {
     public let keyID: String
     private let key: P256.Signing.PublicKey
-    /// The encoded headers with the dot behind them.
+    /// The encoded headers, each followed by the dot.
     private let prefix: [UInt8]
     private let staffPrefix: [UInt8]
 
-    /// Nil when the key is not a point of P-256.
+    /// Nil if the key is not a point on P-256.
     public init?(_ key: KeyRing.SigningKey) {
         guard let bytes = Base64URL.decode(key.publicKey), let point = try? P256.Signing.PublicKey(x963Representation: bytes) else { return nil }
         keyID = key.id
@@ -100,18 +101,18 @@ public struct AccessTokenVerifier: Sendable {
         staffPrefix = Array((StaffToken.header(keyID: key.id) + ".").utf8)
     }
 
-    /// What the token of an end user says, when this key has signed it. Whether it has expired is the caller's to look at.
+    /// The claims of an end user's token that this key signed; nil otherwise. The caller must check the expiry.
     ///
-    /// Costs some 100 µs: keep the answer.
+    /// Takes about 100 µs, so cache the result.
     public func token(from text: UnsafeRawBufferPointer) -> AccessToken? { claims(of: text, behind: prefix) }
 
-    /// The same of a staff member's token.
+    /// The claims of a staff member's token that this key signed; nil otherwise.
     public func staffToken(from text: UnsafeRawBufferPointer) -> StaffToken? {
         let token: StaffToken? = claims(of: text, behind: staffPrefix)
         return token?.audience == StaffToken.audience ? token : nil
     }
 
-    /// The same of a token that `AccessTokenSigner.sign(claims:)` made.
+    /// The claims of a token from `AccessTokenSigner.sign(claims:)` that this key signed; nil otherwise.
     public func claims<Claims: Decodable>(from text: UnsafeRawBufferPointer, as _: Claims.Type) -> Claims? {
         claims(of: text, behind: Array((encodedHeader(keyID: keyID, type: AccessTokenSigner.plainType) + ".").utf8))
     }

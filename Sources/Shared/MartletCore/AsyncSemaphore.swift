@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets so many in at once; a bounded number of others wait in line.
+/// An asynchronous semaphore with a limited number of waiting tasks, served in order of arrival.
 public final class AsyncSemaphore: Sendable {
     private struct State {
         var inside = 0
@@ -14,17 +14,17 @@ public final class AsyncSemaphore: Sendable {
     private let refusal: any Error
     private let state = Mutex(State())
 
-    /// - Parameter refusal: what is thrown when the line is too long.
+    /// - Parameter refusal: The error to throw when too many tasks are waiting.
     public init(limit: Int, maximumWaiting: Int, refusal: any Error) {
         self.limit = limit
         self.maximumWaiting = maximumWaiting
         self.refusal = refusal
     }
 
-    /// How many stand in line now.
+    /// Number of waiting tasks.
     public var waiting: Int { state.withLock { $0.order.count } }
 
-    /// - Throws: the refusal when the line is too long; `CancellationError`; what `body` throws.
+    /// - Throws: The refusal if too many tasks are waiting; `CancellationError`; errors of `body`.
     public func withPermit<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
         try await enter()
         defer { leave() }
@@ -62,7 +62,7 @@ public final class AsyncSemaphore: Sendable {
         }
     }
 
-    /// The place goes to the first in line, if there is one.
+    /// Passes the permit to the first waiting task, if any.
     private func leave() {
         let next = state.withLock { state -> CheckedContinuation<Void, any Error>? in
             guard !state.order.isEmpty else {

@@ -7,7 +7,7 @@ public enum Base64URL {
         return String(decoding: base64.lazy.filter { $0 != UInt8(ascii: "=") }.map(urlSafe), as: UTF8.self)
     }
 
-    /// Returns nil when `text` is not base64url.
+    /// Nil if `text` is not base64url.
     public static func decode(_ text: some StringProtocol) -> Data? {
         guard text.utf8.allSatisfy({ !"+/=".utf8.contains($0) }) else { return nil }
         var base64 = Data(text.utf8.map(standard))

@@ -1,4 +1,4 @@
-/// Skips EF BB BF at the beginning of a file.
+/// Skips the UTF-8 byte order mark, EF BB BF, at the beginning of a file.
 public struct ByteOrderMark: Sendable {
     private static let bytes: [UInt8] = [0xef, 0xbb, 0xbf]
     private var matched: Int? = 0

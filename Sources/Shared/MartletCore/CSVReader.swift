@@ -1,10 +1,10 @@
-/// Cuts CSV (RFC 4180) into lines of cells.
+/// Splits CSV (RFC 4180) into lines of cells.
 ///
-/// The delimiter is given, or the one of `,` `;` tab that stands most often in the first line outside of quotes. Line ends are LF, CRLF or CR;
-/// quoted cells may hold line ends. Blank lines are skipped. A quote inside an unquoted cell is text, as spreadsheets have it;
-/// text behind a closing quote is a bad record.
+/// The delimiter is given, or else the one of `,` `;` tab that occurs most often outside quotes in the first line. Line
+/// ends are LF, CRLF or CR; quoted cells may contain line ends. Blank lines are skipped. A quote inside an unquoted
+/// cell is text, as in spreadsheets. Text after a closing quote makes the line bad.
 ///
-/// Holds no more than one line; a line beyond the limits is a bad one, and reading goes on behind it.
+/// Buffers a single line. A line that exceeds the limits is reported as bad, and reading continues after it.
 public struct CSVReader: Sendable {
     /// An entry of a line.
     public struct Cell: Sendable, Equatable {
@@ -20,16 +20,16 @@ public struct CSVReader: Sendable {
     public struct Line: Sendable, Equatable {
         public enum Content: Sendable, Equatable {
             case cells([Cell])
-            /// A line that was read over, with the reason.
+            /// A line that was skipped, with the reason.
             case bad(String)
         }
 
-        /// Where it begins, from 1.
+        /// The line of the file on which it begins, from 1.
         public var number: Int
         public var content: Content
     }
 
-    /// A first line that does not end: reading cannot go on.
+    /// The first line is too long, so reading cannot continue.
     public struct Fault: Error, Equatable {
         public var line: Int
         public var reason: String
@@ -41,11 +41,11 @@ public struct CSVReader: Sendable {
         case cellStart, inPlain, inQuoted, behindQuote
     }
 
-    /// What stands between cells, as soon as it is known.
+    /// The delimiter, once it is known.
     public private(set) var delimiter: UInt8?
     private let lineSizeInBytes: Int
     private let columns: Int
-    /// The first line, until the delimiter is known.
+    /// The first line, buffered until the delimiter is known.
     private var head: [UInt8] = []
     private var place = Place.cellStart
     private var line = 1
@@ -59,16 +59,18 @@ public struct CSVReader: Sendable {
     private var headQuotes = false
     private var byteOrderMark = ByteOrderMark()
 
-    /// - Parameter lineSizeInBytes: how long a line may be, and `columns` how many cells it may have.
+    /// - Parameters:
+    ///   - lineSizeInBytes: Maximum length of a line.
+    ///   - columns: Maximum number of cells in a line.
     public init(delimiter: UInt8? = nil, lineSizeInBytes: Int, columns: Int) {
         self.delimiter = delimiter
         self.lineSizeInBytes = lineSizeInBytes
         self.columns = columns
     }
 
-    /// The lines that end in these bytes.
+    /// Parses bytes and returns the lines that they complete.
     ///
-    /// - Throws: `Fault` for a header beyond the limit.
+    /// - Throws: `Fault` if the header exceeds the limit.
     public mutating func feed(_ bytes: some Sequence<UInt8>) throws(Fault) -> [Line] {
         var lines: [Line] = []
         for byte in bytes {
@@ -89,11 +91,11 @@ public struct CSVReader: Sendable {
         return lines
     }
 
-    /// The last line. Call once, at the end.
+    /// Returns the last line. Call once, at the end.
     public mutating func finish() -> [Line] {
         var lines: [Line] = []
         if delimiter == nil { replay(&lines) }
-        if place == .inQuoted { fault = "The quote of a cell is not closed before the file ends." }
+        if place == .inQuoted { fault = "A quoted cell is not closed before the end of the file." }
         if size > 0 || !cells.isEmpty || isQuoted { endLine(&lines) }
         return lines
     }
@@ -144,7 +146,7 @@ public struct CSVReader: Sendable {
         default:
             size += 1
             if place == .behindQuote {
-                if byte != UInt8(ascii: " ") { fault = fault ?? "There is text behind the closing quote of a cell." }
+                if byte != UInt8(ascii: " ") { fault = fault ?? "There is text after the closing quote of a cell." }
                 return
             }
             place = .inPlain
@@ -162,7 +164,7 @@ public struct CSVReader: Sendable {
                 if text.utf8.contains(0) { fault = fault ?? "The character U+0000 cannot be stored." }
                 cells.append(.init(text: text, isQuoted: isQuoted))
             } else {
-                fault = fault ?? "A cell is not UTF-8."
+                fault = fault ?? "A cell is not valid UTF-8."
                 cells.append(.init(text: "", isQuoted: isQuoted))
             }
         } else {

@@ -1,25 +1,26 @@
-/// A day of the proleptic Gregorian calendar, of the years 1 to 9999.
+/// A day in the proleptic Gregorian calendar, from year 1 to 9999.
 public struct CalendarDay: Sendable, Hashable {
     public let year: Int
     public let month: Int
     public let day: Int
 
-    /// Nil for a day that no calendar has, such as the 30th of February.
+    /// Nil if the day does not exist, such as 30 February.
     public init?(year: Int, month: Int, day: Int) {
         guard (1...9_999).contains(year), (1...12).contains(month), (1...Self.length(year, month)).contains(day) else { return nil }
         (self.year, self.month, self.day) = (year, month, day)
     }
 
-    /// - Parameter text: RFC 3339's full-date (§5.6), `2026-11-22`, and nothing else.
+    /// - Parameter text: A full-date of RFC 3339 §5.6, `2026-11-22`, and nothing else.
     public init?(_ text: some StringProtocol) {
         var reader = DigitReader(Array(text.utf8))
         guard let day = reader.day(), reader.isAtEnd else { return nil }
         self = day
     }
 
-    /// - Parameter days: since 1970-01-01, within the years that there are.
+    /// - Parameter days: Days since 1970-01-01, within the supported years.
     init(daysSince1970 days: Int) {
-        // Years begin in March here, so that a leap day is the last day of its year (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+        // Years begin in March here, so that a leap day is the last day of its year (H. Hinnant, "chrono-Compatible
+        // Low-Level Date Algorithms").
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097
@@ -37,7 +38,7 @@ public struct CalendarDay: Sendable, Hashable {
         return 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
     }
 
-    /// As `init(_:)` takes it.
+    /// The day in the format of `init(_:)`.
     public var text: String { "\(Self.padded(year, to: 4))-\(Self.padded(month, to: 2))-\(Self.padded(day, to: 2))" }
 
     static func padded(_ number: Int, to width: Int) -> String {
@@ -45,7 +46,7 @@ public struct CalendarDay: Sendable, Hashable {
         return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
     }
 
-    /// Of a month, in days.
+    /// The number of days in a month.
     private static func length(_ year: Int, _ month: Int) -> Int {
         switch month {
         case 2: (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28
@@ -55,7 +56,7 @@ public struct CalendarDay: Sendable, Hashable {
     }
 }
 
-/// Reads what RFC 3339 has in fixed places.
+/// Parses the fixed-width fields of RFC 3339.
 struct DigitReader {
     private let bytes: [UInt8]
     private var position = 0
@@ -84,7 +85,7 @@ struct DigitReader {
         return number
     }
 
-    /// Of one digit or more; those behind the ninth do not count.
+    /// Parses a fraction of one or more digits. Those after the ninth are ignored.
     mutating func fraction() -> Double? {
         let start = position
         var (number, scale) = (0, 1.0)

@@ -1,13 +1,13 @@
 public import MartletLogic
 
-/// JSON in its one canonical form (RFC 8785, JCS): what is signed.
+/// JSON in canonical form (RFC 8785, JCS), as used for signatures.
 public enum CanonicalJSON {
     public enum Failure: Error, Equatable {
-        /// A number that is none in IEEE 754.
+        /// A number outside the range of IEEE 754 doubles.
         case numberTooLarge(String)
     }
 
-    /// - Parameter value: as it was parsed, so that no object has a name twice.
+    /// - Parameter value: A parsed value, so that no object contains a name twice.
     public static func text(of value: JSONValue) throws(Failure) -> String {
         switch value {
         case .null, .bool: return value.text
@@ -30,7 +30,7 @@ public enum CanonicalJSON {
 }
 
 extension LogicValue {
-    /// The same value with numbers as doubles. Of members with one name the last counts.
+    /// Converts a JSON value, with numbers as doubles. The last of several members with the same name wins.
     public init(_ value: JSONValue) {
         switch value {
         case .null: self = .null

@@ -1,10 +1,10 @@
 public import Foundation
 
-/// JSON Web Tokens in their compact form (RFC 7519, RFC 7515 §3.1).
+/// JSON Web Tokens in compact form (RFC 7519, RFC 7515 §3.1).
 public enum CompactToken {
     /// - Parameters:
-    ///   - header: as JSON.
-    ///   - sign: the signature of the token's first two parts.
+    ///   - header: The header as JSON text.
+    ///   - sign: Signs the first two parts of the token.
     public static func sign(header: String, claims: some Encodable, by sign: (Data) throws -> Data) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,10 +1,12 @@
 public import Foundation
 
 extension Date {
-    /// A time as RFC 3339 writes it (§5.6, date-time): `2026-11-22T08:48:59Z`, with or without fractions of a second; nil for what is none.
+    /// Parses an RFC 3339 date-time (§5.6): `2026-11-22T08:48:59Z`, with or without fractional seconds. Nil for
+    /// anything else.
     ///
-    /// `T` and `Z` are capitals. Days are those of the calendar, years 0001 to 9999, in UTC too; hours 0 to 23, seconds 0 to 59 (a leap second is
-    /// refused), offsets up to 15:59, as PostgreSQL takes them. Digits behind the ninth of a fraction do not count.
+    /// `T` and `Z` must be upper case. The day must exist, and the year must be 0001 to 9999, in UTC too. Hours are 0
+    /// to 23, seconds 0 to 59 (leap seconds are refused), and offsets at most 15:59, as in PostgreSQL. Fractional
+    /// digits after the ninth are ignored.
     public init?(rfc3339 text: String) {
         guard text.utf8.count <= 64 else { return nil }
         var reader = DigitReader(Array(text.utf8))
@@ -22,11 +24,12 @@ extension Date {
         self.init(timeIntervalSince1970: Double(seconds) + fraction)
     }
 
-    /// In UTC with milliseconds, `2026-11-21T12:00:00.000Z`: 24 characters whose order is the order in time. Times outside the years that there are
-    /// become the nearest that is within.
+    /// The time in UTC with milliseconds, `2026-11-21T12:00:00.000Z`. It has 24 characters and sorts in chronological
+    /// order. Times outside the supported years are clamped.
     public var rfc3339: String {
         let seconds = max(Double(RFC3339.range.lowerBound), min(Double(RFC3339.range.upperBound) + 0.999, timeIntervalSince1970))
-        // 0.678 s is a little less than that in binary; half a microsecond, as PostgreSQL's times have no smaller parts.
+        // In binary, 0.678 s is slightly less than that, so add half a microsecond; PostgreSQL's times have no smaller
+        // unit.
         let milliseconds = Int((seconds * 1_000 + 0.0005).rounded(.down))
         let (days, rest) = milliseconds.flooredQuotient(by: 86_400_000)
         func part(_ unit: Int, _ limit: Int, _ width: Int = 2) -> String { CalendarDay.padded(rest / unit % limit, to: width) }

@@ -1,15 +1,15 @@
-/// An error of something a service depends on, told apart just enough for the edge to choose a status.
+/// An error of a dependency of a service, classified just enough to choose an HTTP status.
 public protocol DependencyError: Error {
     var condition: DependencyCondition { get }
 }
 
 public enum DependencyCondition: Sendable {
-    /// Not there, or too busy: trying again later may help.
+    /// Unreachable or overloaded; a later attempt may succeed.
     case unavailable
-    /// Did not answer in time.
+    /// No answer in time.
     case timeout
-    /// The asker went away.
+    /// The caller cancelled the request.
     case cancelled
-    /// A fault of ours.
+    /// An internal error.
     case fault
 }

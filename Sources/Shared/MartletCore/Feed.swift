@@ -1,11 +1,12 @@
 import Foundation
 
-/// What one of our processes follows of another: values by version, each asked for when the one before has come.
+/// Follows versioned values of another process by long polling.
 public enum Feed {
-    /// Calls `step` with the version it returned before, -1 at first and after a failure, until cancelled.
+    /// Calls `step` repeatedly with the version it last returned until cancelled. The version is -1 initially and after
+    /// a failure.
     ///
-    /// After a failure everything is asked for again: who tells may have been restored to an older state. `didFail` is called at the first
-    /// failure in a row.
+    /// After a failure everything is requested again, because the other process may have been restored to an older
+    /// state. `didFail` is called for the first of several consecutive failures.
     public static func follow(_ step: (Int64) async throws -> Int64, didFail: (any Error) -> Void) async {
         var version: Int64 = -1
         var failures = 0

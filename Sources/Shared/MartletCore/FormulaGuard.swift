@@ -1,4 +1,5 @@
-/// Text that a spreadsheet would take for a formula gets a `'` in front; so does text that has one there already.
+/// Protects text that a spreadsheet would interpret as a formula by a leading `'`. Text that already starts with `'`
+/// gets another one.
 public enum FormulaGuard {
     public static func isNeeded(for text: String) -> Bool {
         switch text.utf8.first {

@@ -1,15 +1,16 @@
 import Foundation
 
-/// TCP ports of the loopback address that nobody listens on.
+/// TCP ports of the loopback address that are not in use.
 ///
-/// They are picked at random below the range that the system takes the ports of outgoing connections from: between being found and
-/// being used, seconds may pass in which any connection could get one of those, and keep it from being bound for a minute after its end.
+/// They are chosen at random below the system's range for outgoing connections. Seconds may pass between finding a port
+/// and using it. In that time an outgoing connection could take a port from that range and block it for a minute after
+/// closing.
 public enum FreePort {
-    /// Up to here other programs have their ports by custom.
+    /// Lower ports are customarily used by other programs.
     private static let lowest = 10_240
     private static let maximumAttempts = 1_000
 
-    /// `count` different ports, none of them among `others`. They are free when this returns.
+    /// `count` different ports that are not in `others` and are free when this returns.
     public static func find(_ count: Int, besides others: Set<Int> = []) throws -> [Int] {
         var sockets: [Int32] = []
         defer { for socket in sockets { close(socket) } }
@@ -30,11 +31,11 @@ public enum FreePort {
     private static func range() -> Range<Int> {
         let text = try? String(contentsOfFile: "/proc/sys/net/ipv4/ip_local_port_range", encoding: .utf8)
         let outgoing = text?.split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) } ?? 32_768
-        // With a range as wide as that there is nothing to be kept out of.
+        // If the range starts that low, there is too little room below it, so use it anyway.
         return lowest..<(outgoing < lowest + 2 * maximumAttempts ? 65_536 : outgoing)
     }
 
-    /// A socket that has the port; nil when another one has it.
+    /// A socket bound to the port; nil if the port is in use.
     private static func open(_ port: Int) throws -> Int32? {
         let handle = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard handle >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }

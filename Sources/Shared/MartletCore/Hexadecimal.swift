@@ -1,8 +1,8 @@
-/// Bytes as hexadecimal digits.
+/// Hexadecimal encoding of bytes.
 public enum Hexadecimal {
     private static let digits = Array("0123456789abcdef".utf8)
 
-    /// Two lower-case digits for each byte.
+    /// Encodes each byte as two lower-case digits.
     public static func text(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(2 * bytes.underestimatedCount)

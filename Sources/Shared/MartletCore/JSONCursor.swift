@@ -1,18 +1,18 @@
-/// What is wrong with a JSON text, and where.
+/// An error in a JSON text, with its position.
 public struct JSONError: Error, Equatable, CustomStringConvertible {
     public enum Reason: Sendable, Equatable {
         case syntax
-        /// A byte that is not part of any character in UTF-8.
+        /// A byte that is not part of a valid UTF-8 sequence.
         case encoding
-        /// Valid so far, but not the kind of value that is wanted.
+        /// Valid JSON so far, but not the expected kind of value.
         case shape(expected: JSONKind, found: JSONKind)
-        /// A name that its object already has.
+        /// A name that occurs twice in its object.
         case duplicateName
-        /// Deeper than `JSONLimits.maximumDepth`.
+        /// Nesting deeper than `JSONLimits.maximumDepth`.
         case tooDeep
         /// More digits or a larger exponent than `JSONLimits` allows.
         case numberTooLarge
-        /// More members or elements than the caller takes.
+        /// More members or elements than the caller accepts.
         case tooMany
         /// U+0000, which PostgreSQL cannot store in text.
         case nulCharacter
@@ -27,7 +27,7 @@ public struct JSONError: Error, Equatable, CustomStringConvertible {
         self.offset = offset
     }
 
-    /// Whether the text is JSON, but not of the kind that is wanted.
+    /// Whether the text is JSON, but not of the expected kind.
     public var isShape: Bool { if case .shape = reason { true } else { false } }
 
     public var description: String {
@@ -50,7 +50,7 @@ public enum JSONKind: String, Sendable, CaseIterable {
 
     var name: String { rawValue }
 
-    /// With its article, for sentences.
+    /// The kind with its article, for use in sentences.
     public var phrase: String {
         switch self {
         case .object, .array: "an " + rawValue
@@ -59,7 +59,7 @@ public enum JSONKind: String, Sendable, CaseIterable {
         }
     }
 
-    /// By the first byte of a value's text.
+    /// Determines the kind from the first byte of a value's text.
     init(firstByte: UInt8?) {
         switch firstByte {
         case UInt8(ascii: "{"): self = .object
@@ -72,26 +72,27 @@ public enum JSONKind: String, Sendable, CaseIterable {
     }
 }
 
-/// Bounds on what a client may make us and PostgreSQL hold.
+/// Limits for JSON from clients, to protect our memory and PostgreSQL's storage.
 public enum JSONLimits {
     public static let maximumDepth = 32
     public static let maximumNumberLength = 400
-    /// PostgreSQL writes `1e300` out in full, so an exponent is a size. `maximumNumberLength` holds for what it writes, too:
-    /// what was read can be sent back.
+    /// PostgreSQL writes `1e300` out in full, so an exponent determines the size. `maximumNumberLength` also applies to
+    /// the written-out form, so that stored values can be parsed again.
     public static let maximumExponent = 400
-    /// Members of an object whose members are listed (`JSONText`).
+    /// Maximum number of members in objects that `JSONText` lists.
     public static let maximumMembers = 10_000
-    /// By how much all numbers of a text may grow when they are written out.
+    /// Maximum total growth of a text's numbers when they are written out.
     public static let maximumGrowthInBytes = 1 << 20
 
-    /// Values that may be made of a text: each takes up to 100 bytes of memory, however short it is written. Texts in which a value has 48 bytes
-    /// or more on average are never refused.
+    /// Maximum number of values parsed from a text. Each takes up to 100 bytes of memory, however short its text. Texts
+    /// whose values have 48 bytes or more on average are never refused.
     public static func maximumValues(inBytes count: Int) -> Int { max(100_000, count / 48) }
 }
 
-/// Walks JSON text (RFC 8259) without building anything: bytes that are only passed on need no more.
+/// Walks JSON text (RFC 8259) without building values, which is enough for bytes that are only passed on.
 ///
-/// Strict: one pass, no trailing commas, no lone surrogates, valid UTF-8, no name twice in one object, limits as in `JSONLimits`.
+/// Strict and in one pass: no trailing commas, no lone surrogates, valid UTF-8, no duplicate names in an object, and
+/// the limits of `JSONLimits`.
 struct JSONCursor {
     let bytes: UnsafeBufferPointer<UInt8>
     private(set) var position = 0
@@ -100,10 +101,10 @@ struct JSONCursor {
     private var growthInBytes = 0
     private var names: MemberNames
     private let maximumNames: Int
-    /// How many more values may be made of the text.
+    /// How many more values may be built from the text.
     var valuesLeft = Int.max
 
-    /// - Parameter allowsDuplicates: takes names that their object already has.
+    /// - Parameter allowsDuplicates: Accepts duplicate names in an object.
     init(_ bytes: UnsafeBufferPointer<UInt8>, allowingDuplicates allowsDuplicates: Bool = false) {
         self.bytes = bytes
         names = MemberNames(isIgnored: allowsDuplicates)
@@ -112,7 +113,7 @@ struct JSONCursor {
 
     var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-    /// Whether a value of some kind begins here.
+    /// Whether a value of any kind begins here.
     private var isAtValue: Bool {
         var cursor = self
         do throws(JSONError) {
@@ -123,7 +124,7 @@ struct JSONCursor {
         }
     }
 
-    /// What is wrong where a value of another kind should begin.
+    /// The error where a value of another kind was expected.
     private func misfit(_ expected: JSONKind) -> JSONError {
         failure(isAtValue ? .shape(expected: expected, found: JSONKind(firstByte: next)) : .syntax)
     }
@@ -146,7 +147,7 @@ struct JSONCursor {
         position += 1
     }
 
-    /// The end of the text, with nothing but blanks before it.
+    /// Requires the end of the text, after optional white space.
     mutating func finish() throws(JSONError) {
         skipBlanks()
         guard position == bytes.count else { throw failure() }
@@ -166,7 +167,7 @@ struct JSONCursor {
         }
     }
 
-    /// Calls `member` with the range of each key, quotes excluded; it must take the value.
+    /// Calls `member` with the range of each key without quotes. `member` must consume the value.
     mutating func walkObject(
         depth: Int, _ member: (inout JSONCursor, Range<Int>) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -180,7 +181,7 @@ struct JSONCursor {
             skipBlanks()
             hasEscape = false
             let key = try takeString()
-            // Each takes memory for as long as its object goes on, however short it is.
+            // Each name takes memory until its object ends, however short it is.
             guard names.count < maximumNames else { throw failure(.tooMany) }
             names.append(key, isEscaped: hasEscape)
             skipBlanks()
@@ -219,7 +220,7 @@ struct JSONCursor {
         position += length
     }
 
-    /// The range of a number's literal.
+    /// Consumes a number and returns the range of its literal.
     mutating func takeNumber() throws(JSONError) -> Range<Int> {
         let start = position
         if next == UInt8(ascii: "-") { position += 1 }
@@ -247,7 +248,7 @@ struct JSONCursor {
         guard position > start else { throw failure() }
     }
 
-    /// Accounts for the zeros that take the place of an exponent.
+    /// Accounts for the zeros that replace the exponent when PostgreSQL writes the number out.
     private mutating func writeOut(_ literal: Range<Int>, whole: Int, fraction: Int, exponent: Int) throws(JSONError) {
         let decimals = max(0, fraction - exponent)
         let length = max(1, whole + exponent) + (decimals > 0 ? decimals + 1 : 0)
@@ -268,7 +269,7 @@ struct JSONCursor {
         return exponent
     }
 
-    /// The range of a string's text, quotes excluded, escapes as written.
+    /// Consumes a string and returns the range of its text, without quotes and with escapes as written.
     mutating func takeString() throws(JSONError) -> Range<Int> {
         try take(UInt8(ascii: "\""))
         let start = position
@@ -327,16 +328,16 @@ struct JSONCursor {
         }
     }
 
-    /// The characters of a string whose range `takeString` gave.
+    /// The characters of a string whose range `takeString` returned.
     func text(_ range: Range<Int>) -> String { bytes.text(range) }
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// The characters of a JSON string's text, quotes excluded, that has been checked.
+    /// The characters of a validated JSON string's text without quotes.
     func text(_ range: Range<Int>) -> String {
         let slice = self[range]
         guard slice.contains(UInt8(ascii: "\\")) else { return String(decoding: slice, as: UTF8.self) }
-        // An escape is never shorter than what it stands for.
+        // An escape is never shorter than the character it encodes.
         return String(unsafeUninitializedCapacity: slice.count) { text in
             var (index, count) = (range.lowerBound, 0)
             func put(_ byte: UInt8) {
@@ -356,7 +357,7 @@ extension UnsafeBufferPointer<UInt8> {
                 case UInt8(ascii: "u"):
                     var unit = hexUnit(at: index)
                     index += 4
-                    // Its other half follows: `takeString` has seen it.
+                    // The low surrogate follows, because `takeString` has checked it.
                     if (0xd800...0xdbff).contains(unit), index + 6 <= range.upperBound {
                         unit = 0x10000 + (unit - 0xd800) << 10 + (hexUnit(at: index + 2) - 0xdc00)
                         index += 6

@@ -1,7 +1,8 @@
 extension JSONValue {
-    /// This value with `patch` applied: members that the patch has as null go, others are set, objects are merged (JSON Merge Patch, RFC 7396 §2).
+    /// Applies a JSON Merge Patch (RFC 7396 §2): removes members that are null in the patch, sets others, and merges
+    /// objects.
     ///
-    /// Members keep their order, new ones come last. The depth of both is limited by how they were parsed.
+    /// Members keep their order, and new ones are appended. The depth of both values was limited by parsing.
     public func merging(_ patch: JSONValue) -> JSONValue {
         guard case .object(let changes) = patch else { return patch }
         var members: [Member] = if case .object(let members) = self { members } else { [] }

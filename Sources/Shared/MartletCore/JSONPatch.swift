@@ -1,6 +1,6 @@
-/// What changes one JSON value into another (JSON Patch, RFC 6902): `add`, `remove` and `replace` only.
+/// The difference between two JSON values (JSON Patch, RFC 6902), using only `add`, `remove` and `replace`.
 ///
-/// Numbers are compared by their digits, so that 1 and 1.0 differ. Of arrays, what is the same at both ends is left alone.
+/// Numbers are compared by their digits, so 1 and 1.0 differ. In arrays, the common beginning and end remain untouched.
 public struct JSONPatch: Sendable, Equatable {
     public enum Operation: Sendable, Equatable {
         case add(path: String, JSONValue)
@@ -14,7 +14,7 @@ public struct JSONPatch: Sendable, Equatable {
         compare(old, new, "")
     }
 
-    /// As RFC 6902 §3 writes it: an array of objects.
+    /// The patch in the format of RFC 6902 §3: an array of objects.
     public var json: JSONValue {
         .array(
             operations.map { operation in
@@ -54,14 +54,14 @@ public struct JSONPatch: Sendable, Equatable {
         let end = zip(old.reversed(), new.reversed()).countPrefix(shorter - start) { $0 == $1 }
         let (oldEnd, newEnd) = (old.count - end, new.count - end)
         for index in start..<min(oldEnd, newEnd) { compare(old[index], new[index], "\(path)/\(index)") }
-        // From the back, so that the places in front stay what they are.
+        // From the end, so that earlier indexes remain valid.
         for index in stride(from: oldEnd - 1, through: newEnd, by: -1) { operations.append(.remove(path: "\(path)/\(index)")) }
         for index in stride(from: oldEnd, to: newEnd, by: 1) { operations.append(.add(path: "\(path)/\(index)", new[index])) }
     }
 }
 
 extension Sequence {
-    /// How many of the first `limit` elements satisfy `isSame`, up to the first that does not.
+    /// The number of leading elements, up to `limit`, that satisfy `isSame`.
     fileprivate func countPrefix(_ limit: Int, _ isSame: (Element) -> Bool) -> Int {
         var count = 0
         for element in self {

@@ -1,6 +1,6 @@
-/// Pointers into JSON (RFC 6901).
+/// JSON Pointers (RFC 6901).
 public enum JSONPointer {
-    /// A member's name as a token of a pointer (§3).
+    /// Escapes a member name as a reference token (§3).
     public static func escape(_ name: String) -> String {
         name.contains(where: { $0 == "~" || $0 == "/" }) ? name.replacing("~", with: "~0").replacing("/", with: "~1") : name
     }

@@ -1,8 +1,8 @@
-/// Checks and takes apart the outermost level of JSON text, leaving what is inside as bytes.
+/// Validates JSON text and splits its outermost level, leaving inner values as bytes.
 public enum JSONText {
     public struct Member: Sendable, Equatable {
         public let name: String
-        /// Where the value's text stands, in bytes.
+        /// The byte range of the value's text.
         public let value: Range<Int>
 
         public init(name: String, value: Range<Int>) {
@@ -11,16 +11,16 @@ public enum JSONText {
         }
     }
 
-    /// Checks that the text is one JSON value, for bytes that something else decodes.
+    /// Validates that the text is one JSON value, for bytes that are decoded elsewhere.
     public static func validate(_ bytes: UnsafeBufferPointer<UInt8>) throws(JSONError) {
         var cursor = JSONCursor(bytes)
         try cursor.skipValue(depth: 0)
         try cursor.finish()
     }
 
-    /// The members of an object, in order; the whole text is checked.
+    /// The members of an object, in order. Validates the whole text.
     ///
-    /// - Throws: `JSONError`, also when the text is not an object.
+    /// - Throws: `JSONError`, also if the text is not an object.
     public static func members(of bytes: UnsafeBufferPointer<UInt8>) throws(JSONError) -> [Member] {
         var cursor = JSONCursor(bytes)
         cursor.skipBlanks()
@@ -29,9 +29,9 @@ public enum JSONText {
         return members
     }
 
-    /// Calls `element` with the members of each object in an array, and where it stands.
+    /// Calls `element` with the members and the byte range of each object in an array.
     ///
-    /// - Throws: `JSONError`, also when the text is not an array of objects or has more than `maximum`.
+    /// - Throws: `JSONError`, also if the text is not an array of objects or has more than `maximum` elements.
     public static func forEachElement(
         of bytes: UnsafeBufferPointer<UInt8>, maximum: Int = .max, _ element: ([Member], Range<Int>) -> Void
     ) throws(JSONError) {
@@ -47,9 +47,9 @@ public enum JSONText {
         try cursor.finish()
     }
 
-    /// Where each value of an array stands, in bytes, whatever it is; the whole text is checked.
+    /// The byte range of each value in an array. Validates the whole text.
     ///
-    /// - Throws: `JSONError`, also when the text is not an array or has more than `maximum`.
+    /// - Throws: `JSONError`, also if the text is not an array or has more than `maximum` elements.
     public static func values(of bytes: UnsafeBufferPointer<UInt8>, maximum: Int) throws(JSONError) -> [Range<Int>] {
         var cursor = JSONCursor(bytes)
         var values: [Range<Int>] = []

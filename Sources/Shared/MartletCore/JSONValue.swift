@@ -1,12 +1,12 @@
-/// A JSON value whose numbers are the literals that were written, so that no digit is lost.
+/// A JSON value that stores numbers as their original literals, so that no digit is lost.
 public enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
-    /// The literal, e.g. `1.10`.
+    /// The literal, such as `1.10`.
     case number(String)
     case string(String)
     case array([JSONValue])
-    /// In the order written.
+    /// Members in their original order.
     case object([Member])
 
     public struct Member: Sendable, Equatable {
@@ -21,7 +21,7 @@ public enum JSONValue: Sendable, Equatable {
         public static func == (one: Member, other: Member) -> Bool { one.name.hasSameBytes(as: other.name) && one.value == other.value }
     }
 
-    /// Texts and names are compared by their bytes: one that only looks like another is another value.
+    /// Compares strings and names by their bytes. Canonically equivalent Unicode strings are different values.
     public static func == (one: JSONValue, other: JSONValue) -> Bool {
         switch (one, other) {
         case (.null, .null): true
@@ -34,9 +34,10 @@ public enum JSONValue: Sendable, Equatable {
         }
     }
 
-    /// - Parameter levels: of our own, around what is limited.
-    /// - Parameter allowsDuplicates: takes names that their object already has, for what is kept in spite of its faults.
-    /// - Throws: `JSONError`; the limits of `JSONLimits` hold.
+    /// - Parameters:
+    ///   - levels: Number of outer levels added by us, which do not count towards the depth limit.
+    ///   - allowsDuplicates: Accepts duplicate names in an object, for documents that are stored despite their errors.
+    /// - Throws: `JSONError`, also if a limit in `JSONLimits` is exceeded.
     public init(
         parsing bytes: some Sequence<UInt8>, within levels: Int = 0, allowingDuplicates allowsDuplicates: Bool = false
     ) throws(JSONError) {
@@ -51,7 +52,7 @@ public enum JSONValue: Sendable, Equatable {
                 return .failure(error)
             }
         }
-        // A large text is not copied where it need not be.
+        // Avoid copying a large text if it is already contiguous.
         let result = bytes.withContiguousStorageIfAvailable(parse) ?? Array(bytes).withUnsafeBufferPointer(parse)
         self = try result.get()
     }
@@ -106,7 +107,7 @@ public enum JSONValue: Sendable, Equatable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Bytes, as texts that are put together from texts are copied at each level.
+    /// Writes bytes, because concatenating strings would copy them at every level.
     private func write(to bytes: inout [UInt8]) {
         switch self {
         case .null: bytes.append(contentsOf: "null".utf8)
@@ -132,7 +133,7 @@ public enum JSONValue: Sendable, Equatable {
         }
     }
 
-    /// `string` as a JSON string, quotes included.
+    /// `string` as a JSON string, including quotes.
     public static func quote(_ string: String) -> String {
         var bytes: [UInt8] = []
         quote(string, to: &bytes)
@@ -143,7 +144,7 @@ public enum JSONValue: Sendable, Equatable {
         var string = string
         bytes.append(UInt8(ascii: "\""))
         string.withUTF8 { text in
-            // What needs no escaping is copied in runs.
+            // Copy runs of characters that need no escaping.
             var start = 0
             for (index, byte) in text.enumerated() where byte < 0x20 || byte == 0x7f || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
                 bytes.append(contentsOf: text[start..<index])
@@ -163,7 +164,7 @@ public enum JSONValue: Sendable, Equatable {
 }
 
 extension JSONValue {
-    /// A member by name, or an element by number; nil where there is none.
+    /// A member by name, or an element by index; nil if absent.
     public subscript(name: some StringProtocol) -> JSONValue? {
         switch self {
         case .object(let members):

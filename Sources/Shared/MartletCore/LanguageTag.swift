@@ -1,10 +1,10 @@
-/// A language as BCP 47 (RFC 5646 §2.1) names it, in the spelling that §2.1.1 recommends: `en`, `pt-BR`, `zh-Hant-TW`.
+/// A BCP 47 language tag (RFC 5646 §2.1) in the case recommended by §2.1.1: `en`, `pt-BR`, `zh-Hant-TW`.
 ///
-/// Only its shape is looked at, not whether the registry has it.
+/// Only the syntax is checked, not the registry.
 public struct LanguageTag: Sendable, Hashable {
     public let text: String
 
-    /// Nil for what is none.
+    /// Nil if the syntax is invalid.
     public init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard text.utf8.count <= 35, let language = parts.first, (2...8).contains(language.utf8.count), language.utf8.allSatisfy(Self.isLetter),
@@ -12,7 +12,7 @@ public struct LanguageTag: Sendable, Hashable {
         else { return nil }
         var spelled = [language.lowercased()]
         for part in parts.dropFirst() {
-            // Behind a single character come extensions, in small letters.
+            // Extensions follow a single-character subtag and are lower case.
             let isExtension = spelled.contains { $0.utf8.count == 1 }
             switch part.utf8.count {
             case 2 where !isExtension: spelled.append(part.uppercased())

@@ -1,17 +1,17 @@
-/// The names of the objects that a `JSONCursor` is in, to find one that its object already has.
+/// The member names of all objects that a `JSONCursor` is in, to detect duplicates.
 ///
-/// Names are compared by their bytes once escapes are resolved, not as Swift compares texts: U+212A is not K.
+/// Names are compared by their bytes after resolving escapes, not by Swift's string equality: U+212A is not K.
 struct MemberNames {
     private struct Name {
         let range: Range<Int>
         let isEscaped: Bool
     }
 
-    /// Objects of so many members are compared pair by pair, larger ones are sorted.
+    /// Objects with up to this many members are compared pairwise; larger ones are sorted.
     private static let maximumPairs = 12
 
     private let isIgnored: Bool
-    /// Those of the outermost object first, then those of the object in it, and so on.
+    /// Names of the outermost object first, followed by those of the inner ones.
     private var names: [Name] = []
     private var start = 0
 
@@ -19,10 +19,10 @@ struct MemberNames {
         self.isIgnored = isIgnored
     }
 
-    /// Of all objects that have begun and not ended.
+    /// The number of names in all objects that have not ended yet.
     var count: Int { names.count }
 
-    /// Begins an object; `end` takes what this returns.
+    /// Begins an object. Pass the result to `end`.
     mutating func begin() -> Int {
         defer { start = names.count }
         return start
@@ -32,7 +32,7 @@ struct MemberNames {
         if !isIgnored { names.append(Name(range: range, isEscaped: isEscaped)) }
     }
 
-    /// Ends an object; where its first repeated name stands, if there is one.
+    /// Ends an object; returns the offset of its first duplicate name, if any.
     mutating func end(_ outer: Int, in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
         defer {
             names.removeSubrange(start...)
@@ -40,7 +40,7 @@ struct MemberNames {
         }
         let count = names.count - start
         guard count > 1 else { return nil }
-        // Escapes are resolved once for each name, not at each comparison: a name may be as long as the text.
+        // Resolve escapes once per name instead of at each comparison, because a name may be as long as the text.
         if names[start...].contains(where: \.isEscaped) { return resolved(in: bytes) }
         return count <= Self.maximumPairs ? compared(in: bytes) : sorted(in: bytes)
     }
@@ -63,7 +63,7 @@ struct MemberNames {
             .map { max($0.range.lowerBound, $1.range.lowerBound) }.min()
     }
 
-    /// Of names without escapes.
+    /// Orders names without escapes.
     private func order(_ left: Name, _ right: Name, _ bytes: UnsafeBufferPointer<UInt8>) -> Int {
         guard left.range.count == right.range.count else { return left.range.count < right.range.count ? -1 : 1 }
         let (first, second) = (left.range.lowerBound, right.range.lowerBound)
@@ -75,7 +75,7 @@ struct MemberNames {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Where the first character stands that is not UTF-8; nil: all of it is.
+    /// The offset of the first invalid UTF-8 sequence; nil if all bytes are valid.
     var firstIndexOfInvalidUTF8: Int? {
         guard String(validating: self, as: UTF8.self) == nil else { return nil }
         var decoder = UTF8()

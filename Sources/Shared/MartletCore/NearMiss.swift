@@ -1,6 +1,6 @@
-/// The name that somebody may have meant.
+/// Suggests the name that was probably meant.
 public enum NearMiss {
-    /// The nearest of `names` with the same letters in another case, or with few edits between; nil: none is near.
+    /// The most similar of `names`, ignoring case and allowing few edits; nil if none is similar.
     public static func suggestion(for name: String, among names: some Collection<String>) -> String? {
         let lowered = Array(name.lowercased().unicodeScalars.prefix(64))
         let limit = max(1, min(3, lowered.count / 3))
@@ -9,12 +9,13 @@ public enum NearMiss {
             .min { ($0.distance, $0.name) < ($1.distance, $1.name) }?.name
     }
 
-    /// ` Did you mean …?` behind a sentence, or nothing.
+    /// ` Did you mean …?` to append to a sentence, or an empty string.
     public static func question(for name: String, among names: some Collection<String>) -> String {
         suggestion(for: name, among: names).map { " Did you mean \($0)?" } ?? ""
     }
 
-    /// Insertions, deletions, replacements and swaps of neighbours between two texts (optimal string alignment), as far as `limit` matters.
+    /// The optimal string alignment distance (insertions, deletions, substitutions and transpositions), exact only up
+    /// to `limit`.
     private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar], upTo limit: Int) -> Int {
         guard abs(left.count - right.count) <= limit else { return limit + 1 }
         var before = [Int](repeating: 0, count: right.count + 1)

@@ -1,37 +1,38 @@
 public import MartletAPI
 
-/// Who is asking, as the gateway established it and a service may rely on it.
+/// The caller of a request, as authenticated by the gateway.
 public struct Principal: Codable, Sendable, Hashable {
     public enum Kind: String, Codable, Sendable {
-        /// An app on somebody's device: app key and secret.
+        /// An app on a device: app key and secret.
         case client
         /// A server of the app's owner: master key.
         case master
         case ingest
         case evaluation
-        /// Whoever has a signed link: an app key alone, which opens nothing but what the link's signature says.
+        /// The holder of a signed link: an app key alone, which grants only what the link's signature allows.
         case link
-        /// Somebody who runs the server. Has no app in hand but where the path names one.
+        /// A staff member of this server. Has an app only if the path names one.
         case staff
-        /// Whoever came through the gateway with nothing in hand, as a person's browser does: opens what is made for it, and nothing else.
+        /// An anonymous caller such as a browser. Has access only to routes made for visitors.
         case visitor
-        /// Another process of ours, with no app in hand.
+        /// Another of our processes, without an app.
         case service
     }
 
     public var kind: Kind
-    /// The app's id; empty for `.service` and `.visitor`, and for `.staff` where the path names none.
+    /// The app's id. Empty for `.service` and `.visitor`, and for `.staff` if the path names no app.
     public var appID: String
-    /// The app's project number; 0 where there is no app.
+    /// The app's project number; 0 without an app.
     public var appNumber: Int
     public var environment: AppEnvironment
-    /// Id of the credential that opened the door; the process name for `.service`, the staff member's id for `.staff`, empty for `.visitor`.
+    /// The id of the credential that was used: the process name for `.service`, the staff member's id for `.staff`,
+    /// empty for `.visitor`.
     public var credentialID: String
-    /// The app's end user who is asking, or whom its server asks for; nil: nobody in particular.
+    /// The app's end user who makes the request, or on whose behalf the app's server makes it; nil without a user.
     public var userID: String?
-    /// The user's or staff member's session, if an access token said who is asking.
+    /// The user's or staff member's session, if an access token was used.
     public var sessionID: String?
-    /// The staff member who is asking; nil also for `.staff` where nobody has signed in yet.
+    /// The calling staff member; nil for other kinds, and for `.staff` before sign-in.
     public var staff: StaffGrant?
 
     public init(

@@ -1,17 +1,17 @@
 import Crypto
 public import Foundation
 
-/// Puts a principal into the header `X-Martlet-Principal` and takes it out again.
+/// Encodes a principal as the header `X-Martlet-Principal` and decodes it.
 ///
-/// `<payload>.<mac>`: both base64url; the payload is JSON with the time of signing, the mac HMAC-SHA-256 (RFC 2104)
-/// of the payload's text under the internal secret. A header is good for `validity` either side of its time, so
-/// that a gateway may reuse one for a while and a recorded one soon is worth nothing.
+/// The format is `<payload>.<mac>`, both base64url. The payload is JSON with the time of signing; the mac is the
+/// HMAC-SHA-256 (RFC 2104) of the payload's text under the internal secret. A header is valid for `validity` before and
+/// after its time, so a gateway can reuse it for a while, and a recorded one soon becomes worthless.
 public struct PrincipalSigner: Sendable {
     public static let validity: Duration = .seconds(90)
 
     private let key: SymmetricKey
 
-    /// - Parameter internalSecret: shared by all processes of one Martlet; at least 32 characters.
+    /// - Parameter internalSecret: Shared by all processes of one Martlet; at least 32 characters.
     public init(internalSecret: Secret) {
         self.key = internalSecret.withValue { SymmetricKey(data: Data($0.utf8)) }
     }
@@ -22,7 +22,8 @@ public struct PrincipalSigner: Sendable {
         return payload + "." + Base64URL.encode(authenticationCode(payload))
     }
 
-    /// The principal in `header` and when the header stops being good; nil when it was not signed by us or is stale.
+    /// The principal in `header` and the time at which the header expires; nil if the signature is invalid or the
+    /// header is stale.
     public func principal(from header: String, at time: Date) -> (principal: Principal, expires: Date)? {
         let parts = header.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let mac = Base64URL.decode(parts[1]),

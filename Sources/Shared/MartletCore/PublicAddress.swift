@@ -1,8 +1,8 @@
-/// Which addresses of the network an app may have us call: those of the public internet and no others, so that nobody reaches through this
-/// server what only this server can reach.
+/// Determines which addresses an app may have us call: only those on the public internet, so that no app can reach
+/// internal systems through this server (SSRF).
 public enum PublicAddress {
-    /// - Parameter bytes: 4 of IPv4, 16 of IPv6. What is kept from: every block that IANA's registries of special-purpose addresses do not
-    ///   call globally reachable, multicast, and the ways to write IPv4 inside IPv6.
+    /// - Parameter bytes: 4 bytes for IPv4, 16 for IPv6. Excluded are all blocks in IANA's special-purpose registries
+    ///   that are not globally reachable, multicast, and IPv6 forms that embed IPv4.
     public static func contains(_ bytes: [UInt8]) -> Bool {
         switch bytes.count {
         case 4: isPublic4(bytes)

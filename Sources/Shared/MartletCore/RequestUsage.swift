@@ -1,11 +1,11 @@
 import Synchronization
 
-/// What one request has cost its databases so far; whoever queries one adds to it, and the request line logs it.
+/// The database cost of a request so far. Database clients add to it, and the request log line reports it.
 ///
 ///     let usage = RequestUsage()
 ///     try await RequestUsage.$current.withValue(usage) { … }
 public final class RequestUsage: Sendable {
-    /// The usage of the request that the current task works for.
+    /// The usage of the request that the current task belongs to.
     @TaskLocal public static var current: RequestUsage?
 
     private let count = Atomic<Int>(0)
@@ -13,10 +13,10 @@ public final class RequestUsage: Sendable {
 
     public init() {}
 
-    /// Statements answered, including refused ones.
+    /// Number of statements answered, including refused ones.
     public var queries: Int { count.load(ordering: .relaxed) }
 
-    /// The sum of the times from call to answer.
+    /// Sum of the times from call to answer.
     public var databaseTimeInNanoseconds: Int { nanoseconds.load(ordering: .relaxed) }
 
     public func record(nanoseconds duration: Int64) {

@@ -1,8 +1,9 @@
 public import Crypto
 public import Foundation
 
-/// Seals what a service stores and nobody may read from the database: AES-256-GCM (NIST SP 800-38D) under a key made of the internal secret
-/// (HKDF, RFC 5869). What is sealed for one label opens for no other; under another internal secret nothing opens.
+/// Encrypts values that must not be readable in the database, with AES-256-GCM (NIST SP 800-38D) and a key derived from
+/// the internal secret (HKDF, RFC 5869). A value can only be decrypted with the label and the internal secret that it
+/// was encrypted with.
 public struct SealingKey: Sendable {
     private let key: SymmetricKey
 
@@ -10,32 +11,32 @@ public struct SealingKey: Sendable {
         self.key = key
     }
 
-    /// - Parameter purpose: another one makes another key.
+    /// - Parameter purpose: Different purposes derive different keys.
     public init(internalSecret: Secret, for purpose: String) {
         key = internalSecret.withValue { secret in
             HKDF<SHA256>.deriveKey(inputKeyMaterial: SymmetricKey(data: Data(secret.utf8)), info: Data(purpose.utf8), outputByteCount: 32)
         }
     }
 
-    /// Nonce, ciphertext and tag.
+    /// Encrypts to nonce, ciphertext and tag.
     public func seal(_ bytes: some DataProtocol, for label: String) throws -> Data {
-        // With its twelve bytes of nonce there is always a combined form.
+        // A combined form always exists, because the nonce has twelve bytes.
         guard let sealed = try AES.GCM.seal(bytes, using: key, authenticating: Data(label.utf8)).combined else {
             throw CryptoKitError.incorrectParameterSize
         }
         return sealed
     }
 
-    /// Nil for what was sealed under another internal secret, or for something else.
+    /// Decrypts; nil if the internal secret or the label differs.
     public func open(_ sealed: Data, for label: String) -> Data? {
         guard let box = try? AES.GCM.SealedBox(combined: sealed) else { return nil }
         return try? AES.GCM.open(box, using: key, authenticating: Data(label.utf8))
     }
 
-    /// A value as JSON.
+    /// Encrypts a value as JSON.
     public func seal(value: some Encodable, for label: String) throws -> Data { try seal(JSONEncoder().encode(value), for: label) }
 
-    /// Nil as for bytes, and for another value.
+    /// Decrypts a JSON value; nil if the internal secret or the label differs, or the value has another type.
     public func value<Value: Decodable>(_: Value.Type = Value.self, in sealed: Data, for label: String) -> Value? {
         open(sealed, for: label).flatMap { try? JSONDecoder().decode(Value.self, from: $0) }
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value that must not appear in logs, errors or dumps: every textual form of it is `<redacted>`.
+/// A value that must not appear in logs, errors or dumps. All its textual forms are `<redacted>`.
 public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     private let value: String
 
@@ -8,7 +8,7 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
         self.value = value
     }
 
-    /// The value itself, lent to the one place that needs it.
+    /// Calls `body` with the value itself.
     public func withValue<Result>(_ body: (String) throws -> Result) rethrows -> Result {
         try body(value)
     }
@@ -18,7 +18,7 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
     public var debugDescription: String { "<redacted>" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// 256 bits of the system's randomness as 43 characters of base64url.
+    /// 256 random bits as 43 characters of base64url.
     public static func random() -> Secret {
         var generator = SystemRandomNumberGenerator()
         return Secret(Base64URL.encode((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }))

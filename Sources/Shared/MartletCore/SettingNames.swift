@@ -1,6 +1,7 @@
-/// The settings that each process knows: misspelt ones are found by them, and `martlet up` hands each to the processes that have it.
+/// The settings of each process. Used to detect misspelled settings, and by `martlet up` to pass each setting to the
+/// processes that have it.
 ///
-/// `docs/OPERATIONS.md` says what each means. A test compares these lists with what the code reads.
+/// `docs/OPERATIONS.md` describes the settings. A test compares these lists with what the code reads.
 public enum SettingNames {
     private static let everywhere = [
         "http.host", "http.port", "internal.host", "internal.port", "internal.secret", "log.level",
@@ -16,7 +17,7 @@ public enum SettingNames {
         "mail.from.domains", "mail.bounces", "mail.private.allowed",
     ]
 
-    /// Names of processes and the keys of their settings.
+    /// The setting keys by process name.
     public static let byProcess: [String: Set<String>] = [
         "gateway": Set(
             everywhere + [
@@ -66,8 +67,8 @@ public enum SettingNames {
             ]),
     ]
 
-    /// Variables of `martlet up`, of the scripts in `deploy` and of tests, which no process reads as a setting. One that ends with an underscore
-    /// is a prefix.
+    /// Variables for `martlet up`, the scripts in `deploy` and tests, which no process reads as a setting. A trailing
+    /// underscore marks a prefix.
     private static let others = [
         "MARTLET_CONFIG_FILE", "MARTLET_PORT", "MARTLET_HOST", "MARTLET_STATE", "MARTLET_BUILD", "MARTLET_DIST",
         "MARTLET_IMAGE", "MARTLET_PROJECT", "MARTLET_PROGRAMS", "MARTLET_VECTORS", "MARTLET_PROMTOOL", "MARTLET_KILLS", "MARTLET_RATIO",
@@ -75,25 +76,25 @@ public enum SettingNames {
         "MARTLET_POSTGRES_", "MARTLET_SERVICE_",
     ]
 
-    /// `MARTLET_HTTP_PORT` of `http.port`.
+    /// Converts `http.port` to `MARTLET_HTTP_PORT`.
     public static func variable(_ key: String) -> String {
         "MARTLET_" + key.uppercased().split(separator: ".").joined(separator: "_")
     }
 
-    /// Whether a variable that begins with `MARTLET_` is a setting of some process, or one of our scripts.
+    /// Whether a variable that begins with `MARTLET_` is a setting of a process or used by our scripts.
     public static func isKnown(variable name: String) -> Bool {
         variables.contains(name) || variablesOfOne.contains(name) || others.contains { $0.hasSuffix("_") ? name.hasPrefix($0) : name == $0 }
             || name.hasSuffix("_REPLICAS")
     }
 
-    /// Why a variable is refused: that it is unknown, and the one that may have been meant.
+    /// The error for an unknown variable, with a suggestion.
     ///
-    /// - Parameter others: Names that may have been meant beside those of settings.
+    /// - Parameter others: Further names to suggest, besides those of settings.
     public static func refusal(variable name: String, others: [String] = []) -> String {
         "\(name) is not a setting of Martlet." + NearMiss.question(for: name, among: variables.union(others))
     }
 
     private static let variables = Set(byProcess.values.joined().map(variable))
-    /// With a process's name, as `martlet up` takes them.
+    /// Variables that include a process name, for `martlet up`.
     private static let variablesOfOne = Set(byProcess.flatMap { process, keys in keys.map { variable(process + "." + $0) } })
 }

@@ -1,8 +1,9 @@
 public import Foundation
 
-/// What an access token says of the staff member who presents it: who, and by which session. What they may do gateways know from the key ring.
+/// The claims of a staff member's access token: identity and session. Gateways take permissions from the key ring.
 ///
-/// Signed with the keys of `AccessToken`, but of another type and for another audience: neither opens what the other does.
+/// Signed with the keys of `AccessToken`, but with another type and audience, so neither is accepted in place of the
+/// other.
 public struct StaffToken: Codable, Sendable, Equatable, TokenClaims {
     static let type = "staff+jwt"
     static let audience = "martlet:staff"
@@ -10,7 +11,7 @@ public struct StaffToken: Codable, Sendable, Equatable, TokenClaims {
     let audience: String
     public var staffID: String
     public var sessionID: String
-    /// Another password has to be chosen before anything else.
+    /// Whether the password must be changed before anything else.
     public var mustReset: Bool
     /// Seconds since 1970.
     public var issued: Int64

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Text as others read it, byte by byte.
+/// Byte-wise operations on text.
 ///
-/// To Swift a quote before a combining mark, or behind a mark that is put in front (U+0600), is not that quote but part of another
-/// character. PostgreSQL, CSV readers and whoever else takes the text see the quote.
+/// In Swift, a quote that is followed by a combining mark or preceded by a prepended mark (U+0600) is part of another
+/// character. PostgreSQL, CSV readers and other consumers of the text see the quote.
 extension StringProtocol {
-    /// The text between two of an ASCII character, with each that stands in it doubled.
+    /// Encloses the text in an ASCII character, doubling each occurrence of it in the text.
     public func enclosed(in quote: Unicode.Scalar) -> String {
         let byte = UInt8(ascii: quote)
         var bytes: [UInt8] = [byte]
@@ -18,21 +18,22 @@ extension StringProtocol {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// What stands between an ASCII character; empty parts too.
+    /// Splits the text at an ASCII character. Keeps empty parts.
     public func parts(between mark: Unicode.Scalar) -> [String] {
         let byte = UInt8(ascii: mark)
         return utf8.split(separator: byte, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Whether an ASCII character stands in the text.
+    /// Whether the text contains an ASCII character.
     public func holds(_ mark: Unicode.Scalar) -> Bool { utf8.contains(UInt8(ascii: mark)) }
 
-    /// Whether the text's first byte is an ASCII character.
+    /// Whether the text begins with an ASCII character.
     public func begins(with mark: Unicode.Scalar) -> Bool { utf8.first == UInt8(ascii: mark) }
 }
 
 extension String {
-    /// Whether the other text has the same UTF-8 bytes. `==` also takes canonically equivalent texts for equal: U+212A (KELVIN SIGN) and `K`.
+    /// Whether both strings have the same UTF-8 bytes. `==` also treats canonically equivalent strings as equal, such
+    /// as U+212A (KELVIN SIGN) and `K`.
     public func hasSameBytes(as other: String) -> Bool {
         let result: Bool?? = utf8.withContiguousStorageIfAvailable { one in
             other.utf8.withContiguousStorageIfAvailable { other in
@@ -43,7 +44,7 @@ extension String {
     }
 }
 
-/// A text that equals another one when their UTF-8 bytes are equal, as for PostgreSQL.
+/// A string that is compared by its UTF-8 bytes, as in PostgreSQL.
 public struct ExactText: Sendable, Hashable {
     public let text: String
 

@@ -1,16 +1,17 @@
 public import Foundation
 
 extension TimeZone {
-    /// The zone of a name in the IANA's time zone database, such as `Europe/Zurich`, spelled as it is there; nil for any other.
+    /// The time zone with exactly this name in the IANA time zone database, such as `Europe/Zurich`; nil for any other
+    /// name.
     ///
-    /// `init(identifier:)` takes more: files beside the database (`posixrules`), offsets (`GMT+5`), and what is nearly a name. What PostgreSQL
-    /// takes is in part something else again.
+    /// `init(identifier:)` also accepts files beside the database (`posixrules`), offsets (`GMT+5`) and approximate
+    /// names. PostgreSQL accepts yet another set of names.
     public init?(iana name: String) {
         guard name.utf8.allSatisfy({ $0 < 0x80 }), Self.ianaNames.contains(name) else { return nil }
         self.init(identifier: name)
     }
 
-    /// Zones and links of release 2025b (`tzdata.zi`), without `Factory`, which is for clocks that nobody has set.
+    /// Zones and links of release 2025b (`tzdata.zi`), without `Factory`, which stands for an unset clock.
     static let ianaNames = Set(
         """
         Africa/Abidjan Africa/Accra Africa/Addis_Ababa Africa/Algiers Africa/Asmara Africa/Asmera Africa/Bamako

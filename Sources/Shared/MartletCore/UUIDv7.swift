@@ -2,9 +2,9 @@ public import Foundation
 
 /// Time-ordered ids (RFC 9562 §5.7): 48 bits of Unix milliseconds, then 74 random bits.
 ///
-/// New rows of a table land at the end of its primary key's index instead of all over it.
+/// New rows are added at the end of a primary key index instead of being scattered over it.
 public enum UUIDv7 {
-    /// The id as 36 lower-case characters.
+    /// Generates an id of 36 lower-case characters.
     public static func make(at time: Date = Date()) -> String {
         var generator = SystemRandomNumberGenerator()
         let milliseconds = UInt64(max(0, time.timeIntervalSince1970 * 1000))

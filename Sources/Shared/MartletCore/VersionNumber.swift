@@ -1,10 +1,11 @@
-/// The number of an app's version: 1 to 4 whole numbers, and perhaps a pre-release as Semantic Versioning 2.0.0 §9 has it: `1.10`, `2.0.0-beta.2`.
+/// The version number of an app: 1 to 4 whole numbers and an optional pre-release (Semantic Versioning 2.0.0 §9), such
+/// as `1.10` or `2.0.0-beta.2`.
 public struct VersionNumber: Sendable, Equatable {
     public let text: String
-    /// Compared byte by byte it is in order of precedence (§11); numbers that are left out are zero, so that 1.0 is 1.0.0.
+    /// Sorts byte-wise in order of precedence (§11). Omitted numbers are zero, so 1.0 equals 1.0.0.
     public let sortKey: String
 
-    /// Nil for what is none.
+    /// Nil if the syntax is invalid.
     public init?(_ text: String) {
         guard text.utf8.count <= 64 else { return nil }
         let parts = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
@@ -13,7 +14,7 @@ public struct VersionNumber: Sendable, Equatable {
         let padded = (0..<4).map { $0 < numbers.count ? Self.padded(numbers[$0]) : Self.padded("0") }
         guard parts.count == 2 else {
             self.text = text
-            // Behind every pre-release.
+            // Sorts after every pre-release.
             sortKey = padded.joined() + "~"
             return
         }
@@ -21,11 +22,11 @@ public struct VersionNumber: Sendable, Equatable {
         guard identifiers.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(Self.isIdentifierCharacter) }) else { return nil }
         guard identifiers.allSatisfy({ Self.isNumber($0) || !$0.utf8.allSatisfy(Self.isDigit) }) else { return nil }
         self.text = text
-        // A blank sorts before all that identifiers are made of; numbers come before words.
+        // A blank sorts before every character of an identifier; numbers sort before words.
         sortKey = padded.joined() + "-" + identifiers.map { Self.isNumber($0) ? "0" + Self.padded($0) : "1" + $0 }.joined(separator: " ")
     }
 
-    /// At most twelve digits, and no zero before others.
+    /// Accepts at most twelve digits without leading zeros.
     private static func isNumber(_ text: Substring) -> Bool {
         (1...12).contains(text.utf8.count) && text.utf8.allSatisfy(isDigit) && (text.utf8.count == 1 || text.first != "0")
     }

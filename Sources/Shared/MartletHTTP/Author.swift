@@ -1,7 +1,7 @@
 public import MartletAPI
 import MartletCore
 
-/// Who manages something of an app, as records name them: `staff:<id>`, `key:<credential's id>`, or `service`.
+/// The author of a change to an app, as stored in records: `staff:<id>`, `key:<credential id>` or `service`.
 public struct Author: Sendable, Hashable {
     public let text: String
 
@@ -9,14 +9,14 @@ public struct Author: Sendable, Hashable {
         self.text = text
     }
 
-    /// For what a service does by itself.
+    /// The author of changes that a service makes by itself.
     public static let service = Author(text: "service")
 }
 
 extension ServiceContext {
-    /// The one who manages what is of an app, when they may: the app's own server, or a staff member with the right in the area.
+    /// The author of a change to the app: its own server, or a staff member with the permission in the area.
     ///
-    /// - Throws: `forbidden`, and as `staff(may:_:in:)`.
+    /// - Throws: `forbidden`, and the errors of `staff(may:_:in:)`.
     public func author(may action: StaffAction, _ area: StaffArea) throws -> Author {
         let principal = try principal
         if principal.kind == .staff {

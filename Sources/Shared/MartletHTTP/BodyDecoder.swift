@@ -2,10 +2,10 @@ import Foundation
 import MartletAPI
 import MartletCore
 
-/// Decodes JSON of a body into a type of ours, and refuses what the type does not ask for.
+/// Decodes a JSON body into a Swift type and refuses members that the type does not read.
 ///
-/// Members that no initializer has asked for are unknown, at each level, so a type needs to say nothing beside its properties. What is absent or null
-/// is nil; numbers are whole where the type is, times are RFC 3339.
+/// A member that no initializer has asked for counts as unknown, at every level, so a type only declares its
+/// properties. Absent or null members are nil. Integer types accept whole numbers only; times are RFC 3339.
 struct BodyDecoder: Decoder {
     /// - Throws: `invalid-body`, naming the field.
     static func decode<Value: Decodable>(_ type: Value.Type, from value: JSONValue) throws -> Value { try decode(type, from: value, at: []) }
@@ -28,8 +28,8 @@ struct BodyDecoder: Decoder {
             try decoder.refuseUnknown()
             return read
         } catch is DecodingError {
-            // Of an initializer that makes something of the value: an enum of its names, for example.
-            throw HTTPProblem(.invalidBody, "This value is not one of those that are known.", field: path.joined(separator: "."))
+            // Thrown by an initializer that interprets the value, such as an enum's.
+            throw HTTPProblem(.invalidBody, "This value is not one of the allowed values.", field: path.joined(separator: "."))
         }
     }
 
@@ -52,10 +52,10 @@ struct BodyDecoder: Decoder {
         HTTPProblem.unknownMember(name, in: path.isEmpty ? nil : path.joined(separator: "."), known: asked.names)
     }
 
-    /// A member that is required and not there; it may only be misspelt.
+    /// The error for a missing required member, which may just be misspelled.
     fileprivate func missing(_ name: String) -> HTTPProblem {
         if case .object(let members) = value {
-            // A body may have very many members, and each comparison takes time.
+            // A body can have very many members, and each comparison takes time.
             let strays = members.map(\.name).filter { !asked.contains($0) }.prefix(100)
             if let stray = NearMiss.suggestion(for: name, among: strays) { return unknown(stray) }
         }
@@ -78,10 +78,10 @@ struct BodyDecoder: Decoder {
         return Single(value: value, path: path)
     }
 
-    /// The members that an initializer has asked for.
+    /// The member names that an initializer has asked for.
     fileprivate final class AskedNames {
         var names = Set<String>()
-        /// Of a dictionary, whose members are its own.
+        /// Set for dictionaries, whose member names are arbitrary.
         var isEverything = false
 
         func contains(_ name: String) -> Bool {
@@ -196,7 +196,7 @@ private struct BodyKey: CodingKey {
     init?(intValue: Int) { nil }
 }
 
-/// What a JSON value is read as without a decoder.
+/// A type that is read from a JSON value without a decoder.
 private protocol BodyLiteral {
     static var expected: String { get }
     init?(body value: JSONValue)
@@ -226,7 +226,7 @@ extension BodyLiteral where Self: FixedWidthInteger {
     }
 }
 
-// All that there are: one that was missing would ask its decoder for itself without end.
+// List all integer types: a missing one would call its own decoder recursively without end.
 extension Int: BodyLiteral {}
 extension Int8: BodyLiteral {}
 extension Int16: BodyLiteral {}

@@ -3,15 +3,16 @@ public import Hummingbird
 import MartletAPI
 public import MartletCore
 
-/// The body of a call as an object whose members are all known: what nobody would read is refused, so that nobody believes it was.
+/// A JSON object as request body whose members must all be known. Refusing unknown members tells callers that they have
+/// no effect.
 public struct BodyFields: Sendable {
     private let object: JSONValue
 
     /// - Parameters:
-    ///   - known: the members that the call takes.
-    ///   - isOptional: whether no body is as good as `{}`.
-    /// - Throws: `invalid-json`, also for a body that is missing; `payload-too-large`, `limit-exceeded`, `invalid-body` naming a member that is not
-    ///   known.
+    ///   - known: The members that the call accepts.
+    ///   - isOptional: Whether an absent body counts as `{}`.
+    /// - Throws: `invalid-json`, also for a missing body; `payload-too-large`, `limit-exceeded`; `invalid-body` with
+    ///   the name of an unknown member.
     public init(_ request: Request, _ known: Set<String>, upTo limitInBytes: Int = 64 << 10, isOptional: Bool = false) async throws {
         let body = try await request.wholeBody(upTo: limitInBytes)
         guard body.readableBytes > 0 || !isOptional else {
@@ -32,9 +33,9 @@ public struct BodyFields: Sendable {
         try Self.check(members, known)
     }
 
-    /// The same of an object inside a body.
+    /// Applies the same rules to an object inside a body.
     ///
-    /// - Throws: `invalid-body`, naming a member that is not known.
+    /// - Throws: `invalid-body` with the name of an unknown member.
     public init(_ object: JSONValue, _ known: Set<String>) throws {
         guard case .object(let members) = object else {
             throw HTTPProblem(.invalidBody, "Expected a JSON object, found \(object.kind.phrase).")
@@ -45,21 +46,21 @@ public struct BodyFields: Sendable {
 
     private static func check(_ members: [JSONValue.Member], _ known: Set<String>, in path: String? = nil) throws {
         for member in members {
-            // By bytes: what Swift takes for the same text need not be the same name.
+            // Compare bytes: strings that Swift considers equal are not necessarily the same name.
             if let index = known.firstIndex(of: member.name), known[index].hasSameBytes(as: member.name) { continue }
             throw HTTPProblem.unknownMember(member.name, in: path, known: known)
         }
     }
 
-    /// `invalid-body`, saying what was expected and what came.
+    /// `invalid-body` with the expected and the actual type.
     private func mismatch(_ name: String, _ expected: String) -> HTTPProblem {
         HTTPProblem(.invalidBody, "Expected \(expected), found \(object[name]?.kind.phrase ?? "nothing").", field: name)
     }
 
-    /// As it came; nil where there is none.
+    /// The value as sent; nil if absent.
     public subscript(name: String) -> JSONValue? { object[name] }
 
-    /// Nil where there is none, or null.
+    /// Nil if absent or null.
     public func string(_ name: String) throws -> String? {
         switch object[name] {
         case .string(let text): text
@@ -68,7 +69,7 @@ public struct BodyFields: Sendable {
         }
     }
 
-    /// Nil where there is none, or null.
+    /// Nil if absent or null.
     public func strings(_ name: String) throws -> [String]? {
         switch object[name] {
         case .array(let elements):
@@ -81,7 +82,7 @@ public struct BodyFields: Sendable {
         }
     }
 
-    /// Nil where there is none, or null.
+    /// Nil if absent or null.
     public func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
         guard let value = object[name], value != .null else { return nil }
         guard case .number(let literal) = value, let number = Int(literal), range.contains(number) else {
@@ -95,7 +96,7 @@ public struct BodyFields: Sendable {
         return text
     }
 
-    /// A time (RFC 3339). Nil where there is none, or null.
+    /// A time (RFC 3339). Nil if absent or null.
     public func time(_ name: String) throws -> Date? {
         guard let text = try string(name) else { return nil }
         guard let time = Date(rfc3339: text) else {
@@ -114,7 +115,7 @@ public struct BodyFields: Sendable {
         }
     }
 
-    /// A list of strings, none longer than 2,048 bytes.
+    /// A list of strings of at most 2,048 bytes each.
     public func strings(_ name: String, upTo limit: Int) throws -> [String]? {
         guard let value = object[name], value != .null else { return nil }
         guard case .array(let elements) = value, elements.count <= limit else {
@@ -126,7 +127,7 @@ public struct BodyFields: Sendable {
         }
     }
 
-    /// The members of an object that are known there, each a string or missing.
+    /// The members of an object, each a string. Unknown members are refused.
     public func strings(in name: String, _ known: Set<String>) throws -> [String: String] {
         guard let value = object[name], value != .null else { return [:] }
         guard case .object(let members) = value else { throw mismatch(name, "an object") }
@@ -139,7 +140,7 @@ public struct BodyFields: Sendable {
         return strings
     }
 
-    /// The text of a JSON object.
+    /// The text of a JSON object. Nil if absent or null.
     public func object(_ name: String, upTo limitInBytes: Int) throws -> String? {
         guard let value = object[name], value != .null else { return nil }
         guard case .object = value else { throw mismatch(name, "an object") }

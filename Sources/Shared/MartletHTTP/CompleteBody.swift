@@ -2,14 +2,15 @@ public import Hummingbird
 import MartletAPI
 public import NIOCore
 
-/// A request's body, which must be as long as its `Content-Length` said.
+/// A request's body, which must have exactly the length in `Content-Length`.
 ///
-/// The framework takes the end of a connection for the end of a body: half a file would be stored as a whole one.
+/// The framework treats the end of a connection as the end of the body, so half a file would be stored as a complete
+/// one.
 public struct CompleteBody: AsyncSequence, Sendable {
     let body: RequestBody
     let length: Int?
 
-    /// - Throws: `payload-too-large` before anything is read.
+    /// - Throws: `payload-too-large`, before anything is read.
     public init(_ request: Request, limitInBytes: Int) throws {
         body = request.body
         length = request.headers[.contentLength].flatMap { Int($0) }
@@ -26,7 +27,7 @@ public struct CompleteBody: AsyncSequence, Sendable {
 
         public mutating func next() async throws -> ByteBuffer? {
             guard let portion = try await iterator.next() else {
-                guard missing ?? 0 == 0 else { throw HTTPProblem(.malformedRequest, "The body ended early.") }
+                guard missing ?? 0 == 0 else { throw HTTPProblem(.malformedRequest, "The body ended before its Content-Length was reached.") }
                 return nil
             }
             missing = missing.map { $0 - portion.readableBytes }

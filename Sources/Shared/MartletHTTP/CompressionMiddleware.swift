@@ -6,14 +6,16 @@ import Synchronization
 
 /// Compresses JSON answers for clients that accept it (RFC 9110 §12.5.3).
 ///
-/// Only what is in memory and of a size that is worth it: no streams, no files, nothing with ranges or packed already. Nothing that must not be
-/// stored either: a secret beside a text that its caller chose could be guessed by the size of both packed together (BREACH). A packed answer has a
-/// weak entity tag (RFC 9110 §8.8.1), which counts as the strong one when it comes back.
+/// Applies only to answers in memory whose size makes it worthwhile: not to streams, files, range requests or content
+/// that is already compressed. It also excludes `no-store` answers, because an attacker could deduce a secret from the
+/// compressed size if the answer contains text of the attacker's choice (BREACH). A compressed answer has a weak entity
+/// tag (RFC 9110 §8.8.1), which matches the strong one when the client sends it back.
 final class CompressionMiddleware: RouterMiddleware {
     typealias Context = ServiceContext
 
     static let sizesInBytes = 1 << 10...16 << 20
-    /// Beyond this number answers are sent uncompressed: compression takes CPU time and memory from other requests.
+    /// Above this number answers are sent uncompressed, because compression takes CPU time and memory from other
+    /// requests.
     private static let maximumConcurrent = 8
 
     private let running = Atomic<Int>(0)
@@ -45,7 +47,8 @@ final class CompressionMiddleware: RouterMiddleware {
             && [.contentEncoding, .contentRange, .acceptRanges, .contentDisposition].allSatisfy { response.headers[$0] == nil }
     }
 
-    /// The same tag as of the answer that the client has. `Vary` is in every 304 (RFC 9110 §15.4.5), as the type of that answer is not known.
+    /// Repeats the form of the tag that the client sent. Every 304 has `Vary` (RFC 9110 §15.4.5), because the type of
+    /// the full answer is unknown here.
     private static func notModified(_ response: Response, _ request: Request) -> Response {
         var response = response
         addVary(&response)
@@ -63,9 +66,9 @@ final class CompressionMiddleware: RouterMiddleware {
     }
 }
 
-/// What an `Accept-Encoding` makes of the codings that are offered.
+/// Chooses a content coding from `Accept-Encoding`.
 enum AcceptedCoding {
-    /// The one of them with the greatest weight above 0, Brotli before gzip; nil: the answer goes as it is.
+    /// The coding with the greatest weight above 0, Brotli before gzip. Nil leaves the answer uncompressed.
     static func best(_ header: String?) -> ContentCoding? {
         guard let header, header.utf8.count <= 1_000 else { return nil }
         var weights: [String: Double] = [:]

@@ -1,6 +1,6 @@
-/// What a browser is to do with a file (RFC 6266).
+/// The `Content-Disposition` of a file (RFC 6266).
 public enum ContentDisposition {
-    /// - Parameter name: any text; what a header cannot hold is encoded as RFC 8187 §3.2.1 says.
+    /// - Parameter name: Any text. Characters not allowed in a header are encoded (RFC 8187 §3.2.1).
     public static func header(isInline: Bool, name: String) -> String {
         "\(isInline ? "inline" : "attachment"); filename*=UTF-8''\(encoded(name))"
     }

@@ -1,18 +1,18 @@
 public import NIOCore
 import NIOHTTP1
 
-/// Writes parts of a streamed response from the event loop of its connection.
+/// Writes parts of a streamed response directly from the event loop of its connection.
 ///
-/// `ResponseBodyWriter.write` has to be called by a task, which has to be woken first: with one event for thousands of streams that is more
-/// work than the writing. What goes this way is framed by whoever made it, once for all streams (a chunk, RFC 9112 §7.1), and goes past
-/// HTTP's encoder; hence only between two parts of a chunked response over HTTP/1.1, and with nothing that was written the other way
-/// still on its way to the event loop.
+/// `ResponseBodyWriter.write` must be called by a task, which must be woken first. For one event to thousands of
+/// streams, that takes more work than writing. Data written this way bypasses the HTTP encoder, so the caller frames
+/// it, once for all streams (a chunk, RFC 9112 §7.1). Use it only between two parts of a chunked HTTP/1.1 response, and
+/// only when nothing written by the other path is still on its way to the event loop.
 public struct DirectBody: Sendable {
     public let eventLoop: any EventLoop
     private let encoder: NIOLoopBound<ChannelHandlerContext>
     private let closed: EventLoopFuture<Void>
 
-    /// Nil when the connection has no encoder of HTTP/1.1, as in tests without sockets.
+    /// Nil if the connection has no HTTP/1.1 encoder, as in tests without sockets.
     public init?(_ channel: any Channel) async {
         let encoder = try? await channel.eventLoop.submit {
             NIOLoopBound(
@@ -24,18 +24,18 @@ public struct DirectBody: Sendable {
         closed = channel.closeFuture
     }
 
-    /// Calls `body` when the connection closes: nothing written this way fails.
+    /// Calls `body` when the connection closes. Writes themselves never report a failure.
     public func onClose(_ body: @escaping @Sendable () -> Void) {
         closed.whenComplete { _ in body() }
     }
 
-    /// Whether the client keeps up. On the event loop only.
+    /// Whether the client keeps up. Call on the event loop only.
     public var isWritable: Bool { encoder.value.channel.isWritable }
 
-    /// Breaks the connection off. On the event loop only.
+    /// Closes the connection. Call on the event loop only.
     public func close() { encoder.value.close(promise: nil) }
 
-    /// Writes a whole chunk, with its framing. On the event loop only.
+    /// Writes a complete chunk including its framing. Call on the event loop only.
     public func write(_ chunk: ByteBuffer) {
         encoder.value.writeAndFlush(NIOAny(IOData.byteBuffer(chunk)), promise: nil)
     }

@@ -1,9 +1,9 @@
 public import HTTPTypes
 public import Hummingbird
 
-/// One thing a client can ask for: decodes, applies rules, calls a store, answers.
+/// One API call: decodes the request, applies rules, calls a store, answers.
 public protocol Endpoint: Sendable {
-    /// - Throws: `HTTPProblem` for what the client should know; anything else becomes a plain 500.
+    /// - Throws: `HTTPProblem` for errors that the client should see; any other error becomes a plain 500.
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response
 }
 

@@ -2,7 +2,7 @@ import HTTPTypes
 public import Hummingbird
 import MartletAPI
 
-/// An entity tag (RFC 9110 §8.8.3), without its quotes.
+/// An entity tag (RFC 9110 §8.8.3) without quotes.
 public struct EntityTag: Sendable, Hashable {
     public let text: String
 
@@ -12,9 +12,9 @@ public struct EntityTag: Sendable, Hashable {
 
     public var header: String { "\"\(text)\"" }
 
-    /// The tags of an `If-Match` or `If-None-Match`; nil for `*`. A weak tag counts as its strong one.
+    /// The tags in `If-Match` or `If-None-Match`; nil for `*`. Weak tags are treated as strong.
     ///
-    /// - Throws: `invalid-parameter` for what is no list of at most 20 quoted tags.
+    /// - Throws: `invalid-parameter` unless the header is a list of 1 to 20 quoted tags.
     public static func list(_ header: String) throws -> [EntityTag]? {
         if header.trimmed == "*" { return nil }
         let tags = header.split(separator: ",").compactMap { part -> EntityTag? in
@@ -24,15 +24,15 @@ public struct EntityTag: Sendable, Hashable {
             return EntityTag(text: String(tag.dropFirst().dropLast()))
         }
         guard !tags.isEmpty, tags.count <= 20, tags.count == header.split(separator: ",").count else {
-            throw HTTPProblem(.invalidParameter, "It is * or a list of entity tags in double quotes.", field: "If-Match")
+            throw HTTPProblem(.invalidParameter, "It must be * or a list of at most 20 entity tags in double quotes.", field: "If-Match")
         }
         return tags
     }
 }
 
-/// `If-Match` of a write.
+/// The `If-Match` condition of a write.
 public struct Precondition: Sendable {
-    /// Nil: the object only has to exist.
+    /// Nil only requires that the object exists.
     public let tags: [String]?
 
     public init(tags: [String]?) {
@@ -47,11 +47,11 @@ public struct Precondition: Sendable {
 
     /// Whether the request has `If-None-Match: *`.
     ///
-    /// - Throws: `invalid-parameter` for any other value, which would silently do nothing.
+    /// - Throws: `invalid-parameter` for any other value, which would otherwise be ignored.
     public static func mustBeNew(_ request: Request) throws -> Bool {
         guard let header = request.headers[.ifNoneMatch] else { return false }
         guard header.trimmed == "*" else {
-            throw HTTPProblem(.invalidParameter, "Only * is understood here.", field: "If-None-Match")
+            throw HTTPProblem(.invalidParameter, "Only * is supported here.", field: "If-None-Match")
         }
         return true
     }

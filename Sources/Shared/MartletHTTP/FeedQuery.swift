@@ -2,13 +2,14 @@ public import Hummingbird
 import MartletAPI
 import MartletCore
 
-/// `?after=<number>&wait=<seconds, 0…30>`: what a process of ours has of a feed, and how long it waits for more.
+/// `?after=<number>&wait=<seconds, 0…30>`: the position of one of our processes in a feed, and how long it waits for
+/// news.
 public struct FeedQuery {
     public let after: Int64
     public let wait: Duration
 
-    /// - Parameter after: what whoever says nothing has.
-    /// - Throws: `forbidden` for all but our own processes; `invalid-parameter`.
+    /// - Parameter after: The position used if the query has none.
+    /// - Throws: `forbidden` except for our own processes; `invalid-parameter`.
     public init(_ request: Request, _ context: ServiceContext, default after: Int64) throws {
         guard try context.principal.kind == .service else { throw HTTPProblem(.forbidden) }
         let parameters = request.uri.queryParameters

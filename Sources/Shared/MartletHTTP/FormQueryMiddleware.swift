@@ -1,6 +1,7 @@
 public import Hummingbird
 
-/// Reads `+` in a query string as a space, as forms, `URLSearchParams` and most HTTP clients write it (WHATWG URL §5.1).
+/// Decodes `+` in a query string as a space, as written by forms, `URLSearchParams` and most HTTP clients (WHATWG URL
+/// §5.1).
 public struct FormQueryMiddleware: RouterMiddleware {
     public typealias Context = ServiceContext
 

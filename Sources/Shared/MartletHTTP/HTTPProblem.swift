@@ -3,9 +3,9 @@ import Foundation
 public import Hummingbird
 public import MartletAPI
 
-/// An error that a client gets to see, thrown by endpoints and middleware.
+/// An error for the client, thrown by endpoints and middleware.
 ///
-/// `detail`, `field`, `rows` and `findings` go to the client; `cause` goes to the log only.
+/// `detail`, `field`, `rows` and `findings` are sent to the client; `cause` is only logged.
 public struct HTTPProblem: Error {
     public var code: ErrorCode
     public var detail: String?
@@ -28,9 +28,9 @@ public struct HTTPProblem: Error {
         self.headers = headers
     }
 
-    /// The answer, as `application/problem+json`.
+    /// The answer as `application/problem+json`.
     ///
-    /// - Parameter hasMessage: with `message`, for clients of protocols that read it (`Problem.message`).
+    /// - Parameter hasMessage: Adds `message`, for clients of protocols that read it (`Problem.message`).
     public func response(requestID: String?, hasMessage: Bool = false) -> Response {
         var problem = Problem(code, detail: detail, field: field, rows: rows, findings: findings, requestId: requestID)
         if hasMessage { problem.message = problem.detail ?? problem.title }

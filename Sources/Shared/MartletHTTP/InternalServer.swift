@@ -1,7 +1,8 @@
 public import Hummingbird
 public import Logging
 
-/// The internal port: `/health/live`, `/health/ready` and `/metrics`. Bound to an address clients cannot reach.
+/// The internal port with `/health/live`, `/health/ready` and `/metrics`, bound to an address that clients cannot
+/// reach.
 public enum InternalServer {
     public static func make(
         host: String, port: Int, metrics: MetricsRegistry, logger: Logger, isReady: @escaping @Sendable () async -> Bool

@@ -1,7 +1,8 @@
 import Foundation
 public import Logging
 
-/// Log lines as JSON objects: `{"time":…,"level":…,"service":…,"message":…,` then the metadata, dotted keys as given.
+/// Writes log lines as JSON objects: `{"time":…,"level":…,"service":…,"message":…`, then the metadata with keys as
+/// given.
 public struct JSONLogHandler: LogHandler {
     public var metadata: Logger.Metadata = [:]
     public var metadataProvider: Logger.MetadataProvider?
@@ -48,7 +49,7 @@ public struct JSONLogHandler: LogHandler {
     }
 
     private static func append(_ key: String, _ value: Logger.MetadataValue, to line: inout [UInt8]) {
-        // Hummingbird's own id; ours is `request.id`.
+        // Hummingbird's own id; Martlet logs `request.id`.
         if key == "hb.request.id" { return }
         line.append(UInt8(ascii: ","))
         append(key, to: &line)
@@ -81,7 +82,7 @@ public struct JSONLogHandler: LogHandler {
         }
     }
 
-    /// A JSON string (RFC 8259 §7), so that nothing logged can start a line or an object of its own.
+    /// Appends a JSON string (RFC 8259 §7), so that logged text cannot start a line or object of its own.
     private static func append(_ text: String, to line: inout [UInt8]) {
         line.append(UInt8(ascii: "\""))
         for byte in text.utf8 {

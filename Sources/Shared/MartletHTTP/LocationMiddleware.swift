@@ -4,15 +4,15 @@ import Hummingbird
 import MartletCore
 import NIOCore
 
-/// Says where a new thing is, in every answer 201 (RFC 9110 §15.3.2).
+/// Adds `Location` to every 201 answer (RFC 9110 §15.3.2).
 ///
-/// Only the gateway knows the whole address of a request, so what is sent is a reference relative to it (RFC 3986 §4.2). An endpoint names the
-/// service's path in `Location`, such as `/auth/me`, or such a reference. Where it names nothing, the thing is at the request's own path after `PUT` and
-/// `PATCH`, and after `POST` behind it, by the id in the answer.
+/// Only the gateway knows the full URL of a request, so the header is a relative reference (RFC 3986 §4.2). An endpoint
+/// may set `Location` to a path of the service, such as `/auth/me`, or to such a reference. If it sets none, the new
+/// resource is at the request's path after `PUT` and `PATCH`, and below it after `POST`, under the id in the answer.
 struct LocationMiddleware: RouterMiddleware {
     typealias Context = ServiceContext
 
-    /// The first of them that the answer has.
+    /// Members that may hold the id; the first one in the answer counts.
     private static let names = ["_id", "id", "number", "name"]
 
     func handle(
@@ -34,23 +34,23 @@ struct LocationMiddleware: RouterMiddleware {
     }
 }
 
-/// A reference to another path of the same server.
+/// References between paths of the same server.
 public enum RelativeReference {
     /// - Parameters:
-    ///   - path: where it is read, with a slash at the beginning.
-    ///   - target: what it is to name, likewise.
+    ///   - path: The path of the referring resource, starting with a slash.
+    ///   - target: The path to refer to, likewise.
     static func from(_ path: String, to target: String) -> String {
         let directories = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
         let parts = target.split(separator: "/", omittingEmptySubsequences: false)
         let common = zip(directories, parts.dropLast()).prefix { $0 == $1 }.count
         let up = Array(repeating: "..", count: directories.count - common)
         let reference = (up + parts.dropFirst(common).map(String.init)).joined(separator: "/")
-        // What has a colon before its first slash would be read as a scheme (RFC 3986 §4.2).
-        // One without any text would name what is read itself.
+        // A colon before the first slash would make the text before it a scheme (RFC 3986 §4.2). An empty reference
+        // would name the referring resource itself.
         return reference.isEmpty || reference.prefix { $0 != "/" }.contains(":") ? "./" + reference : reference
     }
 
-    /// A text as one component of a path.
+    /// Percent-encodes a text as one path component.
     public static func encoded(_ component: String) -> String {
         component.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
     }

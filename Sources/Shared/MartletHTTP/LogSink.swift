@@ -1,9 +1,10 @@
 import Foundation
 import Synchronization
 
-/// Where log lines go: a buffer in front of standard error, emptied every 50 ms, at 32 KiB, and at once from `warning` up.
+/// The destination of log lines: a buffer in front of standard error, flushed every 50 ms, at 32 KiB, and at once from
+/// `warning` up.
 ///
-/// One system call for many lines: at 10,000 requests per second a call per line costs more than making the line.
+/// Saves system calls: at 10,000 requests per second, one call per line would cost more than formatting it.
 final class LogSink: Sendable {
     static let standardError = LogSink(descriptor: STDERR_FILENO)
 

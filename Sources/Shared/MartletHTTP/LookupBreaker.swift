@@ -1,20 +1,20 @@
-/// How much is asked of another service about users.
+/// Limits for look-ups of user data in another service.
 public struct LookupLimits: Sendable {
-    /// Look-ups at a time: as many as `ServiceCalls` keeps connections.
+    /// Concurrent look-ups: as many as `ServiceCalls` keeps connections.
     public var underWay = 8
-    /// Requests that wait for their turn; those beyond do without.
+    /// Requests that may wait for a look-up; further ones fail at once.
     public var waiting = 512
-    /// So many failures without an answer in between, and nobody is asked for the pause.
+    /// Number of consecutive failures after which no look-ups are made for `pause`.
     public var failures = 3
     public var pause: Duration = .seconds(5)
 
     public init() {}
 }
 
-/// So many look-ups wait that one more does without.
+/// The maximum number of look-ups is waiting already.
 public struct LookupsFull: Error {}
 
-/// Whether a service is asked, by what came of it lately. After a pause one request tries, and the others go on doing without until it has an answer.
+/// A circuit breaker for look-ups. After the pause one request tries, while others keep failing until it has a result.
 struct LookupBreaker: Sendable {
     private let limit: Int
     private let length: Duration
@@ -27,15 +27,15 @@ struct LookupBreaker: Sendable {
         self.length = length
     }
 
-    /// - Throws: what failed last, where nobody is to be asked now.
+    /// - Throws: The last failure, if no look-up may be made now.
     func check(at now: ContinuousClock.Instant) throws {
         if let pause, isTrying || pause.until > now { throw pause.cause }
     }
 
-    /// Somebody is about to ask; `succeed`, `fail` or `giveUp` has to follow.
+    /// Call before a look-up, and `succeed`, `fail` or `giveUp` after it.
     ///
-    /// - Returns: whether it is the one that tries.
-    /// - Throws: as `check`.
+    /// - Returns: Whether the look-up is the trial after a pause.
+    /// - Throws: The errors of `check`.
     mutating func begin(at now: ContinuousClock.Instant) throws -> Bool {
         try check(at: now)
         isTrying = pause != nil
@@ -52,7 +52,7 @@ struct LookupBreaker: Sendable {
         if isTrial || failures >= limit { pause = (now + length, error) }
     }
 
-    /// What tried has no answer, and says nothing of the service.
+    /// Ends a trial without a result that says anything about the service.
     mutating func giveUp() {
         isTrying = false
     }

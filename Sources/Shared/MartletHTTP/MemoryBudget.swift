@@ -3,11 +3,11 @@ import HTTPTypes
 import MartletAPI
 import Synchronization
 
-/// Bytes that this process may hold for one purpose at a time, such as bodies of requests.
+/// Limits the memory that this process holds for one purpose, such as request bodies.
 ///
-/// A caller that finds no room waits in line, first come first served, for `patience` at most.
+/// A caller that finds no room waits in line, first come, first served, for at most `patience`.
 public final class MemoryBudget: Sendable {
-    /// A part of a budget, given back when nobody holds it any more.
+    /// A reserved part of a budget, returned when it is deallocated.
     public final class Room: Sendable {
         private let budget: MemoryBudget
         private let size: Mutex<Int>
@@ -19,7 +19,7 @@ public final class MemoryBudget: Sendable {
 
         public var sizeInBytes: Int { size.withLock(\.self) }
 
-        /// Gives back what is beyond `sizeInBytes`.
+        /// Returns everything above `sizeInBytes`.
         public func shrink(to sizeInBytes: Int) {
             budget.giveBack(size.withLock { size in
                 let rest = max(0, size - sizeInBytes)
@@ -52,7 +52,7 @@ public final class MemoryBudget: Sendable {
     private let gauge: Meter
     private let refusals: Counter
 
-    /// - Parameter name: of what it is for, in metrics: `bodies`.
+    /// - Parameter name: The purpose, as a label of the metrics: `bodies`.
     public init(_ name: String, sizeInBytes: Int, patience: Duration = .seconds(5), maximumWaiting: Int = 1_000) {
         self.sizeInBytes = sizeInBytes
         self.patience = patience
@@ -66,9 +66,9 @@ public final class MemoryBudget: Sendable {
     public var heldInBytes: Int { state.withLock(\.held) }
     var waiting: Int { state.withLock(\.line.count) }
 
-    /// Room for `sizeInBytes`; what is larger than the whole budget gets all of it.
+    /// Reserves `sizeInBytes`, or the whole budget if that is less.
     ///
-    /// - Throws: `unavailable` after `patience`, or at once when too many wait already.
+    /// - Throws: `unavailable` after `patience`, or at once if too many callers are waiting.
     public func reserve(_ sizeInBytes: Int) async throws -> Room {
         let size = min(sizeInBytes, self.sizeInBytes)
         guard await enter(size) else {
@@ -78,7 +78,7 @@ public final class MemoryBudget: Sendable {
         return Room(size, of: self)
     }
 
-    /// The same without waiting, ahead of those who stand in line for more than is free; nil: there is no room.
+    /// Reserves without waiting, ahead of callers waiting for more than is free. Nil if there is no room.
     public func reserveNow(_ sizeInBytes: Int) -> Room? {
         let size = min(sizeInBytes, self.sizeInBytes)
         guard take(size, aheadOfLine: true) else {
@@ -88,7 +88,7 @@ public final class MemoryBudget: Sendable {
         return Room(size, of: self)
     }
 
-    /// Counts what is held already and cannot be given up, whether there is room for it or not.
+    /// Counts memory that is already in use and cannot be released, even beyond the budget.
     public func count(_ sizeInBytes: Int) -> Room {
         state.withLock { state in
             state.held += sizeInBytes
@@ -99,7 +99,7 @@ public final class MemoryBudget: Sendable {
 
     static var refusal: HTTPProblem {
         HTTPProblem(
-            .unavailable, "Large requests and answers take too much memory at present; try again later, or ask for less at once.",
+            .unavailable, "The server is short of memory for large requests and answers; try again later, or request less at once.",
             headers: [.retryAfter: "5"])
     }
 
@@ -149,7 +149,7 @@ public final class MemoryBudget: Sendable {
             state.line.firstIndex { $0.ticket == ticket }.map { state.line.remove(at: $0) }
         }
         waiter?.continuation.resume(returning: false)
-        // A smaller request behind it may fit.
+        // A smaller request behind this one may fit.
         if waiter != nil { giveBack(0) }
     }
 

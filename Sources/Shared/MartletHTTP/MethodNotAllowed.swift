@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import MartletAPI
 
-/// Says which methods a path takes, to who asks by another one (RFC 9110 §15.5.6).
+/// Refuses an unsupported method and lists the supported ones (RFC 9110 §15.5.6).
 private struct MethodNotAllowed: Endpoint {
     let allowed: String
 
@@ -14,7 +14,8 @@ private struct MethodNotAllowed: Endpoint {
 extension Router<ServiceContext> {
     private static var methods: [HTTPRequest.Method] { [.get, .post, .put, .patch, .delete] }
 
-    /// Takes every method that a path of this router has no endpoint for, to refuse it. After all endpoints were added.
+    /// Adds a refusal for every method without an endpoint, on all paths of this router. Call after adding all
+    /// endpoints.
     func refuseOtherMethods() {
         let endpoints = Dictionary(grouping: routes) { $0.path.description }.values
         for routes in endpoints {

@@ -1,11 +1,12 @@
 public import CoreMetrics
 import Synchronization
 
-/// The process's metrics, kept for `/metrics` in the Prometheus text format 0.0.4.
+/// Collects the process's metrics and formats them for `/metrics` in the Prometheus text format 0.0.4.
 ///
-/// Backend of swift-metrics. Labels become names by `.` → `_`; counters end `_total`, timers are histograms in seconds
-/// that end `_seconds`. `MetricHelp` has their `# HELP`. At most `maximumSeries` series are kept; more are counted, not stored, so that a label with
-/// unbounded values cannot exhaust memory.
+/// A backend of swift-metrics. In names, characters other than letters and digits become `_`; counters end in `_total`.
+/// Timers become histograms in seconds whose names end in `_seconds`. `MetricHelp` has the `# HELP` sentences. At most
+/// `maximumSeries` series are stored and further ones only counted, so that a label with unbounded values cannot
+/// exhaust memory.
 public final class MetricsRegistry: MetricsFactory {
     public static let maximumSeries = 5_000
 
@@ -45,14 +46,14 @@ public final class MetricsRegistry: MetricsFactory {
         series(Self.name(label, suffix: "_seconds"), dimensions) { HistogramSeries(bounds: HistogramSeries.secondBounds) }
     }
 
-    // A series lives as long as the process: a counter that went away and came back would look like a restart.
+    // A series lives as long as the process: a counter that disappeared and came back would look like a restart.
     public func destroyCounter(_ handler: any CounterHandler) {}
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
     public func destroyRecorder(_ handler: any RecorderHandler) {}
     public func destroyMeter(_ handler: any MeterHandler) {}
     public func destroyTimer(_ handler: any TimerHandler) {}
 
-    /// Everything kept, in the text format, sorted by name.
+    /// All series in the text format, sorted by name.
     public func text() -> String {
         let (all, refused) = state.withLock { (Array($0.series), $0.refused) }
         var text = ""
@@ -95,7 +96,7 @@ public final class MetricsRegistry: MetricsFactory {
     private static func labels(_ dimensions: [(String, String)]) -> String {
         dimensions.map { key, value in
             var escaped = ""
-            // By scalars: CR and LF together are one Character, which is not "\n".
+            // Iterate over scalars: CR and LF together form one Character, which does not equal "\n".
             for scalar in value.unicodeScalars {
                 switch scalar {
                 case "\\": escaped += "\\\\"
@@ -109,7 +110,7 @@ public final class MetricsRegistry: MetricsFactory {
     }
 }
 
-/// One line or group of lines of the text format.
+/// One line, or group of lines, in the text format.
 private protocol Series: AnyObject, Sendable {
     var type: String { get }
     func write(name: String, labels: String, to text: inout String)

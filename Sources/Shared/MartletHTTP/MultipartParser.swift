@@ -1,12 +1,12 @@
 import Foundation
 public import NIOCore
 
-/// Takes a `multipart/form-data` body (RFC 7578) apart as it comes: a value that is fed portions and gives out events.
+/// Parses a `multipart/form-data` body (RFC 7578) incrementally: feed it portions and read events.
 ///
-/// Holds no more than a part's headers or a boundary's length.
+/// Buffers at most a part's headers or the length of a boundary.
 public struct MultipartParser {
     public enum Event: Equatable {
-        /// A part begins. `fileName` is nil for a field of a form.
+        /// The start of a part. `fileName` is nil for a form field.
         case part(fileName: String?, contentType: String?)
         case data(ByteBuffer)
         case endOfPart
@@ -14,7 +14,7 @@ public struct MultipartParser {
     }
 
     public struct Malformed: Error {
-        /// Ends a sentence.
+        /// Completes a sentence.
         public var reason: String
 
         public init(reason: String) {
@@ -33,7 +33,8 @@ public struct MultipartParser {
     private var state = State.preamble
     private var buffer: ByteBuffer
 
-    /// - Parameter contentType: of the body, which names the boundary: 1 to 70 characters (RFC 2046 §5.1.1).
+    /// - Parameter contentType: The body's `Content-Type`, which contains the boundary of 1 to 70 characters (RFC 2046
+    ///   §5.1.1).
     /// - Throws: `Malformed`.
     public init(contentType: String) throws(Malformed) {
         guard let start = contentType.range(of: "; *boundary=", options: [.regularExpression, .caseInsensitive]) else {
@@ -41,18 +42,18 @@ public struct MultipartParser {
         }
         let value = contentType[start.upperBound...]
         let boundary = value.first == "\"" ? value.dropFirst().prefix { $0 != "\"" } : value.prefix { $0 != ";" && $0 != " " }
-        guard (1...70).contains(boundary.utf8.count) else { throw Malformed(reason: "its boundary does not have 1 to 70 characters") }
+        guard (1...70).contains(boundary.utf8.count) else { throw Malformed(reason: "its boundary must have 1 to 70 characters") }
         self.init(boundary: String(boundary))
     }
 
     /// - Parameter boundary: 1 to 70 characters.
     public init(boundary: String) {
         delimiter = Array(("\r\n--" + boundary).utf8)
-        // The first boundary has no line before it.
+        // No line precedes the first boundary.
         buffer = ByteBuffer(string: "\r\n")
     }
 
-    /// Whether the last boundary has come.
+    /// Whether the last boundary has been read.
     public var isAtEnd: Bool { state == .epilogue }
 
     public mutating func feed(_ portion: ByteBuffer) {
@@ -99,7 +100,7 @@ public struct MultipartParser {
             default: break
             }
         }
-        guard isFormData else { throw Malformed(reason: "a part is no form-data") }
+        guard isFormData else { throw Malformed(reason: "a part is not form-data") }
         return .part(fileName: fileName, contentType: contentType)
     }
 
@@ -110,26 +111,27 @@ public struct MultipartParser {
             state = isLast ? .epilogue : .headers
             return .endOfPart
         }
-        // What could be the beginning of a boundary waits.
+        // Hold back bytes that could be the beginning of a boundary.
         let safe = buffer.readableBytes - delimiter.count
         guard safe > 0 else { return nil }
         return buffer.readSlice(length: safe).map { .data($0) }
     }
 
-    /// Reads a boundary with what ends its line: how many bytes were before it, and whether it was the last.
+    /// Reads a boundary and its line end; returns the number of bytes before it and whether it was the last.
     private mutating func delimiterLine(limit: Int) throws -> (before: Int, isLast: Bool)? {
         guard let position = Self.position(of: delimiter, in: buffer) else {
-            guard buffer.readableBytes <= limit else { throw Malformed(reason: "there is no boundary") }
+            guard buffer.readableBytes <= limit else { throw Malformed(reason: "a boundary is missing") }
             return nil
         }
         let behind = buffer.readerIndex + position + delimiter.count
         guard let two = buffer.getBytes(at: behind, length: 2) else { return nil }
-        guard two == Array("\r\n".utf8) || two == Array("--".utf8) else { throw Malformed(reason: "a boundary goes on") }
+        guard two == Array("\r\n".utf8) || two == Array("--".utf8) else { throw Malformed(reason: "a boundary is followed by other characters") }
         buffer.moveReaderIndex(to: behind + 2)
         return (position, two == Array("--".utf8))
     }
 
-    /// `form-data; name="file"; filename="a.jpg"`; quotes and percent signs as browsers write them (WHATWG HTML, multipart/form-data).
+    /// Reads a parameter of `form-data; name="file"; filename="a.jpg"`, with quotes and percent signs escaped as
+    /// browsers do (WHATWG HTML, multipart/form-data).
     private static func parameter(_ name: String, of value: String) -> String? {
         guard let start = value.range(of: "; *\(name)=\"", options: [.regularExpression, .caseInsensitive]) else { return nil }
         var text = ""

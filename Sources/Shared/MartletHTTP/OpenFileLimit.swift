@@ -6,28 +6,29 @@ import Musl
 import Darwin
 #endif
 
-/// How many descriptors the process may have open (RLIMIT_NOFILE): files, sockets, and what the runtime takes.
+/// The limit on open descriptors (RLIMIT_NOFILE): files, sockets and those of the runtime.
 ///
-/// A process that runs out of them dies inside libdispatch, so each raises its limit at the start and accepts fewer connections than it allows.
+/// A process that runs out of descriptors crashes inside libdispatch. Every process therefore raises its limit at
+/// startup and accepts fewer connections than it allows.
 public enum OpenFileLimit {
-    /// What every process needs at least: the usual soft limit of Linux.
+    /// The minimum for every process: the usual soft limit on Linux.
     public static let minimum = 1_024
-    /// What a process keeps for all that is not a client's connection.
+    /// Descriptors reserved for everything except client connections.
     static let reserve = 256
 
-    /// The limit in force.
+    /// The current soft limit.
     public static var current: Int {
         var limits = rlimit()
         guard getrlimit(Self.resource, &limits) == 0 else { return minimum }
         return Int(clamping: limits.rlim_cur)
     }
 
-    /// Connections that a process which needs one descriptor for each may accept.
+    /// The number of connections that a process with one descriptor per connection may accept.
     public static var connections: Int { max(1, current - reserve) }
 
-    /// Raises the soft limit to the hard one.
+    /// Raises the soft limit to the hard limit.
     ///
-    /// - Throws: `OpenFileLimitError` when that is below `minimum`.
+    /// - Throws: `OpenFileLimitError` if that is below `minimum`.
     static func raise() throws {
         var limits = rlimit()
         if getrlimit(Self.resource, &limits) == 0 {
@@ -48,7 +49,7 @@ public enum OpenFileLimit {
     #endif
 }
 
-/// The process may open too few files to run.
+/// The open file limit is too low to run the process.
 struct OpenFileLimitError: Error, CustomStringConvertible {
     let found: Int
 

@@ -7,28 +7,28 @@ public import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// Sends requests out of the server, and to other processes of it.
+/// Sends requests to the internet and to other processes of the server.
 ///
-/// No redirect is followed, no cookie kept, no proxy used, no answer read beyond a limit or after the time. Whoever speaks to
-/// addresses that others choose asks for public ones only: the name is looked up before, and the address that a connection really has is looked at
-/// before anything is sent on it, so that a name that changes its mind in between gains nothing.
+/// Follows no redirects, keeps no cookies, uses no proxy, and limits the size and time of answers. For addresses chosen
+/// by others, use `Reach.publicAddresses`. It checks the addresses of the name in advance, and the address of each
+/// connection before anything is sent on it, so that changing the name's addresses in between achieves nothing.
 public final class OutgoingClient: Sendable {
     public static let maximumURLLength = 2_048
 
-    /// Where requests may go.
+    /// The destinations that requests may have.
     public enum Reach: Sendable {
-        /// Wherever the operator's settings lead; addresses are not looked at.
+        /// Any destination, as configured by the operator. Addresses are not checked.
         case anywhere
-        /// To the public internet.
+        /// Public internet addresses only.
         ///
-        /// - Parameter lookUp: a name's addresses, as bytes.
+        /// - Parameter lookUp: Resolves a name to addresses, as bytes.
         case publicAddresses(lookUp: @Sendable (String) async -> [[UInt8]] = { await NameLookup.addresses(of: $0) })
     }
 
-    /// Which HTTP is spoken.
+    /// The HTTP versions to use.
     public enum Version: Sendable {
         case http1
-        /// HTTP/2 where the server offers it, so that many requests share a connection.
+        /// HTTP/2 if the server offers it, so that many requests share a connection.
         case upToHTTP2
     }
 
@@ -41,7 +41,7 @@ public final class OutgoingClient: Sendable {
     private let client: HTTPClient
     private let reach: Reach
 
-    /// - Parameter connectionsPerHost: of HTTP/1.1, kept open at the most; more requests than that wait.
+    /// - Parameter connectionsPerHost: Maximum number of open HTTP/1.1 connections; further requests wait.
     public init(_ reach: Reach, connectionsPerHost: Int = 8, version: Version = .http1) {
         self.reach = reach
         var http = HTTPClient.Configuration()
@@ -62,9 +62,9 @@ public final class OutgoingClient: Sendable {
         client.shutdown { _ in }
     }
 
-    /// Sends a request and reads the whole answer, all within `timeout`.
+    /// Sends a request and reads the complete answer within `timeout`.
     ///
-    /// - Parameter limitInBytes: of the answer's body.
+    /// - Parameter limitInBytes: Maximum size of the answer's body.
     /// - Throws: `OutgoingFailure`; `CancellationError`.
     public func send(_ request: HTTPClientRequest, within timeout: Duration, upTo limitInBytes: Int) async throws -> Answer {
         try await withThrowingTaskGroup(of: Answer.self) { group in
@@ -99,11 +99,11 @@ public final class OutgoingClient: Sendable {
         }
     }
 
-    /// Whether the error is one of getting a connection: nothing was sent.
+    /// Whether the error occurred while connecting, before anything was sent.
     private static func isBeforeRequest(_ error: any Error) -> Bool {
         switch error {
         case is NIOConnectionError, is NIOSSLExtraError, NIOSSLError.handshakeFailed, ChannelError.connectTimeout: true
-        // Of an address that is no name.
+        // For IP address literals.
         case let error as IOError: error.errnoCode == ECONNREFUSED
         case let error as HTTPClientError: [.connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout, .alreadyShutdown].contains(error)
         default: false
@@ -118,16 +118,16 @@ public final class OutgoingClient: Sendable {
         return channel.eventLoop.makeFailedFuture(OutgoingFailure.privateAddress)
     }
 
-    /// Whether the address could be asked. A name that is not known passes: it may become known.
+    /// Checks that requests may be sent to the URL. A name that cannot be resolved passes, because it may exist later.
     ///
-    /// - Parameter isPlainHTTPAllowed: whether `http` may be spoken to a host.
+    /// - Parameter isPlainHTTPAllowed: Whether `http` is allowed for a host.
     /// - Throws: `OutgoingFailure.invalidURL`, `.privateAddress`; `CancellationError`.
     public func check(_ url: String, isPlainHTTPAllowed: (String) -> Bool) async throws {
         _ = try Self.host(of: url, isPlainHTTPAllowed: isPlainHTTPAllowed)
         try await checkAddresses(of: url, allowingUnknown: true)
     }
 
-    /// The host in an address of a form that may be asked: https, no user, no fragment.
+    /// The host of a URL in an accepted form: https, no user, no fragment.
     ///
     /// - Throws: `OutgoingFailure.invalidURL`.
     public static func host(of url: String, isPlainHTTPAllowed: (String) -> Bool) throws -> String {
@@ -143,39 +143,39 @@ public final class OutgoingClient: Sendable {
         guard let host = URLComponents(string: url)?.host else { throw OutgoingFailure.invalidURL }
         let addresses = await lookUp(host.trimmingCharacters(in: ["[", "]"]))
         try Task.checkCancellation()
-        guard !addresses.isEmpty || allowingUnknown else { throw OutgoingFailure.unreachable("the name is not known") }
+        guard !addresses.isEmpty || allowingUnknown else { throw OutgoingFailure.unreachable("the name cannot be resolved") }
         guard addresses.allSatisfy(PublicAddress.contains) else { throw OutgoingFailure.privateAddress }
     }
 }
 
-/// Why a request out of the server brought no answer.
+/// The reason why an outgoing request has no answer.
 public enum OutgoingFailure: Error, Sendable, Equatable {
     case timeout
-    /// There is no connection: nothing was sent.
+    /// No connection could be made, so nothing was sent.
     ///
-    /// - Parameter cause: for the log.
+    /// - Parameter cause: For the log.
     case unreachable(String)
-    /// The connection broke before there was a whole answer: the request may have been worked on.
+    /// The connection failed before a complete answer arrived. The request may have been processed.
     ///
-    /// - Parameter cause: for the log.
+    /// - Parameter cause: For the log.
     case connectionLost(String)
     case privateAddress
     case invalidURL
     case answerTooLarge
 
-    /// For whoever may choose the address.
+    /// A sentence for the user who chose the URL.
     public var sentence: String {
         switch self {
         case .timeout: "It did not answer in time."
         case .unreachable: "It could not be reached."
-        case .connectionLost: "The connection broke before there was an answer."
-        case .privateAddress: "Its address is not one of the public internet."
-        case .invalidURL: "It is not an https address without user and fragment, of at most \(OutgoingClient.maximumURLLength) characters."
+        case .connectionLost: "The connection failed before it answered."
+        case .privateAddress: "Its address is not on the public internet."
+        case .invalidURL: "It must be an https address without user and fragment, of at most \(OutgoingClient.maximumURLLength) characters."
         case .answerTooLarge: "Its answer is too large."
         }
     }
 
-    /// For the log.
+    /// A description for the log.
     public var cause: String {
         switch self {
         case .unreachable(let cause): "unreachable: \(cause)"

@@ -5,7 +5,7 @@ import MartletAPI
 public import MartletCore
 import Synchronization
 
-/// Refuses requests that did not come through the gateway, and tells the others' principal to the endpoint.
+/// Refuses requests that did not come through the gateway, and passes the principal of others to the endpoint.
 public struct PrincipalMiddleware: RouterMiddleware {
     public typealias Context = ServiceContext
 
@@ -28,8 +28,8 @@ public struct PrincipalMiddleware: RouterMiddleware {
     }
 }
 
-/// Remembers headers that were good: a gateway sends the same one for some seconds, and a look-up costs a fraction
-/// of decoding and HMAC.
+/// Caches valid headers: a gateway sends the same one for some seconds, and a look-up costs a fraction of decoding and
+/// HMAC.
 final class PrincipalVerifier: Sendable {
     private static let maximumRemembered = 4_096
 

@@ -2,11 +2,11 @@ import CoreMetrics
 import Foundation
 import Synchronization
 
-/// Memory, CPU and open files of this process, read from `/proc/self` when somebody asks.
+/// Memory, CPU time and open files of this process, read from `/proc/self` on request.
 enum ProcessMetrics {
     private static let memory = Gauge(label: "process.resident_memory_bytes")
     private static let cpu = FloatingPointCounter(label: "process.cpu_seconds_total")
-    /// What `cpu` has been told.
+    /// The value that `cpu` has reached.
     private static let cpuSeconds = Mutex(0.0)
     private static let descriptors = Gauge(label: "process.open_fds")
 
@@ -14,7 +14,7 @@ enum ProcessMetrics {
         if let pages = fields(of: "/proc/self/statm").dropFirst().first.flatMap({ Int64($0) }) {
             memory.record(pages * Int64(sysconf(Int32(_SC_PAGESIZE))))
         }
-        // proc(5): user and system time are fields 14 and 15, counted after the name in parentheses.
+        // proc(5): user and system time are fields 14 and 15; counting starts after the name in parentheses.
         let afterName = fields(of: "/proc/self/stat", after: ")")
         if afterName.count > 13, let user = Double(afterName[11]), let system = Double(afterName[12]) {
             let seconds = (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))

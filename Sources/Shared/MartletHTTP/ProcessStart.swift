@@ -6,9 +6,10 @@ import NIOCore
 public import ServiceLifecycle
 import UnixSignals
 
-/// The part of starting that all processes share: settings, log, metrics, and a group of services that a signal drains.
+/// The common startup of all processes: settings, log, metrics, and a service group that drains on a signal.
 public enum ProcessStart {
-    /// Runs what `build` returns until SIGTERM or SIGINT, or exits with status 1 and one line that says why.
+    /// Runs the services that `build` returns until SIGTERM or SIGINT. On failure, prints one line with the reason and
+    /// exits with status 1.
     public static func run(
         name: String,
         build: @Sendable (Settings, Logger, MetricsRegistry) async throws -> [any Service]
@@ -24,12 +25,12 @@ public enum ProcessStart {
             signal(SIGPIPE, SIG_IGN)
             try OpenFileLimit.raise()
             let services = try await build(settings, logger, metrics)
-            logger.info("started")
+            logger.info("Started.")
             var configuration = ServiceGroupConfiguration(
                 services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
             configuration.maximumGracefulShutdownDuration = .seconds(30)
             try await ServiceGroup(configuration: configuration).run()
-            logger.info("stopped")
+            logger.info("Stopped.")
             LogSink.standardError.flush()
         } catch {
             LogSink.standardError.flush()
@@ -38,7 +39,7 @@ public enum ProcessStart {
         }
     }
 
-    /// NIO's error for a port that is in use names neither the port nor its setting.
+    /// Replaces NIO's error for a port in use, which names neither the port nor its setting.
     private static func sentence(_ error: any Error) -> String {
         guard let error = error as? IOError, error.errnoCode == EADDRINUSE else { return "\(error)" }
         let settings = "\(SettingNames.variable("http.port")), \(SettingNames.variable("internal.port"))"

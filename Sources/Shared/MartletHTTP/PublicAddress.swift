@@ -12,16 +12,17 @@ extension PublicAddress {
         }
     }
 
-    /// Where `sockaddr_in` and `sockaddr_in6` have the address (ip(7), ipv6(7)): behind family and port, and behind the flow's label.
+    /// Offsets of the address in `sockaddr_in` and `sockaddr_in6` (ip(7), ipv6(7)): after family and port, and after
+    /// the flow label.
     fileprivate static let place4 = 4..<8
     fileprivate static let place6 = 8..<24
 }
 
-/// Asks what a name stands for. `getaddrinfo` blocks, so it is done on threads of its own and its answer may come too late.
+/// Resolves names. `getaddrinfo` blocks, so it runs on separate threads, and its result may come too late.
 public enum NameLookup {
     private static let queue = DispatchQueue(label: "martlet.names", attributes: .concurrent)
 
-    /// The addresses as bytes; empty: there are none, or the task was cancelled first.
+    /// The addresses as bytes. Empty if there are none or the task was cancelled first.
     public static func addresses(of host: String) async -> [[UInt8]] {
         let (stream, continuation) = AsyncStream.makeStream(of: [[UInt8]].self)
         queue.async {

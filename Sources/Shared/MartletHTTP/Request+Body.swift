@@ -6,9 +6,10 @@ public import MartletCore
 import NIOCore
 
 extension Request {
-    /// The whole body. What of it is more than `RequestMemory.smallSizeInBytes` counts against the process's budget of bodies, as it comes.
+    /// Reads the complete body. Everything above `RequestMemory.smallSizeInBytes` counts against the process's budget
+    /// for bodies as it arrives.
     ///
-    /// - Throws: `payload-too-large` beyond `limitInBytes`, `unavailable`.
+    /// - Throws: `payload-too-large` above `limitInBytes`, `unavailable`.
     public func wholeBody(upTo limitInBytes: Int) async throws -> ByteBuffer {
         let length = headers[.contentLength].flatMap { Int($0) } ?? 0
         guard length <= limitInBytes else { throw Self.tooLarge(limitInBytes) }
@@ -18,7 +19,8 @@ extension Request {
             let size = whole.readableBytes + portion.readableBytes
             guard size <= limitInBytes else { throw Self.tooLarge(limitInBytes) }
             if size > room, let memory = RequestMemory.current {
-                // As `ByteBuffer` grows; once much of the body is here, all of it: those that hold much and need more would wait for each other.
+                // Reserve in steps, as `ByteBuffer` grows. Once a large part has arrived, reserve the rest at once,
+                // because requests that hold much memory and need more would wait for each other.
                 let step = size > Self.largeBodySizeInBytes && length >= size ? length - room : max(room, size - room)
                 try await memory.reserveBody(step)
                 room += step
@@ -36,10 +38,10 @@ extension Request {
 }
 
 extension Request {
-    /// The whole body, one JSON value (RFC 8259), as `JSONLimits` bounds it. All JSON that is a body is read by this, or by `JSONText` where it is
-    /// only passed on.
+    /// Reads the complete body as one JSON value (RFC 8259) within `JSONLimits`. All JSON bodies are read by this
+    /// method, or by `JSONText` if they are only passed on.
     ///
-    /// - Throws: `invalid-json`, also where there is no body; `invalid-body`, `limit-exceeded`, `payload-too-large`.
+    /// - Throws: `invalid-json`, also for a missing body; `invalid-body`, `limit-exceeded`, `payload-too-large`.
     public func json(upTo limitInBytes: Int) async throws -> JSONValue {
         let body = try await wholeBody(upTo: limitInBytes)
         guard body.readableBytes > 0 else { throw HTTPProblem.missingBody }
@@ -50,25 +52,25 @@ extension Request {
         }
     }
 
-    /// The body as a value of ours whose members are all known, also those of objects inside it.
+    /// Decodes the body as a Swift type. Unknown members are refused at every level.
     ///
-    /// - Throws: as `json`, and `invalid-body` naming the field.
+    /// - Throws: The errors of `json`, and `invalid-body` with the field.
     public func decoded<Body: Decodable>(_: Body.Type, upTo limitInBytes: Int = 64 << 10) async throws -> Body {
         try BodyDecoder.decode(Body.self, from: try await json(upTo: limitInBytes))
     }
 
-    /// Refuses a body with anything in it, for calls that take none: `{}` is nothing.
+    /// Refuses a body with any content, for calls that take none. `{}` is allowed.
     ///
-    /// - Throws: as `BodyFields`.
+    /// - Throws: The errors of `BodyFields`.
     public func allowNoBody() async throws {
         _ = try await BodyFields(self, [], isOptional: true)
     }
 }
 
 extension HTTPProblem {
-    static let missingBody = HTTPProblem(.invalidJSON, "Expected a JSON object, but there is no body.")
+    static let missingBody = HTTPProblem(.invalidJSON, "Expected a JSON object, but the body is missing.")
 
-    /// What is wrong with JSON that a client sent.
+    /// The problem for an error in a client's JSON.
     public init(_ error: JSONError) {
         let code: ErrorCode =
             switch error.reason {
@@ -79,11 +81,11 @@ extension HTTPProblem {
         self.init(code, error.description)
     }
 
-    /// A member that a body may not have.
+    /// The problem for an unknown member of a body.
     ///
     /// - Parameters:
-    ///   - path: of the object that has it; nil: it is the body.
-    ///   - known: the members that it may have.
+    ///   - path: The path of the object that contains it; nil for the body itself.
+    ///   - known: The members that the object may have.
     public static func unknownMember(_ name: String, in path: String? = nil, known: some Collection<String>) -> HTTPProblem {
         let name = name.utf8.count <= 128 ? name : String(String.UnicodeScalarView(name.unicodeScalars.prefix(64))) + "…"
         let near = NearMiss.suggestion(for: name, among: known).map { "; did you mean \"\($0)\"?" } ?? "."
@@ -104,16 +106,16 @@ extension Response {
         try encoding(ListBody(count: values.count, data: values))
     }
 
-    /// `{"count":n,"data":[…],"next":…}` of JSON texts.
+    /// `{"count":n,"data":[…],"next":…}` from JSON texts.
     public static func page(_ page: some Collection<String>, next: String? = nil) -> Response {
         let next = next.map { ",\"next\":" + JSONValue.quote($0) } ?? ""
         return .json(#"{"count":\#(page.count),"data":[\#(page.joined(separator: ","))]\#(next)}"#)
     }
 
-    /// JSON that is already text.
+    /// A response from JSON text.
     public static func json(_ text: String) -> Response { .json(ByteBuffer(string: text)) }
 
-    /// The same as bytes.
+    /// A response from JSON bytes.
     public static func json(_ body: ByteBuffer, status: HTTPResponse.Status = .ok) -> Response {
         Response(
             status: status, headers: [.contentType: "application/json; charset=utf-8"], body: .whole(body))

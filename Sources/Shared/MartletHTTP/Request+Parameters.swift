@@ -4,16 +4,16 @@ import MartletAPI
 import MartletCore
 
 extension Request {
-    /// Refuses parameters that would silently do nothing.
+    /// Refuses query parameters that would otherwise be ignored.
     ///
-    /// - Throws: `invalid-parameter` naming the first that is not in `known`.
+    /// - Throws: `invalid-parameter` with the first one that is not in `known`.
     public func allowParameters(_ known: Set<Substring> = []) throws {
         for parameter in uri.queryParameters where !known.contains(parameter.key) {
             throw HTTPProblem(.invalidParameter, "This query parameter is not known.", field: String(parameter.key))
         }
     }
 
-    /// A whole number of the query.
+    /// A whole number from the query.
     ///
     /// - Throws: `invalid-parameter`.
     public func number(_ name: Substring, default number: Int, in range: ClosedRange<Int>) throws -> Int {
@@ -24,7 +24,7 @@ extension Request {
         return number
     }
 
-    /// A parameter that is `true` or `false`; false where there is none.
+    /// A parameter that is `true` or `false`; false if absent.
     ///
     /// - Throws: `invalid-parameter`.
     public func flag(_ name: Substring) throws -> Bool {
@@ -35,7 +35,7 @@ extension Request {
         }
     }
 
-    /// A time (RFC 3339).
+    /// A time (RFC 3339) from the query; nil if absent.
     ///
     /// - Throws: `invalid-parameter`.
     public func time(_ name: Substring) throws -> Date? {
@@ -46,13 +46,13 @@ extension Request {
         return time
     }
 
-    /// The id that a parameter names: of a member of a list, or behind which a page goes on.
+    /// An id from the query, of a list member or of the element after which a page continues; nil if absent.
     ///
     /// - Throws: `invalid-parameter`.
     public func id(_ name: Substring) throws -> UUID? {
         guard let text = uri.queryParameters[name].map(String.init) else { return nil }
         guard let id = UUID(uuidString: text) else {
-            throw HTTPProblem(.invalidParameter, "It must be an id (a UUID), as this list's answers have it.", field: String(name))
+            throw HTTPProblem(.invalidParameter, "It must be an id (a UUID) from this list's answers.", field: String(name))
         }
         return id
     }

@@ -7,7 +7,8 @@ import MartletAPI
 import MartletCore
 import Synchronization
 
-/// Outermost: names the request, turns every error into a problem answer, counts, times and logs one line.
+/// The outermost middleware: assigns the request id, converts every error to a problem answer, counts, measures and
+/// logs one line.
 public struct RequestLineMiddleware: RouterMiddleware {
     public typealias Context = ServiceContext
 
@@ -54,7 +55,7 @@ public struct RequestLineMiddleware: RouterMiddleware {
         }
     }
 
-    /// What the framework refuses by itself.
+    /// The problem for an error of the framework itself.
     private static func problem(for status: HTTPResponse.Status) -> HTTPProblem {
         switch status.code {
         case 404: HTTPProblem(.notFound)
@@ -69,7 +70,7 @@ public struct RequestLineMiddleware: RouterMiddleware {
     private static func problem(for condition: DependencyCondition) -> HTTPProblem {
         switch condition {
         case .unavailable, .cancelled: HTTPProblem(.unavailable)
-        case .timeout: HTTPProblem(.unavailable, "The database took too long; the request had no effect or an unknown one.")
+        case .timeout: HTTPProblem(.unavailable, "The database took too long; the request may or may not have had an effect.")
         case .fault: HTTPProblem(.internalError)
         }
     }
@@ -96,7 +97,7 @@ public struct RequestLineMiddleware: RouterMiddleware {
     }
 }
 
-/// Handlers by method and status, looked up without going through the factory each time.
+/// Caches metric handlers by method and status, to avoid going through the factory each time.
 private final class RequestMetrics: Sendable {
     private struct Key: Hashable {
         var method: String
@@ -119,7 +120,7 @@ private final class RequestMetrics: Sendable {
         timer.recordNanoseconds(duration.microseconds * 1000)
     }
 
-    /// A client may invent methods; series for them would grow without bound.
+    /// Clients may invent methods, and a series for each would grow without bound.
     private static func known(_ method: HTTPRequest.Method) -> String {
         switch method {
         case .get, .head, .post, .put, .patch, .delete, .options: method.rawValue

@@ -3,11 +3,11 @@ public import Hummingbird
 public import NIOCore
 import Synchronization
 
-/// How much memory a process may take for requests and answers.
+/// The memory that a process may use for requests and answers.
 public struct MemoryBudgets: Sendable {
-    /// Of bodies that are read whole, until their request is answered.
+    /// For request bodies that are read completely, until the request is answered.
     public let bodies: MemoryBudget
-    /// Of large answers, until the client has taken them.
+    /// For large answers, until the client has received them.
     public let answers: MemoryBudget
 
     public init(bodiesInBytes: Int = 64 << 20, answersInBytes: Int = 128 << 20, patience: Duration = .seconds(5)) {
@@ -24,12 +24,12 @@ public struct MemoryBudgets: Sendable {
     }
 }
 
-/// What one request holds of the process's budgets.
+/// The memory that one request holds from the process's budgets.
 public final class RequestMemory: Sendable {
-    /// The memory of the request that the current task works for; nil in jobs.
+    /// The memory of the request that the current task belongs to; nil in jobs.
     @TaskLocal public static var current: RequestMemory?
 
-    /// Bodies and answers up to this size are not counted: how many there are at a time is limited by the number of requests.
+    /// Bodies and answers up to this size are not counted, because the limit on requests bounds their number.
     public static let smallSizeInBytes = 64 << 10
 
     private struct State {
@@ -45,7 +45,8 @@ public final class RequestMemory: Sendable {
         self.budgets = budgets
     }
 
-    /// Room for more of the request's body, held until the request is answered. A body larger than the whole budget gets all of it.
+    /// Reserves memory for more of the request's body, until the request is answered. A body larger than the whole
+    /// budget gets all of it.
     ///
     /// - Throws: `unavailable`.
     func reserveBody(_ sizeInBytes: Int) async throws {
@@ -56,8 +57,8 @@ public final class RequestMemory: Sendable {
         state.withLock { $0.bodies.append(room) }
     }
 
-    /// Room for an answer that is about to be made: call it before the query whose rows will be large. Twice `sizeInBytes` is
-    /// reserved, for the rows and the answer made of them; what the answer does not need is given back when it is there.
+    /// Reserves memory for an answer. Call it before the query that returns large rows. Twice `sizeInBytes` is
+    /// reserved, for the rows and for the answer built from them; what the complete answer does not need is released.
     ///
     /// - Throws: `unavailable`.
     public func reserveAnswer(_ sizeInBytes: Int) async throws {
@@ -65,15 +66,15 @@ public final class RequestMemory: Sendable {
         state.withLock { $0.answerRoom = room }
     }
 
-    /// Notes an answer that was made; the last one counts. Nil: one that is not large.
+    /// Records a large answer, replacing any earlier one. Nil records that the answer is not large.
     func note(_ answer: LargeAnswer?) {
         state.withLock { $0.answer = answer }
     }
 
-    /// Counts the answer that was made, if it is large, until it is written.
+    /// Counts the recorded answer, if it is large, until it is written.
     ///
-    /// - Parameter mayBeRefused: whether the request can simply be made again.
-    /// - Throws: `unavailable` when there is no room for it.
+    /// - Parameter mayBeRefused: Whether the request can simply be repeated.
+    /// - Throws: `unavailable` if there is no room for it.
     func countAnswer(mayBeRefused: Bool) throws {
         let (answer, room) = state.withLock { state in
             defer { (state.answer, state.answerRoom) = (nil, nil) }
@@ -92,7 +93,7 @@ public final class RequestMemory: Sendable {
     }
 }
 
-/// Lets large requests and answers take no more memory than the process's budgets; inside `RequestLineMiddleware`.
+/// Keeps the memory of large requests and answers within the process's budgets. Add it inside `RequestLineMiddleware`.
 struct MemoryMiddleware: RouterMiddleware {
     typealias Context = ServiceContext
 
@@ -104,13 +105,14 @@ struct MemoryMiddleware: RouterMiddleware {
     ) async throws -> Response {
         let memory = RequestMemory(budgets: budgets)
         let response = try await RequestMemory.$current.withValue(memory) { try await next(request, context) }
-        // A change that was made must be acknowledged.
+        // A change that was made must be acknowledged, so only reads may be refused.
         try memory.countAnswer(mayBeRefused: request.method == .get || request.method == .head)
         return response
     }
 }
 
-/// A large answer that is whole in memory: written in parts, as fast as the client takes them, and counted until it is written.
+/// A large answer in memory. It is written in parts as fast as the client reads, and counts against the budget until
+/// then.
 final class LargeAnswer: Sendable {
     private static let partSizeInBytes = 64 << 10
 
@@ -130,7 +132,7 @@ final class LargeAnswer: Sendable {
     func write(to writer: inout any ResponseBodyWriter) async throws {
         var rest = buffer.readableBytesView
         while !rest.isEmpty {
-            // Copied: a slice that the connection holds would hold the whole answer.
+            // Copy the part, because a slice held by the connection would keep the whole answer in memory.
             try await writer.write(ByteBuffer(bytes: rest.prefix(Self.partSizeInBytes)))
             rest = rest.dropFirst(Self.partSizeInBytes)
         }
@@ -138,7 +140,7 @@ final class LargeAnswer: Sendable {
 }
 
 extension ResponseBody {
-    /// A body that is whole in memory. A large one counts against the process's budget of answers.
+    /// A body that is completely in memory. A large one counts against the process's budget for answers.
     public static func whole(_ buffer: ByteBuffer) -> ResponseBody {
         guard buffer.readableBytes > RequestMemory.smallSizeInBytes else {
             RequestMemory.current?.note(nil)

@@ -2,14 +2,14 @@ public import Hummingbird
 public import NIOCore
 
 extension Response {
-    /// The body of an answer that is in memory already.
+    /// The body of an answer that is already in memory.
     public func wholeBody() async throws -> ByteBuffer {
         let collected = BodyCollector.Box()
         try await body.write(BodyCollector(box: collected))
         return collected.buffer
     }
 
-    /// The same, for nobody to keep, and not compressed: there is a secret in it.
+    /// The same response, neither cached nor compressed, because it contains a secret.
     public var notStored: Response {
         var response = self
         response.headers[.cacheControl] = "no-store"

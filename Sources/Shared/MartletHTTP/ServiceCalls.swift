@@ -5,7 +5,7 @@ public import MartletCore
 public import NIOCore
 public import NIOHTTP1
 
-/// Where a service listens for processes of ours.
+/// The address at which a service accepts calls from our own processes.
 public struct ServiceAddress: Sendable {
     public var name: String
     public var url: URL
@@ -28,13 +28,13 @@ public struct ServiceAddress: Sendable {
     }
 }
 
-/// Calls other services as a process of ours: signed, within 30 seconds if nothing else is said.
+/// Calls other services as one of our processes: signed, and by default within 30 seconds.
 public final class ServiceCalls: Sendable {
     private let caller: String
     private let client = OutgoingClient(.anywhere)
     private let signer: PrincipalSigner
 
-    /// - Parameter caller: name of the service that calls.
+    /// - Parameter caller: The name of the calling service.
     public init(caller: String, internalSecret: Secret) {
         self.caller = caller
         signer = PrincipalSigner(internalSecret: internalSecret)
@@ -46,11 +46,11 @@ public final class ServiceCalls: Sendable {
     }
 
     public enum Failure: Error {
-        /// Another one than 200.
+        /// A status other than 200.
         case status(Int, service: String)
     }
 
-    /// - Parameter limitInBytes: of the answer.
+    /// - Parameter limitInBytes: Maximum size of the answer.
     /// - Throws: `Failure`, `OutgoingFailure`; `CancellationError`.
     public func post(
         _ path: String, _ body: some Encodable, to service: ServiceAddress, upTo limitInBytes: Int, within timeout: Duration = .seconds(30)

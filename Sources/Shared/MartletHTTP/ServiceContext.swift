@@ -3,13 +3,13 @@ public import MartletAPI
 public import MartletCore
 public import NIOCore
 
-/// What a request carries through the middleware of a service to its endpoint.
+/// The context of a request on its way through a service's middleware to its endpoint.
 public struct ServiceContext: RequestContext {
     public var coreContext: CoreRequestContextStorage
-    /// Set by `PrincipalMiddleware`; nil on routes outside it only.
+    /// Set by `PrincipalMiddleware`; nil only on routes outside it.
     public var verifiedPrincipal: Principal?
     public var requestID: String = ""
-    /// The connection that the request came by.
+    /// The connection on which the request arrived.
     public let channel: any Channel
 
     public init(source: Source) {
@@ -17,9 +17,9 @@ public struct ServiceContext: RequestContext {
         channel = source.channel
     }
 
-    /// Who is asking.
+    /// The caller.
     ///
-    /// - Throws: `unauthorized` on a route that no `PrincipalMiddleware` guards.
+    /// - Throws: `unauthorized` on a route without `PrincipalMiddleware`.
     public var principal: Principal {
         get throws {
             guard let verifiedPrincipal else { throw HTTPProblem(.unauthorized) }
@@ -27,9 +27,9 @@ public struct ServiceContext: RequestContext {
         }
     }
 
-    /// The principal, when it is an app's own server.
+    /// The principal, which must be an app's own server.
     ///
-    /// - Throws: `forbidden` for every other kind.
+    /// - Throws: `forbidden` for any other principal.
     public var master: Principal {
         get throws {
             let principal = try principal
@@ -40,22 +40,22 @@ public struct ServiceContext: RequestContext {
         }
     }
 
-    /// The staff member who is asking, when they may do `action`.
+    /// The calling staff member, who must have the permission for `action`.
     ///
-    /// - Parameter appID: whose `area` it is; nil: the server's, or that of every app.
+    /// - Parameter appID: The app that `area` belongs to; nil for the server's area, or that of every app.
     /// - Throws: `forbidden` for all others; `password-reset-required`, `invalid-token`.
     @discardableResult
     public func staff(may action: StaffAction, _ area: StaffArea, in appID: String? = nil) throws -> StaffGrant {
         let staff = try signedInStaff
         guard staff.may(action, area, in: appID) else {
-            throw HTTPProblem(.forbidden, "This needs the right to \(action.rawValue) in the area \(area.rawValue).")
+            throw HTTPProblem(.forbidden, "This call needs the right to \(action.rawValue) in the area \(area.rawValue).")
         }
         return staff
     }
 
-    /// The staff member who is asking, whatever they may do.
+    /// The calling staff member, whatever their permissions.
     ///
-    /// - Throws: `forbidden` when it is no staff member; `password-reset-required`, `invalid-token`.
+    /// - Throws: `forbidden` if the caller is not a staff member; `password-reset-required`, `invalid-token`.
     public var signedInStaff: StaffGrant {
         get throws {
             let staff = try staffBeforeReset
@@ -64,7 +64,7 @@ public struct ServiceContext: RequestContext {
         }
     }
 
-    /// The same for the few calls that are open to who has to choose another password.
+    /// The calling staff member, for the few calls allowed while a password reset is required.
     public var staffBeforeReset: StaffGrant {
         get throws {
             let principal = try principal

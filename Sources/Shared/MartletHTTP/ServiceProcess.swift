@@ -7,29 +7,29 @@ public import MartletCore
 import NIOCore
 public import ServiceLifecycle
 
-/// One of Martlet's services, as a process runs it.
+/// One of Martlet's services, run as a process.
 public protocol ServiceDefinition: Sendable {
-    /// Names the process in logs and principals.
+    /// The name of the process in logs and principals.
     static var name: String { get }
-    /// Port of the routes when `http.port` is not set; health and metrics are 1,000 above.
+    /// The port of the routes if `http.port` is not set; health and metrics are at 1,000 above it.
     static var defaultPort: Int { get }
 
-    /// Reads the service's own settings and builds what it needs; opens nothing yet.
+    /// Reads the service's settings and creates its components, without opening connections.
     init(settings: Settings, logger: Logger) throws
 
-    /// What must run beside the HTTP server, in order of start.
+    /// Background services that run beside the HTTP server, in start order.
     var background: [any Service] { get }
 
-    /// What the service holds of end users. `NoUserData` only while that is so: with the first table that has data of users it has to go.
+    /// The end-user data that the service stores. Replace `NoUserData` as soon as a table contains user data.
     var userData: any UserDataHolder { get }
 
-    /// Whether clients may get answers compressed: not where secrets and what callers send stand side by side.
+    /// Whether answers to clients may be compressed. False if secrets and text from the caller can appear together.
     var compressesAnswers: Bool { get }
 
-    /// True when requests can be served.
+    /// Whether requests can be served.
     func isReady() async -> Bool
 
-    /// All routes of the service. Every one is behind `PrincipalMiddleware`.
+    /// Adds all routes of the service. All of them are behind `PrincipalMiddleware`.
     func addRoutes(to router: Router<ServiceContext>)
 }
 
@@ -37,10 +37,11 @@ extension ServiceDefinition {
     public var compressesAnswers: Bool { true }
 }
 
-/// What the `main` of every service does: read configuration, build, run until SIGTERM, drain.
+/// The `main` of every service: reads the configuration, builds the service, runs it until SIGTERM and drains.
 ///
-/// Settings: `http.host` (127.0.0.1), `http.port`, `http.socket` (path of a Unix domain socket to listen on as well), `internal.host` (127.0.0.1), `internal.port`, `internal.secret`
-/// (secret, ≥ 32 characters), `log.level` (info); those of `MemoryBudgets`.
+/// Settings: `http.host` (127.0.0.1), `http.port`, `http.socket` (path of an additional Unix domain socket to listen
+/// on), `internal.host` (127.0.0.1), `internal.port`, `internal.secret` (secret, ≥ 32 characters), `log.level` (info);
+/// those of `MemoryBudgets`.
 public enum ServiceProcess {
     public static func run<Definition: ServiceDefinition>(_: Definition.Type) async {
         await ProcessStart.run(name: Definition.name) { settings, logger, metrics in
@@ -52,7 +53,7 @@ public enum ServiceProcess {
             if let path = settings.optionalString("http.socket") { addresses.append(try socket(path)) }
             let responder = router.buildResponder()
             let servers = addresses.map { address in
-                // A connection to a full socket is refused at once, where TCP would try again.
+                // If a Unix socket's backlog is full, connections are refused at once, whereas TCP would retry.
                 Application(
                     responder: responder,
                     configuration: .init(
@@ -68,7 +69,8 @@ public enum ServiceProcess {
         }
     }
 
-    /// - Throws: `SettingsError` when the path cannot be one, or another process listens there: starting would take its place.
+    /// - Throws: `SettingsError` if the path is invalid, or if another process listens on it, because starting would
+    ///   replace its socket.
     private static func socket(_ path: String) throws -> BindAddress {
         guard path.hasPrefix("/"), let address = try? SocketAddress(unixDomainSocketPath: path) else {
             throw SettingsError(key: "http.socket", problem: "must be an absolute path of at most 107 bytes")
@@ -77,7 +79,8 @@ public enum ServiceProcess {
         return .unixDomainSocket(path: path)
     }
 
-    /// Servers that stop accepting at the same moment; one by one, the last would have what the others left of the time to drain.
+    /// Runs servers that must stop accepting at the same moment. One by one, the last would only have the rest of the
+    /// drain time.
     private struct Together<Member: Service>: Service {
         let services: [Member]
 
@@ -94,7 +97,7 @@ public enum ServiceProcess {
         _ definition: some ServiceDefinition, signer: PrincipalSigner, memory: MemoryBudgets = MemoryBudgets()
     ) -> Router<ServiceContext> {
         let router = Router(context: ServiceContext.self, options: .autoGenerateHeadEndpoints)
-        // For the gateway's health checks, which come in by the same port as the requests.
+        // For the gateway's health checks, which use the same port as requests.
         router.get("health/ready") { _, _ in await InternalServer.readiness(definition.isReady) }
         router.add(middleware: RequestLineMiddleware())
         router.add(middleware: MemoryMiddleware(budgets: memory))

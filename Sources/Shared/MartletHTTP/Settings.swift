@@ -4,13 +4,13 @@ public import MartletCore
 import SystemPackage
 
 /// A process's configuration: flags (`--http-port 80`), then environment (`MARTLET_HTTP_PORT`), then the JSON file
-/// that `MARTLET_CONFIG_FILE` names (`{"http":{"port":80}}`).
+/// named by `MARTLET_CONFIG_FILE` (`{"http":{"port":80}}`).
 ///
-/// Keys are dotted (`http.port`). A value that cannot be read stops the process with an error that names its key.
+/// Keys are dotted (`http.port`). An invalid value stops the process with an error that names its key.
 public struct Settings: Sendable {
     private let reader: ConfigReader
 
-    /// - Throws: `SettingsError` when the file cannot be read.
+    /// - Throws: `SettingsError` if the file cannot be read.
     public init(
         arguments: [String] = CommandLine.arguments,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -29,10 +29,10 @@ public struct Settings: Sendable {
         self.reader = ConfigReader(providers: providers)
     }
 
-    /// Refuses what looks like a setting and is none, because nobody notices that a misspelt one is ignored: flags that
-    /// `process` does not have, and variables and members of the file that no process knows.
+    /// Refuses unknown settings, because a misspelled one would be ignored without notice: flags that `process` does
+    /// not have, and variables and file members that no process has.
     ///
-    /// - Throws: ``UnknownSetting``, which names the nearest one.
+    /// - Throws: ``UnknownSetting``, which suggests the most similar name.
     static func refuseUnknown(
         of process: String, arguments: [String] = CommandLine.arguments,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -57,7 +57,7 @@ public struct Settings: Sendable {
         }
     }
 
-    /// The dotted keys of everything in the file that is no object itself.
+    /// The dotted keys of all values in the file that are not objects.
     private static func keys(of value: Any, below prefix: String) -> [String] {
         guard let members = value as? [String: Any] else { return [prefix] }
         return members.keys.sorted().flatMap { keys(of: members[$0] as Any, below: prefix.isEmpty ? $0 : "\(prefix).\($0)") }
@@ -76,7 +76,7 @@ public struct Settings: Sendable {
         return value
     }
 
-    /// A value that never shows in logs or errors.
+    /// A value that never appears in logs or errors.
     public func requiredSecret(_ key: String, minimumLength: Int = 1) throws -> Secret {
         let value = try requiredString(key)
         guard value.utf8.count >= minimumLength else {
@@ -111,7 +111,7 @@ public struct Settings: Sendable {
         }
     }
 
-    /// Where something is reached: `http` or `https`, a host, and perhaps a port and a path, but no query.
+    /// A base URL: `http` or `https`, a host, optionally a port and a path, no query or fragment.
     public func url(_ key: String, default: URL) throws -> URL {
         guard let value = text(key) else { return `default` }
         guard let url = URL(string: value), ["http", "https"].contains(url.scheme), url.host() != nil, url.query() == nil, url.fragment() == nil
@@ -119,13 +119,13 @@ public struct Settings: Sendable {
         return url
     }
 
-    /// A list, comma-separated but in the file, where it may be an array of strings; blanks around the items are dropped.
+    /// A comma-separated list, or an array of strings in the file. White space around items is removed.
     public func list(_ key: String, default: [String] = []) -> [String] {
         guard let value = text(key) else { return reader.stringArray(forKey: ConfigKey(key)) ?? `default` }
         return value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
     }
 
-    /// Numbers and booleans in the file are accepted where text is asked for, so that `{"port":80}` works.
+    /// Accepts numbers and booleans in the file as text, so that `{"port":80}` works.
     private func text(_ key: String) -> String? {
         let key = ConfigKey(key)
         if let text = reader.string(forKey: key), !text.isEmpty { return text }
@@ -134,12 +134,12 @@ public struct Settings: Sendable {
     }
 }
 
-/// A flag, variable or member of the configuration file that no process knows. Never carries a value.
+/// A flag, variable or file member that no process knows. Never contains a value.
 struct UnknownSetting: Error, CustomStringConvertible {
     let description: String
 }
 
-/// A configuration value that is missing or wrong. Never carries the value.
+/// A missing or invalid configuration value. Never contains the value.
 public struct SettingsError: Error, CustomStringConvertible {
     public let key: String
     public let problem: String

@@ -9,7 +9,8 @@ import Darwin
 #endif
 
 extension SocketAddress {
-    /// Whether a process accepts connections at this Unix domain socket; a file that one left behind is no process.
+    /// Whether a process accepts connections on this Unix domain socket. False for a file that a stopped process left
+    /// behind.
     var isListenedTo: Bool {
         #if canImport(Glibc)
         let handle = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
@@ -18,7 +19,7 @@ extension SocketAddress {
         #endif
         guard handle >= 0 else { return false }
         defer { close(handle) }
-        // EAGAIN: more wait there than it can take.
+        // EAGAIN means that a process listens but its backlog is full.
         return withSockAddr { address, size in connect(handle, address, socklen_t(size)) == 0 || errno == EAGAIN }
     }
 }

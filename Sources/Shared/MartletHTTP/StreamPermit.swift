@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A place among a limited number that is given back once: when a stream ends, or when its response is dropped before it began.
+/// A permit for one of a limited number of streams. It is returned once, when the stream ends or its response is
+/// dropped before it began.
 public final class StreamPermit: Sendable {
     private let onLeave: Mutex<(@Sendable () -> Void)?>
 

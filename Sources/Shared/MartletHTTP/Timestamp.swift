@@ -1,6 +1,6 @@
 import Foundation
 
-/// Times as RFC 3339 in UTC with milliseconds: `2026-11-21T08:48:59.123Z`.
+/// Formats times as RFC 3339 in UTC with milliseconds: `2026-11-21T08:48:59.123Z`.
 enum Timestamp {
     static func append(_ date: Date, to bytes: inout [UInt8]) {
         let milliseconds = Int64((date.timeIntervalSince1970 * 1000).rounded(.down))

@@ -4,30 +4,30 @@ public import MartletAPI
 import MartletCore
 public import NIOCore
 
-/// What a service holds of the end users of apps, for when one of them wants it erased or handed out.
+/// A service's data about end users of apps, which can be erased or exported on request.
 ///
-/// Both work in slices: a call takes a few seconds at most and changes some hundred rows in a transaction at most. Live and test know
-/// nothing of each other.
+/// Both operations work in slices: a call takes at most a few seconds and changes at most some hundred rows in one
+/// transaction. Live and test data are independent.
 public protocol UserDataHolder: Sendable {
-    /// Erases a slice of what there is of the user. Harmless to repeat.
+    /// Erases a slice of the user's data. Safe to repeat.
     ///
-    /// - Throws: `HTTPProblem`: `invalid-body` for what can be no app, user or place to go on.
+    /// - Throws: `HTTPProblem`: `invalid-body` for an invalid app, user or cursor.
     func erase(_ request: UserDataRequest) async throws -> UserErasure
 
-    /// A slice of what there is of the user.
+    /// Exports a slice of the user's data.
     ///
-    /// - Throws: as `erase`.
+    /// - Throws: The errors of `erase`.
     func export(_ request: UserDataRequest) async throws -> UserDataPortion
 }
 
 /// A slice of a user's data.
 public struct UserDataPortion: Sendable {
-    /// The most that a call hands out, in bytes: some mebibytes, or one object that is larger.
+    /// Maximum size of a slice: a few mebibytes, or one larger object.
     public static let maximumSizeInBytes = 32 << 20
 
-    /// JSON Lines, each `{"service","kind",…,"data"}`.
+    /// JSON Lines in the form `{"service","kind",…,"data"}`.
     public var lines: ByteBuffer
-    /// Where the next call goes on; nil: this is all.
+    /// The cursor for the next call; nil at the end.
     public var next: String?
 
     public init(lines: ByteBuffer = ByteBuffer(), next: String? = nil) {
@@ -36,7 +36,7 @@ public struct UserDataPortion: Sendable {
     }
 }
 
-/// For a service that holds nothing of any user.
+/// For a service that stores no user data.
 public struct NoUserData: UserDataHolder {
     public init() {}
 
@@ -55,8 +55,8 @@ struct EraseUserData: Endpoint {
     }
 }
 
-/// `POST /internal/users/export` with `UserDataRequest`: 200 with JSON Lines, and where it goes on in `X-Martlet-Next`. For our own
-/// processes only.
+/// `POST /internal/users/export` with `UserDataRequest`: 200 with JSON Lines, and the next cursor in `X-Martlet-Next`.
+/// For our own processes only.
 struct ExportUserData: Endpoint {
     private static let next = HTTPField.Name(HeaderName.next)!
 

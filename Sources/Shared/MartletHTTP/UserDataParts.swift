@@ -1,8 +1,8 @@
 public import MartletAPI
 
-/// What several parts of a service hold of users, one after the other.
+/// Combines the user data of several parts of a service, processed one after the other.
 public struct UserDataParts: UserDataHolder {
-    /// By names that stay: they are in the places to go on from.
+    /// The names must never change, because cursors contain them.
     private let parts: [(name: String, holder: any UserDataHolder)]
 
     public init(parts: [(name: String, holder: any UserDataHolder)]) {
@@ -21,19 +21,19 @@ public struct UserDataParts: UserDataHolder {
         return UserDataPortion(lines: portion.lines, next: next(portion.next, behind: index))
     }
 
-    /// Which part is asked, and what.
+    /// The part that the cursor refers to, and the request for it.
     private func part(_ request: UserDataRequest) throws -> (Int, UserDataRequest) {
         guard let after = request.after else { return (0, request) }
         let place = after.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard place.count == 2, let index = parts.firstIndex(where: { $0.name == place[0] }) else {
-            throw HTTPProblem(.invalidBody, "There is no such place to go on.", field: "after")
+            throw HTTPProblem(.invalidBody, "This cursor did not come from an earlier answer.", field: "after")
         }
         var request = request
         request.after = place[1].isEmpty ? nil : String(place[1])
         return (index, request)
     }
 
-    /// Where it goes on: in the same part, or at the beginning of the next one.
+    /// The next cursor: in the same part, or at the start of the following one.
     private func next(_ next: String?, behind index: Int) -> String? {
         if let next { return parts[index].name + ":" + next }
         return index + 1 < parts.count ? parts[index + 1].name + ":" : nil

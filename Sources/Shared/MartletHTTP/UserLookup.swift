@@ -4,11 +4,12 @@ public import MartletCore
 import NIOCore
 import Synchronization
 
-/// What another service knows of users: asked for when it is needed and remembered for ten seconds, so that a change counts everywhere as late as
-/// roles do in storage itself.
+/// Data about users from another service, loaded on demand and cached for ten seconds. Changes take effect with the
+/// same delay as changes of roles in storage itself.
 ///
-/// A service that does not answer holds nobody up: few ask at a time, a bounded number wait for their turn, and after a few failures without an answer
-/// in between nobody asks for a while, nor waits. Then one tries.
+/// A service that does not answer blocks no caller for long: the number of concurrent look-ups and of waiting requests
+/// is limited, and after a few consecutive failures no look-ups are made for a while. Then a single request tries
+/// again.
 public final class UserLookup<Value: Sendable>: Sendable {
     public static var validity: Duration { .seconds(10) }
     static var maximumRemembered: Int { 20_000 }
@@ -27,8 +28,8 @@ public final class UserLookup<Value: Sendable>: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - size: about how many bytes a value takes.
-    ///   - load: asks for what is known of one user, within a time.
+    ///   - size: The approximate size of a value in bytes.
+    ///   - load: Loads the data of one user, within a time limit.
     public init(
         limits: LookupLimits = LookupLimits(), size: @escaping @Sendable (Value) -> Int = { _ in 500 },
         load: @escaping @Sendable (UserDataRequest) async throws -> Value
@@ -39,15 +40,17 @@ public final class UserLookup<Value: Sendable>: Sendable {
         state = Mutex(State(breaker: LookupBreaker(failures: limits.failures, pause: limits.pause)))
     }
 
-    /// Nil where nobody is signed in.
+    /// The value for the signed-in user; nil without one.
     ///
-    /// - Throws: as `ServiceCalls.post`, where nothing is remembered, or `LookupsFull`: what it means that it is not known is for the caller to say.
+    /// - Throws: The errors of `ServiceCalls.post` if nothing is cached, or `LookupsFull`. The caller decides how to
+    ///   proceed without a value.
     public func value(of principal: Principal) async throws -> Value? {
         guard let id = principal.userID else { return nil }
         let user = UserDataRequest(app: principal.appID, environment: principal.environment, user: id)
         if let known = try remembered(user) { return known }
         return try await semaphore.withPermit {
-            // Another request for the same user may have asked meanwhile, or all others failed.
+            // Another request for the same user may have loaded the value in the meantime, or the others may have
+            // failed.
             if let known = try remembered(user) { return known }
             let value = try await loaded(user)
             remember(value, of: user)
@@ -55,7 +58,7 @@ public final class UserLookup<Value: Sendable>: Sendable {
         }
     }
 
-    /// - Throws: why nobody is asked.
+    /// - Throws: The last failure, if no look-up may be made now.
     private func remembered(_ user: UserDataRequest) throws -> Value? {
         let now = ContinuousClock.now
         return try state.withLock { state in
@@ -67,7 +70,7 @@ public final class UserLookup<Value: Sendable>: Sendable {
 
     private func remember(_ value: Value, of user: UserDataRequest) {
         let size = size(value)
-        // A few of them would push out all others.
+        // A few values of this size would evict all others.
         guard size <= Self.maximumValueInBytes else { return }
         state.withLock { state in
             if state.remembered.count >= Self.maximumRemembered || state.sizeInBytes + size > Self.maximumRememberedInBytes {
@@ -96,7 +99,7 @@ public final class UserLookup<Value: Sendable>: Sendable {
         }
     }
 
-    /// What is wrong with one user's answer says nothing of others.
+    /// An error in one user's answer says nothing about other users.
     private static func isOutage(_ error: any Error) -> Bool {
         switch error {
         case is CancellationError, OutgoingFailure.answerTooLarge, is DecodingError, is JSONError: false
@@ -106,34 +109,35 @@ public final class UserLookup<Value: Sendable>: Sendable {
     }
 }
 
-/// Somebody waits for an answer that needs to know.
+/// Short, because a request is waiting for the answer.
 private let patience: Duration = .seconds(2)
 
-/// The names of the roles that users have, for services other than storage, which has them.
+/// The names of users' roles, for services other than storage, which owns them.
 public typealias RoleNames = UserLookup<UserRoles>
 
 extension UserLookup where Value == UserRoles {
-    /// Asks storage.
+    /// Loads role names from storage.
     public convenience init(of storage: ServiceAddress, calls: ServiceCalls) {
         self.init { user in
-            // A thousand names of 64 characters.
+            // Enough for a thousand names of 64 characters.
             let answer = try await calls.post("/internal/users/roles", user, to: storage, upTo: 128 << 10, within: patience)
             return try JSONDecoder().decode(UserRoles.self, from: Data(answer.body.readableBytesView))
         }
     }
 
-    /// Also through other roles, in the order of their names; none where nobody is signed in.
+    /// All roles including inherited ones, sorted by name; empty if no user is signed in.
     public func roles(of principal: Principal) async throws -> [String] { try await value(of: principal)?.roles ?? [] }
 }
 
-/// What auth says of users to services: `{"profile":{…},"emailVerified":true,"anonymous":false}`. `profile` is what they say of themselves.
+/// What auth reports about users: `{"profile":{…},"emailVerified":true,"anonymous":false}`. Users choose the contents
+/// of `profile` themselves.
 public typealias UserProfiles = UserLookup<JSONValue>
 
 extension UserLookup where Value == JSONValue {
-    /// A profile has 16 KiB at most, in which PostgreSQL writes out numbers such as 1e300.
+    /// A profile has at most 16 KiB, but PostgreSQL writes out numbers such as 1e300.
     private static var maximumAnswerSizeInBytes: Int { 2 << 20 }
 
-    /// Asks auth.
+    /// Loads profiles from auth.
     public convenience init(of auth: ServiceAddress, calls: ServiceCalls) {
         self.init(size: { 4 * $0.text.utf8.count }) { user in
             let answer = try await calls.post("/internal/users/profile", user, to: auth, upTo: Self.maximumAnswerSizeInBytes, within: patience)

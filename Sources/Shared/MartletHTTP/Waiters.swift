@@ -1,7 +1,7 @@
 import ServiceLifecycle
 import Synchronization
 
-/// Those who wait for a change, until it comes, their time is up, or the process shuts down.
+/// Tasks that wait for a change, until it happens, their time limit passes, or the process shuts down.
 public final class Waiters: Sendable {
     private struct State {
         var next = 0
@@ -12,12 +12,12 @@ public final class Waiters: Sendable {
 
     public init() {}
 
-    /// Something may have changed: everybody looks.
+    /// Makes all waiting tasks check for a change.
     public func wake() {
         for waiter in state.withLock({ Array($0.waiting.values) }) { waiter.yield() }
     }
 
-    /// What `look` returns as soon as it returns something; nil when the time is up.
+    /// Returns the first value that `look` finds; nil when the time limit has passed.
     public func wait<Value: Sendable>(_ limit: Duration, for look: @escaping @Sendable () -> Value?) async -> Value? {
         if let value = look() { return value }
         let (changes, number) = enter()
@@ -47,7 +47,7 @@ public final class Waiters: Sendable {
             state.waiting[state.next] = continuation
             return state.next
         }
-        // What changed between the first look and entering.
+        // Covers a change between the first look and registration.
         continuation.yield()
         return (stream, number)
     }

@@ -5,19 +5,21 @@ public import MartletCore
 public import NIOCore
 import NIOHTTP1
 
-/// Tells servers that apps choose, as the Standard Webhooks scheme has it (https://www.standardwebhooks.com).
+/// Sends webhooks to servers that apps choose, following the Standard Webhooks scheme
+/// (https://www.standardwebhooks.com).
 ///
-/// Unless private addresses are allowed: only at addresses of the public internet, and by https. What `OutgoingClient` keeps from is kept from:
-/// no redirect is followed, no answer read beyond a limit or after the time.
+/// Unless private addresses are allowed, it uses only public internet addresses and https. The restrictions of
+/// `OutgoingClient` apply: no redirects, and limits on the size and time of answers.
 public struct WebhookSender: Sendable {
     private let client: OutgoingClient
     private let isPlainHTTPAllowed: Bool
 
     /// - Parameters:
-    ///   - arePrivateAddressesAllowed: also loopback and link-local ones, and plain HTTP: for servers of one's own network.
-    ///   - isPlainHTTPAllowed: to public addresses too.
-    ///   - lookUp: a name's addresses, as bytes.
-    ///   - connectionsPerHost: kept open at the most; more requests than that wait.
+    ///   - arePrivateAddressesAllowed: Also allows loopback and link-local addresses, and plain HTTP: for servers in
+    ///     the operator's own network.
+    ///   - isPlainHTTPAllowed: Also allows plain HTTP to public addresses.
+    ///   - lookUp: Resolves a name to addresses, as bytes.
+    ///   - connectionsPerHost: Maximum number of open connections; further requests wait.
     public init(
         arePrivateAddressesAllowed: Bool, isPlainHTTPAllowed: Bool = false,
         lookUp: @escaping @Sendable (String) async -> [[UInt8]] = { await NameLookup.addresses(of: $0) }, connectionsPerHost: Int = 8
@@ -27,9 +29,9 @@ public struct WebhookSender: Sendable {
         self.isPlainHTTPAllowed = arePrivateAddressesAllowed || isPlainHTTPAllowed
     }
 
-    /// Whether there could be a receiver at the address. A name that is not known yet may be known later.
+    /// Checks that the URL could be a receiver. A name that cannot be resolved yet is accepted.
     ///
-    /// - Parameter field: the body's, to be named.
+    /// - Parameter field: The name of the body's field, for the error.
     /// - Throws: `HTTPProblem` (`invalid-body`) naming the field; `CancellationError`.
     public func check(_ url: String, field: String) async throws {
         do {
@@ -39,19 +41,19 @@ public struct WebhookSender: Sendable {
         }
     }
 
-    /// Posts JSON once.
+    /// Posts JSON, without retries.
     ///
     /// - Parameters:
-    ///   - id: the same for every attempt to tell the same thing, so that receivers can drop what they had already.
-    ///   - secrets: the one in force, then others that sign along.
-    ///   - limitInBytes: of the answer's body.
-    /// - Throws: `CancellationError`. What comes of it otherwise is in the outcome.
+    ///   - id: Identical for all attempts to deliver the same message, so that receivers can deduplicate.
+    ///   - secrets: The current one, then others that also sign.
+    ///   - limitInBytes: Maximum size of the answer's body.
+    /// - Throws: `CancellationError`. All other failures are in the outcome.
     public func send(
         _ body: ByteBuffer, id: String, to url: String, signedBy secrets: [WebhookSecret], at time: Date = Date(),
         within timeout: Duration = .seconds(10), upTo limitInBytes: Int = 64 << 10
     ) async throws -> WebhookOutcome {
         do {
-            // The settings may have been others when the address was set.
+            // The settings may have changed since the address was stored.
             _ = try OutgoingClient.host(of: url) { _ in isPlainHTTPAllowed }
             let request = Self.request(body, id: id, to: url, signedBy: secrets, at: time)
             return WebhookOutcome(try await client.send(request, within: timeout, upTo: limitInBytes))
@@ -77,24 +79,24 @@ public struct WebhookSender: Sendable {
     }
 }
 
-/// What became of an attempt to tell a webhook.
+/// The result of an attempt to call a webhook.
 public struct WebhookOutcome: Sendable, Equatable {
     private static let maximumPauseInSeconds = 86_400
 
-    /// That was answered.
+    /// The status of the answer, if any.
     public let status: Int?
     public let body: ByteBuffer
     /// Why there was no answer.
     public let failedBy: OutgoingFailure?
-    /// Why it was not accepted, in words for whoever chose the address; nil: it was.
+    /// Why the message was not accepted, in words for the user who chose the address; nil if it was accepted.
     public let failure: String?
-    /// The same for the log.
+    /// The same reason for the log.
     public let cause: String?
-    /// What the receiver asks for with 429 and 503 (RFC 9110 §10.2.3), in its form of seconds; a day at most.
+    /// The delay that the receiver requests with 429 or 503 (RFC 9110 §10.2.3), if given in seconds; at most a day.
     public let retryAfter: Duration?
 
     public var isAccepted: Bool { failure == nil }
-    /// The receiver wants no more (Standard Webhooks).
+    /// Whether the receiver wants no more messages (Standard Webhooks).
     public var isGone: Bool { status == 410 }
 
     init(_ answer: OutgoingClient.Answer) {
@@ -105,7 +107,7 @@ public struct WebhookOutcome: Sendable, Equatable {
         retryAfter = [429, 503].contains(answer.status) && pause >= 0 ? .seconds(min(pause, Self.maximumPauseInSeconds)) : nil
     }
 
-    /// Without an answer.
+    /// The outcome of an attempt without an answer.
     public init(_ failure: OutgoingFailure) {
         (status, body, failedBy, retryAfter) = (nil, ByteBuffer(), failure, nil)
         self.failure = failure.sentence

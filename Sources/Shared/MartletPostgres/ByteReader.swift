@@ -1,4 +1,4 @@
-/// Reads big-endian numbers and runs of bytes one after another; `nil` when too few are left.
+/// Reads consecutive big-endian numbers and byte runs; `nil` if too few bytes remain.
 struct ByteReader {
     private var rest: Slice<UnsafeRawBufferPointer>
 
@@ -10,7 +10,7 @@ struct ByteReader {
         read(count: MemoryLayout<Number>.size)?.bigEndian(type)
     }
 
-    /// A negative count, which means NULL in arrays, reads nothing.
+    /// A negative count, which encodes NULL in arrays, reads nothing.
     mutating func read(count: Int) -> UnsafeRawBufferPointer? {
         guard count > 0 else { return UnsafeRawBufferPointer(start: nil, count: 0) }
         guard rest.count >= count else { return nil }

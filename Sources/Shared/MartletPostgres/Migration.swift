@@ -1,6 +1,6 @@
 import MartletCore
 
-/// One numbered step of a schema. Never edited once released: a change is a further step.
+/// One numbered step of a schema. Never edited after its release; changes need a new step.
 public struct Migration: Sendable {
     public let number: Int
     public let name: String
@@ -18,30 +18,30 @@ public struct Migration: Sendable {
     }
 }
 
-/// Why a schema could not be brought up to date. Nothing was changed.
+/// The reason why a schema could not be migrated. Nothing was changed.
 public enum MigrationError: Error, CustomStringConvertible {
     case edited(schema: String, number: Int)
     case invalidSchema(String)
 
     public var description: String {
         switch self {
-        case .edited(let schema, let number): "migration \(number) of \(schema) is not the one that was applied"
-        case .invalidSchema(let name): "not a schema's name: \(name)"
+        case .edited(let schema, let number): "migration \(number) of \(schema) was changed after it was applied"
+        case .invalidSchema(let name): "not a valid schema name: \(name)"
         }
     }
 }
 
 extension PostgresClient {
-    /// Applies the steps that `schema` does not have yet, in order, all or none; returns those applied.
+    /// Applies the pending steps of `schema` in order, all or none, and returns them.
     ///
-    /// Any number of processes may call it at once: an advisory lock lets one through at a time. What was applied stands
-    /// in `<schema>.migrations`, made here.
+    /// Safe to call from several processes at once: an advisory lock serializes them. Applied steps are recorded in
+    /// `<schema>.migrations`, which is created if missing.
     public func migrate(schema: String, _ migrations: [Migration]) async throws -> [Migration] {
         guard let name = PostgresIdentifier(schema), let table = PostgresIdentifier(schema: schema, name: "migrations") else {
             throw MigrationError.invalidSchema(schema)
         }
         return try await withTransaction { transaction in
-            // Another process may be at it for longer than a lock is otherwise waited for.
+            // Another process may hold the lock for longer than the usual lock timeout.
             try await transaction.execute("SET LOCAL lock_timeout = 0")
             try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended('martlet.migrate', 0))")
             try await transaction.execute("SET LOCAL lock_timeout TO DEFAULT")

@@ -1,10 +1,11 @@
 extension PostgresClient {
-    /// Runs `body` in a transaction: committed when it returns, rolled back when it throws or its task is cancelled.
+    /// Runs `body` in a transaction, which commits when `body` returns and rolls back when it throws or the task is
+    /// cancelled.
     ///
-    /// The transaction has a connection of its own until then. It begins with the body's first statement, under `role`. After a
-    /// serialization failure or deadlock the whole body runs again, up to `serializationRetries` times: it must have no effects
-    /// outside the database. It also runs again, three times at most, when the session finds that it may not become a role. An error of
-    /// the commit with `mayHaveExecuted` leaves open whether it took place.
+    /// The transaction uses one connection exclusively. It begins with the first statement of `body`, under `role`.
+    /// After a serialization failure or deadlock, `body` runs again, up to `serializationRetries` times, so it must
+    /// have no effects outside the database. It also runs again, at most three times, if the session may not switch to
+    /// the role. If the commit fails with `mayHaveExecuted`, the transaction may or may not have been committed.
     @discardableResult
     public func withTransaction<T: Sendable>(
         isolation: PostgresIsolation = .readCommitted, readOnly: Bool = false, role: PostgresIdentifier? = nil,
@@ -21,15 +22,16 @@ extension PostgresClient {
                 retries += 1
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...min(200, 5 << min(retries, 6)))))
             } catch let error as PostgresError where error.isRefusedRole && refusals < 3 {
-                // The role may have been granted just now, and the next session or attempt knows it.
+                // The role may have been granted just now, and another attempt or session will see it.
                 refusals += 1
             }
         }
     }
 
-    /// Runs SQL of any number of statements, without parameters, on a connection that is closed afterwards: for maintenance, and for what
-    /// PostgreSQL refuses in a transaction, such as `CREATE INDEX CONCURRENTLY` (alone in its script). Several statements are one
-    /// transaction unless the script says otherwise. They run under `role`, and wait for locks as long as `timeout` allows.
+    /// Runs a script of any number of statements without parameters, on a connection that is then closed. For
+    /// maintenance, and for statements that PostgreSQL refuses in a transaction, such as `CREATE INDEX CONCURRENTLY`
+    /// (which must be alone in its script). Several statements form one transaction unless the script says otherwise.
+    /// They run under `role` and wait for locks as long as `timeout` allows.
     public func executeScript(_ sql: String, role: PostgresIdentifier? = nil, timeout: Duration? = nil) async throws {
         let lease = try await lease()
         defer { mailbox.post(.release(lease, isReusable: false)) }
@@ -62,7 +64,7 @@ extension PostgresClient {
 
     private func lease() async throws -> Lease {
         guard case .lease(let lease) = try await reply(to: Request(.lease, PostgresQuery(), timeout: nanoseconds(nil))) else {
-            throw PostgresError(.protocolViolation, "not a lease")
+            throw PostgresError(.protocolViolation, "expected a lease")
         }
         return lease
     }

@@ -2,11 +2,12 @@ public import Logging
 public import ServiceLifecycle
 import Synchronization
 
-/// An asynchronous PostgreSQL client: few connections, driven by libpq in pipeline mode on one thread.
+/// An asynchronous PostgreSQL client: a few connections in libpq's pipeline mode, driven by one thread.
 ///
-/// Whatever is waiting is sent at once, over as many connections as are busy up to the limit; each statement is its own transaction and
-/// fails alone. Statements of one task that await one another run in that order; others in any. Works from the first call on;
-/// `run()` connects ahead and ends, after a graceful shutdown, when everything submitted is answered.
+/// Statements are sent without waiting for earlier answers, over as many connections as needed up to the limit. Each
+/// statement is its own transaction and fails alone. Statements that a task awaits one after another run in that order,
+/// others in any order. The client works from the first call on. `run()` connects in advance and returns after a
+/// graceful shutdown, once everything submitted is answered.
 public final class PostgresClient: Sendable, Service {
     let configuration: PostgresConfiguration
     let mailbox: Mailbox
@@ -25,7 +26,7 @@ public final class PostgresClient: Sendable, Service {
 
     deinit { mailbox.post(.abandon) }
 
-    /// Whether there is at least one connection.
+    /// Whether at least one connection is open.
     public var isReady: Bool { mailbox.liveConnections.load(ordering: .acquiring) > 0 }
 
     public func run() async throws {
@@ -34,29 +35,30 @@ public final class PostgresClient: Sendable, Service {
         await close()
     }
 
-    /// Refuses new queries, waits for the answers to those submitted, and disconnects.
+    /// Refuses new queries, waits for those already submitted and disconnects.
     public func close() async {
         await withUnsafeContinuation { continuation in
             if !mailbox.post(.drain(continuation)) { continuation.resume() }
         }
     }
 
-    /// Runs one statement. `timeout` counts from the call and stands in for the configuration's.
+    /// Runs one statement. `timeout` starts with the call and replaces the configured one.
     public func query(_ query: PostgresQuery, timeout: Duration? = nil) async throws -> PostgresRows {
         try await rows(Request(.query, query, timeout: nanoseconds(timeout)))
     }
 
-    /// Runs one statement and returns how many rows it changed.
+    /// Runs one statement and returns the number of affected rows.
     @discardableResult
     public func execute(_ query: PostgresQuery, timeout: Duration? = nil) async throws -> Int {
         try await self.query(query, timeout: timeout).affectedRows
     }
 
-    /// The notifications of a channel, from now until the reader ends.
+    /// The notifications of a channel, until the stream is terminated.
     ///
-    /// The first element is `.reconnected`, when `LISTEN` is in effect; another follows whenever the connection was made anew. A reader
-    /// that looks at the tables after each of them, and after an element with `mayHaveMissed`, misses nothing. At most 1,000
-    /// elements are buffered, then the oldest are dropped. A channel is 1 to 63 bytes long; the stream of any other ends at once.
+    /// The first element is `.reconnected`, sent when `LISTEN` is in effect; another follows after every reconnect. To
+    /// miss nothing, read the tables after each of them and after elements with `mayHaveMissed`. At most 1,000 elements
+    /// are buffered; then the oldest are dropped. A channel name has 1 to 63 bytes; for any other name the stream ends
+    /// at once.
     public func listen(_ channel: String) -> AsyncStream<PostgresNotification> {
         let (stream, continuation) = AsyncStream.makeStream(of: PostgresNotification.self, bufferingPolicy: .bufferingNewest(1000))
         let id = lastSubscription.wrappingAdd(1, ordering: .relaxed).newValue
@@ -77,12 +79,12 @@ extension PostgresClient {
 
     func rows(_ request: Request, isShielded: Bool = false) async throws -> PostgresRows {
         guard case .rows(let result) = try await reply(to: request, isShielded: isShielded) else {
-            throw PostgresError(.protocolViolation, "not a result")
+            throw PostgresError(.protocolViolation, "expected a result")
         }
         return PostgresRows(result: result)
     }
 
-    /// A shielded request outlives the cancellation of its task: for ending transactions.
+    /// A shielded request is not cancelled with its task; used to end transactions.
     func reply(to request: Request, isShielded: Bool = false) async throws -> Request.Reply {
         if isShielded { return try await submit(request) }
         return try await withTaskCancellationHandler {
@@ -101,12 +103,12 @@ extension PostgresClient {
 }
 
 extension Mailbox {
-    /// Refuses everything, when there is no thread to run the engine.
+    /// Refuses everything if there is no thread for the engine.
     fileprivate func abort() {
         for message in close() {
             switch message {
             case .submit(let request):
-                request.complete(.failure(PostgresError(.unavailable, "no thread or descriptor left")), now: monotonicNow())
+                request.complete(.failure(PostgresError(.unavailable, "no thread or descriptor is available")), now: monotonicNow())
             case .listen(let subscription): subscription.finish()
             case .drain(let continuation): continuation.resume()
             default: break

@@ -1,27 +1,27 @@
 public import FoundationEssentials
 
-/// A value that can be read from a cell of a result.
+/// A value that can be decoded from a cell of a result.
 public protocol PostgresDecodable {
-    /// Throws a `PostgresError` with code `.decoding` when the cell's type does not fit.
+    /// Throws a `PostgresError` with code `.decoding` if the cell's type does not match.
     init(_ cell: PostgresCell) throws
 }
 
-/// One value of a result in PostgreSQL's binary format. Valid only during the call it is handed to.
+/// One value of a result in PostgreSQL's binary format. Valid only during the call that receives it.
 public struct PostgresCell {
-    /// `nil` for NULL. For `jsonb` the JSON text.
+    /// `nil` for NULL; for `jsonb`, the JSON text.
     public let bytes: UnsafeRawBufferPointer?
     public let type: PostgresType
     let column: String
 
-    /// The bytes of a value that may not be NULL.
+    /// The bytes of a value that must not be NULL.
     public func value(_ wanted: Any.Type) throws -> UnsafeRawBufferPointer {
-        guard let bytes else { throw PostgresError(.decoding, "column \(column) is NULL, wanted \(wanted)") }
+        guard let bytes else { throw PostgresError(.decoding, "column \(column) is NULL, expected \(wanted)") }
         return bytes
     }
 
-    /// The error for a cell of another type than `wanted`.
+    /// The error for a cell whose type cannot be decoded as `wanted`.
     public func mismatch(_ wanted: Any.Type) -> PostgresError {
-        PostgresError(.decoding, "column \(column) of type \(type.rawValue) is not readable as \(wanted)")
+        PostgresError(.decoding, "column \(column) of type \(type.rawValue) cannot be decoded as \(wanted)")
     }
 }
 
@@ -31,7 +31,7 @@ extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
     }
 }
 
-/// Text, JSON, enums, `uuid` and `numeric` (with all its digits). Cast other types to `text` in SQL.
+/// Decodes text, JSON, enums, `uuid` and `numeric` (with all digits). Cast other types to `text` in SQL.
 extension String: PostgresDecodable {
     public init(_ cell: PostgresCell) throws {
         let bytes = try cell.value(Self.self)
@@ -111,7 +111,7 @@ extension UUID: PostgresDecodable {
     }
 }
 
-/// `timestamptz`, and `timestamp` and `date` taken as UTC; the infinities are `.distantPast` and `.distantFuture`.
+/// Decodes `timestamptz`, and `timestamp` and `date` as UTC. Infinities become `.distantPast` and `.distantFuture`.
 extension Date: PostgresDecodable {
     public init(_ cell: PostgresCell) throws {
         let bytes = try cell.value(Self.self)
@@ -128,7 +128,7 @@ extension Date: PostgresDecodable {
     }
 }
 
-/// The bytes of `bytea`, text and JSON.
+/// Decodes the bytes of `bytea`, text and JSON.
 extension Data: PostgresDecodable {
     public init(_ cell: PostgresCell) throws {
         let bytes = try cell.value(Self.self)
@@ -137,12 +137,12 @@ extension Data: PostgresDecodable {
     }
 }
 
-/// `[UInt8]` reads what `Data` does, the others one-dimensional arrays without NULL.
+/// `[UInt8]` decodes the same types as `Data`; other element types decode one-dimensional arrays without NULL.
 extension Array: PostgresDecodable where Element: PostgresArrayDecodable {
     public init(_ cell: PostgresCell) throws { self = try Element.decodeArray(cell) }
 }
 
-/// An element that can be read from an array.
+/// An element type that can be decoded from an array.
 public protocol PostgresArrayDecodable {
     static func decodeArray(_ cell: PostgresCell) throws -> [Self]
 }
@@ -166,7 +166,7 @@ extension Date: PostgresArrayDecodable {}
 extension Optional: PostgresArrayDecodable where Wrapped: PostgresDecodable {}
 
 extension PostgresArrayDecodable where Self: PostgresDecodable {
-    /// The layout is described at `PostgresArrayElement.encodeArray`.
+    /// See `PostgresArrayElement.encodeArray` for the layout.
     public static func decodeArray(_ cell: PostgresCell) throws -> [Self] {
         var reader = ByteReader(try cell.value([Self].self))
         guard let dimensions = reader.read(Int32.self), reader.read(Int32.self) != nil, let type = reader.read(UInt32.self) else {

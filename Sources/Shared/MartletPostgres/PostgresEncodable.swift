@@ -58,7 +58,7 @@ extension UUID: PostgresEncodable {
     }
 }
 
-/// `timestamptz` with microseconds; `.distantPast` and `.distantFuture` are `-infinity` and `infinity`.
+/// Encodes a `timestamptz` with microseconds. `.distantPast` and `.distantFuture` become `-infinity` and `infinity`.
 extension Date: PostgresEncodable {
     public static var postgresType: PostgresType { .timestamptz }
 
@@ -71,14 +71,14 @@ extension Data: PostgresEncodable {
     public func encode(into bytes: inout [UInt8]) { bytes.append(contentsOf: self) }
 }
 
-/// The arrays that can be bound: `[UInt8]` is `bytea`, the others are arrays of their element's type.
+/// `[UInt8]` is bound as `bytea`, other arrays as arrays of their element's type.
 extension Array: PostgresEncodable where Element: PostgresArrayElement {
     public static var postgresType: PostgresType { Element.postgresArrayType }
 
     public func encode(into bytes: inout [UInt8]) { Element.encodeArray(self, into: &bytes) }
 }
 
-/// An element that PostgreSQL has an array type for.
+/// An element type that has a PostgreSQL array type.
 public protocol PostgresArrayElement: Sendable {
     static var postgresArrayType: PostgresType { get }
 
@@ -104,7 +104,8 @@ extension UUID: PostgresArrayElement {
 }
 
 extension PostgresArrayElement where Self: PostgresEncodable {
-    /// One dimension, lower bound 1: `ndim, hasNulls, type, (length, lowerBound), (size, value)…` — `array_recv` in arrayfuncs.c.
+    /// One dimension with lower bound 1: `ndim, hasNulls, type, (length, lowerBound), (size, value)…`. See
+    /// `array_recv` in arrayfuncs.c.
     public static func encodeArray(_ elements: [Self], into bytes: inout [UInt8]) {
         bytes.appendBigEndian(Int32(elements.isEmpty ? 0 : 1))
         bytes.appendBigEndian(Int32(0))

@@ -11,8 +11,9 @@ extension PostgresError: DependencyError {
         }
     }
 
-    /// SQLSTATE (PostgreSQL manual, appendix A): class 53 is out of resources, 57P shutting down, 57014 time-out, 55P03 a lock not had in
-    /// time, 40001 and 40P01 serialization failure and deadlock, which another attempt may not meet.
+    /// Classifies SQLSTATEs (PostgreSQL manual, appendix A). Retries may succeed after class 53 (insufficient
+    /// resources), 57P (shutdown), 55P03 (lock not available), 40001 (serialization failure) and 40P01 (deadlock).
+    /// 57014 is a timeout.
     private var serverCondition: DependencyCondition {
         switch sqlState {
         case "57014": .timeout

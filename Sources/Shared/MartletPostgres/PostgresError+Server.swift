@@ -1,12 +1,12 @@
 import CLibPQ
 
 extension PostgresError {
-    /// The error that a result of status `PGRES_FATAL_ERROR` carries.
+    /// The error of a result with status `PGRES_FATAL_ERROR`.
     init(result: OpaquePointer) {
         func field(_ code: UnicodeScalar) -> String? {
             PQresultErrorField(result, Int32(code.value)).map { String(cString: $0) }
         }
-        self.init(.server, field(Field.message) ?? "the server gave no reason")
+        self.init(.server, field(Field.message) ?? "the server sent no message")
         sqlState = field(Field.sqlState)
         detail = field(Field.detail)
         schema = field(Field.schema)
@@ -19,8 +19,9 @@ extension PostgresError {
         isRefusedRole = sqlState == "42501" && field(Field.sourceFunction) == "call_string_check_hook"
     }
 
-    /// Messages of these classes name only objects and keywords. Those of class 42 do so when they point into the statement,
-    /// whose text holds no values; without a position the fault may be in a value (a `tsquery`, a `jsonpath`).
+    /// Whether messages of this SQLSTATE name only objects and keywords. Those of class 42 do if they point into the
+    /// statement, whose text contains no values. Without a position the error may be in a value (a `tsquery`, a
+    /// `jsonpath`).
     private static func isMessagePublic(sqlState: String, hasPosition: Bool) -> Bool {
         switch sqlState.prefix(2) {
         case "08", "0A", "23", "25", "26", "40", "53", "54", "55", "57": true
@@ -29,7 +30,7 @@ extension PostgresError {
         }
     }
 
-    /// `PG_DIAG_…` of postgres_ext.h, which Swift does not import: they are character literals.
+    /// `PG_DIAG_…` from postgres_ext.h. Swift does not import these constants because they are character literals.
     private enum Field {
         static let sqlState: UnicodeScalar = "C"
         static let message: UnicodeScalar = "M"
@@ -44,7 +45,8 @@ extension PostgresError {
 }
 
 extension PostgresError {
-    /// The error for a connection that could not be made. libpq's sentence holds host, port, user and database: only its kind is kept.
+    /// The error for a failed connection attempt. Keeps only the kind of failure, because libpq's message contains
+    /// host, port, user and database.
     static func connecting(_ sentence: String) -> PostgresError {
         let kinds = [
             ("password authentication failed", "authentication failed"), ("no password supplied", "authentication failed"),

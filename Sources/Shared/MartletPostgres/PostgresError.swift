@@ -1,6 +1,6 @@
-/// Why a query has no result.
+/// A failed query.
 ///
-/// `description` is fit for a log: it holds neither values, nor the connection string, nor a host, user or password.
+/// `description` is safe to log: it contains no values, no connection string, and no host, user or password.
 public struct PostgresError: Error, Sendable {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String {
@@ -11,23 +11,23 @@ public struct PostgresError: Error, Sendable {
 
         private init(_ kind: Kind) { self.kind = kind }
 
-        /// PostgreSQL refused the statement; `sqlState` says why.
+        /// PostgreSQL refused the statement; see `sqlState`.
         public static let server = Code(.server)
-        /// No connection could be made in time. Nothing was executed.
+        /// No connection was available in time. Nothing was executed.
         public static let unavailable = Code(.unavailable)
-        /// Too many queries are waiting already. Nothing was executed.
+        /// Too many queries are already waiting. Nothing was executed.
         public static let overloaded = Code(.overloaded)
-        /// No answer in time.
+        /// The query timed out.
         public static let timeout = Code(.timeout)
         /// The task was cancelled.
         public static let cancelled = Code(.cancelled)
         /// The connection ended before the answer.
         public static let connectionLost = Code(.connectionLost)
-        /// PostgreSQL or libpq answered out of turn. The connection was given up.
+        /// PostgreSQL or libpq sent an unexpected answer. The connection was closed.
         public static let protocolViolation = Code(.protocolViolation)
-        /// A cell is not of the type it was read as.
+        /// A cell has another type than requested.
         public static let decoding = Code(.decoding)
-        /// A statement that cannot be run this way, such as `BEGIN` outside `withTransaction`.
+        /// The statement cannot be run this way, such as `BEGIN` outside `withTransaction`.
         public static let misuse = Code(.misuse)
         /// The client is shutting down.
         public static let closed = Code(.closed)
@@ -36,23 +36,26 @@ public struct PostgresError: Error, Sendable {
     }
 
     public let code: Code
-    /// The five characters of PostgreSQL's `SQLSTATE`.
+    /// The five-character SQLSTATE.
     public internal(set) var sqlState: String?
-    /// The server's sentence. It may quote values: show it to nobody; `description` has it only where it cannot.
+    /// The server's message. It may contain values, so never show it to users; `description` includes it only when it
+    /// contains none.
     public internal(set) var message: String
-    /// The server's `DETAIL`, which usually quotes values.
+    /// The server's `DETAIL`, which usually contains values.
     public internal(set) var detail: String?
     public internal(set) var schema: String?
     public internal(set) var table: String?
     public internal(set) var column: String?
     public internal(set) var constraint: String?
-    /// Whether the statement was sent, so that its effect is unknown. Never true for `.server`: there it had none.
+    /// Whether the statement was sent, so that it may have been executed. Never true for `.server`, where it had no
+    /// effect.
     public internal(set) var mayHaveExecuted = false
-    /// Whether `message` is free of values.
+    /// Whether `message` contains no values.
     var isMessagePublic = true
-    /// Whether PostgreSQL refused because a prepared statement is out of date or gone, so that preparing it again helps.
+    /// Whether a prepared statement was outdated or missing, so that preparing it again helps.
     var isStalePreparedStatement = false
-    /// Whether the session may not become the role, as far as it knows: nothing was executed. See `Connection.hasStaleRoles`.
+    /// Whether the session believes that it may not switch to the role. Nothing was executed. See
+    /// `Connection.hasStaleRoles`.
     var isRefusedRole = false
 
     init(_ code: Code, _ message: String, mayHaveExecuted: Bool = false) {
@@ -61,7 +64,7 @@ public struct PostgresError: Error, Sendable {
         self.mayHaveExecuted = mayHaveExecuted
     }
 
-    /// Whether running the whole transaction again may succeed: serialization failure or deadlock.
+    /// Whether the whole transaction can be retried: a serialization failure or deadlock.
     public var isSerializationFailure: Bool { sqlState == "40001" || sqlState == "40P01" }
 
     public var isUniqueViolation: Bool { sqlState == "23505" }

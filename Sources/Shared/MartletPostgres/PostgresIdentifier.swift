@@ -1,14 +1,14 @@
 import MartletCore
 
-/// A name of a role, schema, table, column or channel, optionally qualified by a schema.
+/// The name of a role, schema, table, column or channel, optionally qualified by a schema.
 ///
-/// The only way to put a name that is not written in the source into SQL: `quoted` is `"name"` or `"schema"."name"` with every
-/// double quote inside doubled, so no content can leave the quotes.
+/// The only way to insert a dynamic name into SQL. `quoted` is `"name"` or `"schema"."name"` with every inner double
+/// quote doubled, so that no content can escape the quotes.
 public struct PostgresIdentifier: Hashable, Sendable {
     /// The text to insert into SQL.
     public let quoted: String
 
-    /// `nil` unless `name` is 1 to 63 bytes of UTF-8 without NUL (PostgreSQL silently cuts longer names).
+    /// `nil` unless `name` is 1 to 63 bytes of UTF-8 without NUL. (PostgreSQL would silently truncate longer names.)
     public init?(_ name: String) {
         guard let quoted = Self.quote(name) else { return nil }
         self.quoted = quoted

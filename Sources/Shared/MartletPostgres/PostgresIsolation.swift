@@ -1,4 +1,4 @@
-/// How much a transaction sees of others, as PostgreSQL defines it.
+/// A transaction isolation level, as PostgreSQL defines it.
 public enum PostgresIsolation: Sendable {
     case readCommitted, repeatableRead, serializable
 

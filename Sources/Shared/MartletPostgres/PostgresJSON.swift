@@ -1,4 +1,4 @@
-/// The UTF-8 text of a JSON document, bound as `jsonb`. PostgreSQL checks it and refuses what is not JSON (22P02).
+/// The UTF-8 text of a JSON document, bound as `jsonb`. PostgreSQL rejects invalid JSON (22P02).
 public struct PostgresJSON: Sendable, PostgresEncodable {
     public static var postgresType: PostgresType { .jsonb }
 
@@ -8,7 +8,7 @@ public struct PostgresJSON: Sendable, PostgresEncodable {
 
     public init(_ text: String) { self.bytes = Array(text.utf8) }
 
-    /// The binary format of `jsonb` is its text behind a version number.
+    /// The binary format of `jsonb` is a version number followed by the text.
     public func encode(into bytes: inout [UInt8]) {
         bytes.append(Self.version)
         bytes.append(contentsOf: self.bytes)

@@ -1,10 +1,10 @@
 import MartletCore
 
-/// A constant written into the SQL text instead of bound, quoted: for field names inside expressions that an index
-/// must recognise, where a parameter would hide it from the planner.
+/// A quoted constant in the SQL text instead of a bound parameter. For field names in expressions that must match an
+/// index, where a parameter would hide them from the planner.
 ///
-/// Checked like an identifier: no NUL, no backslash, no control character, at most 2,048 bytes; quotes are doubled
-/// (`standard_conforming_strings` is on by default since PostgreSQL 9.1, and the client relies on it).
+/// Must not contain NUL, backslash or control characters, and have at most 2,048 bytes. Quotes are doubled. This relies
+/// on `standard_conforming_strings`, which is on by default since PostgreSQL 9.1.
 public struct PostgresLiteral: Hashable, Sendable {
     let quoted: String
 

@@ -1,4 +1,5 @@
-/// A `numeric` in its binary form: base-10000 digits, the weight of the first, sign and display scale (`numeric_send` in numeric.c).
+/// A `numeric` in binary format: base-10000 digits, weight of the first digit, sign and display scale (`numeric_send`
+/// in numeric.c).
 struct PostgresNumeric: CustomStringConvertible {
     private let digits: [Int16]
     private let weight: Int
@@ -21,7 +22,7 @@ struct PostgresNumeric: CustomStringConvertible {
         self.scale = Int(scale)
     }
 
-    /// As PostgreSQL prints it.
+    /// The value in PostgreSQL's text format.
     var description: String {
         switch sign {
         case 0xC000: return "NaN"

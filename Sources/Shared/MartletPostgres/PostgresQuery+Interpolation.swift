@@ -40,7 +40,7 @@ extension PostgresQuery: ExpressibleByStringInterpolation {
             query.append(fragment)
         }
 
-        /// Inserts text of the program's own source.
+        /// Inserts text from the program's source code without escaping.
         public mutating func appendInterpolation(unescaped sql: StaticString) {
             query.append(unescaped: sql)
         }

@@ -1,8 +1,9 @@
 extension PostgresQuery {
-    /// Names the cluster and its line of recovery (timeline), as text: transaction numbers of another one mean something else.
+    /// Identifies the cluster and its timeline as text. Transaction numbers are comparable only if it is equal.
     ///
-    /// A cluster that writes names the timeline it writes on; `pg_control` says it only after the first checkpoint behind a promotion, and
-    /// until then numbers of the old line would be taken for the new one's.
+    /// A writable cluster reports the timeline it writes to. `pg_control` shows a new timeline only after the first
+    /// checkpoint that follows a promotion; until then, transaction numbers of the old timeline would be taken for
+    /// those of the new one.
     public static let lineOfRecovery: PostgresQuery = """
         (SELECT system_identifier || '/' || CASE
             WHEN pg_is_in_recovery() THEN (SELECT timeline_id FROM pg_control_checkpoint())

@@ -1,24 +1,24 @@
 /// One SQL statement with its bound values.
 ///
-/// Write it as a string literal; every interpolated value becomes a bound parameter (`$1`, `$2` …), never text:
+/// Write it as a string literal. Every interpolated value becomes a bound parameter (`$1`, `$2` …), never text:
 ///
 ///     let query: PostgresQuery = "SELECT name FROM users WHERE id = \(id) AND state = \(state)"
 ///
-/// A query interpolated into a query, or appended to one, brings its parameters along and they are renumbered. Parameters are
-/// not written into the text before the statement is prepared, so composing costs one copy of text and values.
+/// A query that is interpolated into another one or appended to it keeps its parameters, which are renumbered.
+/// Parameter numbers are inserted only when the statement is prepared, so composing costs one copy of text and values.
 public struct PostgresQuery: Sendable, Hashable {
-    /// The role the statement runs under; `nil` is the role that the client logged in with. Ignored inside a transaction, which has
-    /// a role of its own.
+    /// The role that runs the statement; `nil` for the role that the client logged in with. Ignored inside a
+    /// transaction, which has its own role.
     public var role: PostgresIdentifier?
 
-    /// Whether the statement is prepared once per connection. Turn off for text that is rarely the same twice. Statements of more than
-    /// 16 parameters or 2,048 bytes are not prepared in any case: they mostly take their shape from a client.
+    /// Whether the statement is prepared once per connection. Turn off for text that rarely repeats. Statements with
+    /// more than 16 parameters or 2,048 bytes are never prepared, because a client usually determines their shape.
     public var isPrepared = true
 
-    /// The statement with nothing where its parameters go; `binds` knows the places.
+    /// The statement without parameter numbers; `binds` holds their positions.
     var text: String
     var binds: [PostgresBind]
-    /// The binary forms of all values, one after another.
+    /// The concatenated binary forms of all values.
     var bytes: [UInt8]
 
     /// An empty fragment to append to.
@@ -28,7 +28,7 @@ public struct PostgresQuery: Sendable, Hashable {
         bytes = []
     }
 
-    /// SQL that was written by the program, never by a user: it is not checked in any way.
+    /// Creates a query from SQL that the program wrote. It is not checked, so it must never contain user input.
     public init(unescaped sql: String) {
         text = sql
         binds = []
@@ -37,10 +37,10 @@ public struct PostgresQuery: Sendable, Hashable {
 
     public var isEmpty: Bool { text.isEmpty && binds.isEmpty }
 
-    /// Whether the text is likely to come again, so that clients cannot empty the cache with shapes of their choice.
+    /// Whether the text is likely to repeat. Prevents clients from filling the cache with shapes of their choice.
     var isWorthPreparing: Bool { isPrepared && binds.count <= 16 && text.utf8.count <= 2048 }
 
-    /// The statement as PostgreSQL gets it, with `$1`, `$2` … in place of the values.
+    /// The statement as sent to PostgreSQL, with `$1`, `$2` … in place of the values.
     public var sql: String {
         guard !binds.isEmpty else { return text }
         var sql = ""
@@ -80,7 +80,7 @@ public struct PostgresQuery: Sendable, Hashable {
         left.append(right)
     }
 
-    /// Binds a value at the end of the text; `write` appends its binary form.
+    /// Binds a value at the end of the text. `write` appends its binary form.
     mutating func bind(_ type: PostgresType, _ write: (inout [UInt8]) -> Void) {
         let start = bytes.count
         write(&bytes)
@@ -103,7 +103,7 @@ extension PostgresQuery: CustomReflectable {
 }
 
 extension Sequence<PostgresQuery> {
-    /// One query of all fragments, `separator` between them.
+    /// Concatenates all fragments, with `separator` between them.
     public func joined(separator: StaticString) -> PostgresQuery {
         var joined = PostgresQuery()
         for (number, fragment) in enumerated() {
@@ -114,7 +114,7 @@ extension Sequence<PostgresQuery> {
     }
 }
 
-/// Where a value goes in the text, its type, and where its binary form lies in the query's bytes.
+/// The position of a parameter in the text, its type, and the location of its value in the query's bytes.
 struct PostgresBind: Sendable, Hashable {
     static let null: Int32 = -1
 

@@ -7,22 +7,24 @@ public struct PostgresRow: Sendable {
 
     public var columnCount: Int { result.columnCount }
 
-    /// Reads a cell by the column's number, from 0. Throws `.decoding` when it is not there, NULL or of another type.
+    /// Decodes the cell in the column with this index, starting at 0. Throws `.decoding` if there is no such column, or
+    /// if the cell is NULL or of another type.
     public func decode<T: PostgresDecodable>(_ column: Int, as type: T.Type = T.self) throws -> T {
         guard (0..<result.columnCount).contains(column) else {
-            throw PostgresError(.decoding, "no column \(column) in a row of \(result.columnCount)")
+            throw PostgresError(.decoding, "no column \(column) in a row with \(result.columnCount) columns")
         }
         return try T(
             PostgresCell(bytes: result.bytes(index, column), type: result.type(column), column: result.columnName(column)))
     }
 
-    /// Reads a cell by the column's name, exactly as written; the first one when several have it.
+    /// Decodes the cell in the first column with exactly this name.
     public func decode<T: PostgresDecodable>(_ column: String, as type: T.Type = T.self) throws -> T {
-        guard let number = number(of: column) else { throw PostgresError(.decoding, "no column \(column)") }
+        guard let number = number(of: column) else { throw PostgresError(.decoding, "no column named \(column)") }
         return try decode(number, as: type)
     }
 
-    /// Lends a cell's bytes without copying them, `nil` for NULL: text and JSON as UTF-8, other types in binary format.
+    /// Calls `body` with a cell's bytes without copying them: text and JSON as UTF-8, other types in binary format,
+    /// `nil` for NULL.
     public func withBytes<R, E: Error>(_ column: Int, _ body: (UnsafeRawBufferPointer?) throws(E) -> R) throws(E) -> R {
         precondition(column >= 0 && column < result.columnCount, "column index out of range")
         defer { withExtendedLifetime(result) {} }
@@ -40,7 +42,7 @@ public struct PostgresRow: Sendable {
     }
 }
 
-/// Whether a C string is exactly `name`.
+/// Whether a C string equals `name`.
 private func isEqual(_ string: UnsafePointer<CChar>, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
     for (offset, byte) in name.enumerated() where byte == 0 || UInt8(bitPattern: string[offset]) != byte { return false }
     return string[name.count] == 0

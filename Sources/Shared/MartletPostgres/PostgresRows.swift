@@ -1,6 +1,6 @@
 import CLibPQ
 
-/// The rows of a result. Nothing is copied: cells are read from libpq's memory when asked for, and rows keep that memory alive.
+/// The rows of a result. Cells are read from libpq's memory without copying; rows keep that memory alive.
 public struct PostgresRows: Sendable, RandomAccessCollection {
     let result: PostgresResult
 
@@ -12,7 +12,7 @@ public struct PostgresRows: Sendable, RandomAccessCollection {
         return PostgresRow(result: result, index: position)
     }
 
-    /// How many rows the statement inserted, changed, deleted or returned.
+    /// Number of rows that the statement inserted, changed, deleted or returned.
     public var affectedRows: Int {
         guard let text = PQcmdTuples(result.pointer) else { return 0 }
         return Int(String(cString: text)) ?? 0
@@ -30,8 +30,8 @@ public struct PostgresRows: Sendable, RandomAccessCollection {
 
 /// Owns a `PGresult`.
 ///
-/// `@unchecked Sendable`: a `PGresult` is never changed after libpq has handed it out, and libpq documents that it may then be
-/// passed around freely between threads.
+/// `@unchecked Sendable`: a `PGresult` is never modified after libpq has returned it, and libpq documents that it may
+/// then be passed freely between threads.
 final class PostgresResult: @unchecked Sendable {
     let pointer: OpaquePointer
     let rowCount: Int

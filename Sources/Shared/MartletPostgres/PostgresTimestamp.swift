@@ -6,12 +6,13 @@ struct PostgresTimestamp {
 
     private static let infinity = Int64.max
     private static let minusInfinity = Int64.min
-    /// 2000-01-01 counted from Foundation's reference date, 2001-01-01.
+    /// 2000-01-01, relative to Foundation's reference date 2001-01-01.
     private static let epoch: Double = -31_622_400
 
     init(microseconds: Int64) { self.microseconds = microseconds }
 
-    /// Dates from `.distantFuture` on are `infinity`, those up to `.distantPast` and nonsense are `-infinity`.
+    /// Dates from `.distantFuture` on become `infinity`; dates up to `.distantPast` and invalid dates become
+    /// `-infinity`.
     init(_ date: Date) {
         if date >= .distantFuture {
             microseconds = Self.infinity

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A transaction that is open for as long as `withTransaction`'s body runs. Do not let it out of there.
+/// A transaction, open while the body of `withTransaction` runs. Do not use it afterwards.
 public struct PostgresTransaction: Sendable {
     let client: PostgresClient
     let lease: Lease
@@ -13,31 +13,32 @@ public struct PostgresTransaction: Sendable {
         self.start = start
     }
 
-    /// Runs one statement. A `timeout` above the configuration's sets `statement_timeout` for it, back to the session's afterwards. After a
-    /// failure PostgreSQL refuses all further ones (25P02), unless rolled back to a savepoint.
+    /// Runs one statement. A `timeout` above the configured one sets `statement_timeout` for this statement only. After
+    /// a failure PostgreSQL refuses all further statements (25P02) until you roll back to a savepoint.
     public func query(_ query: PostgresQuery, timeout: Duration? = nil) async throws -> PostgresRows {
         let request = Request(.query, query, timeout: client.nanoseconds(timeout), lease: lease, begin: progress.begins() ? start : nil)
         return try await client.rows(request)
     }
 
-    /// Runs one statement and returns how many rows it changed.
+    /// Runs one statement and returns the number of affected rows.
     @discardableResult
     public func execute(_ query: PostgresQuery, timeout: Duration? = nil) async throws -> Int {
         try await self.query(query, timeout: timeout).affectedRows
     }
 
-    /// Runs SQL of any number of statements, such as a migration file, by the simple protocol. Without parameters.
+    /// Runs a script of any number of statements without parameters, such as a migration file, using the simple query
+    /// protocol.
     public func executeScript(_ sql: String, timeout: Duration? = nil) async throws {
         if progress.begins() { try await control("SELECT", begin: start) }
         let nanoseconds = client.nanoseconds(timeout)
         let isLong = nanoseconds > client.nanoseconds(nil)
         if isLong { try await control("SET LOCAL statement_timeout = \(Engine.statementTimeoutInMilliseconds(nanoseconds))") }
         _ = try await client.rows(Request(.script, PostgresQuery(unescaped: sql), timeout: nanoseconds, lease: lease))
-        // After a failure the setting goes with what is rolled back.
+        // After a failure, the rollback also reverts the setting.
         if isLong { try await control("SET LOCAL statement_timeout TO DEFAULT") }
     }
 
-    /// Ends the transaction; a transaction in which a statement failed cannot be committed.
+    /// Commits the transaction. Throws if a statement has failed, because PostgreSQL then rolls back.
     func commit() async throws {
         guard progress.hasBegun else { return }
         let rows = try await control("COMMIT")
@@ -48,7 +49,7 @@ public struct PostgresTransaction: Sendable {
         }
     }
 
-    /// False when the connection is in an unknown state.
+    /// Rolls back the transaction. False if the connection is in an unknown state.
     func rollBack() async -> Bool {
         guard progress.hasBegun else { return true }
         return (try? await control("ROLLBACK")) != nil
@@ -61,13 +62,13 @@ public struct PostgresTransaction: Sendable {
         return try await client.rows(request, isShielded: true)
     }
 
-    /// Whether `BEGIN` has been sent.
+    /// Tracks whether `BEGIN` has been sent.
     private final class Progress: Sendable {
         private let flag = Atomic<Bool>(false)
 
         var hasBegun: Bool { flag.load(ordering: .relaxed) }
 
-        /// True for the first caller.
+        /// Returns true for the first caller.
         func begins() -> Bool { flag.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged }
     }
 }

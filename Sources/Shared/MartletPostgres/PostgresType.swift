@@ -31,10 +31,10 @@ public struct PostgresType: RawRepresentable, Hashable, Sendable {
     public static let uuidArray = PostgresType(rawValue: 2951)
     public static let jsonb = PostgresType(rawValue: 3802)
 
-    /// The first identifier that PostgreSQL gives to types made after `initdb`: enums, domains and extensions.
+    /// The first OID of types created after `initdb`: enums, domains and extension types.
     static let firstUserDefined: UInt32 = 16384
 
-    /// Whether the binary form of a value is its text. Enums and `citext` are user-defined and travel as text.
+    /// Whether the binary format of the type is its text. This includes enums and `citext`, which are user-defined.
     var isText: Bool {
         switch self {
         case .text, .varchar, .bpchar, .name, .char, .json, .jsonb, .xml, .unknown: true

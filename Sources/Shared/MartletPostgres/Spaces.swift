@@ -1,7 +1,8 @@
 public import MartletAPI
 import Synchronization
 
-/// An app's environment by its number in a service's table `spaces`: what everything in that service belongs to.
+/// An app's environment, identified by its number in a service's table `spaces`. All data of the service belongs to a
+/// space.
 public struct Space: Sendable, Hashable {
     public let id: Int32
     public let appID: String
@@ -14,9 +15,10 @@ public struct Space: Sendable, Hashable {
     }
 }
 
-/// The numbers of spaces, given out when an app first sends or asks something, and remembered: they never change.
+/// Assigns numbers to spaces on first use and caches them; they never change.
 ///
-/// The table is `<schema>.spaces` with `id` (an identity), `app_id` and `environment`, the two of them unique together.
+/// The table is `<schema>.spaces` with `id` (an identity column), `app_id` and `environment`. The latter two are unique
+/// together.
 public final class Spaces: Sendable {
     private struct Key: Hashable {
         var appID: String
@@ -37,13 +39,15 @@ public final class Spaces: Sendable {
         }
     }
 
-    /// - Parameter schema: the service's.
+    /// - Parameter schema: The schema of the service.
     public init(postgres: PostgresClient, schema: String) {
         self.postgres = postgres
         guard let table = PostgresIdentifier(schema: schema, name: "spaces") else { preconditionFailure("not a schema: \(schema)") }
         self.table = table
     }
 
+    /// Returns the space of an app's environment, creating it if needed.
+    ///
     /// - Throws: `PostgresError`.
     public func space(of appID: String, _ environment: AppEnvironment) async throws -> Space {
         let key = Key(appID: appID, environment: environment)
@@ -56,14 +60,14 @@ public final class Spaces: Sendable {
             SELECT id FROM made UNION ALL
             SELECT id FROM \(table) WHERE app_id = \(appID) AND environment = \(environment.rawValue) LIMIT 1
             """)
-        // Another copy made it between the two halves of the statement: now it is there.
+        // Another instance inserted the row after this statement's snapshot, so the next attempt finds it.
         guard let id = try rows.first?.decode(0, as: Int32.self) else { return try await space(of: appID, environment) }
         let space = Space(id: id, appID: appID, environment: environment)
         known.withLock { $0.keep(space) }
         return space
     }
 
-    /// The space by its number; nil: there is none.
+    /// The space with this number; nil if there is none.
     ///
     /// - Throws: `PostgresError`.
     public func space(_ id: Int32) async throws -> Space? {

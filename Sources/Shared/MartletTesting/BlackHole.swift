@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Stands for a service that takes questions and never answers: what is asked hangs until the test says that its time is up.
+/// Simulates a service that accepts requests but never answers: calls hang until the test ends them.
 public final class BlackHole: Sendable {
     private struct State {
         var asked = 0
@@ -12,10 +12,10 @@ public final class BlackHole: Sendable {
 
     public init() {}
 
-    /// How many questions came.
+    /// Number of calls so far.
     public var asked: Int { state.withLock { $0.asked } }
 
-    /// A question; returns when the time of all is up.
+    /// A call, which returns when the test calls `end()`.
     public func ask() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
@@ -27,7 +27,7 @@ public final class BlackHole: Sendable {
         }
     }
 
-    /// The time of all questions is up, also of those that come later.
+    /// Ends all calls, including later ones.
     public func end() {
         let hanging = state.withLock { state in
             state.isOver = true

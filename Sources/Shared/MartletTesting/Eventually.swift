@@ -1,10 +1,11 @@
-/// Waits until `condition` holds, and asks every 10 ms.
+/// Waits until `condition` holds, checking every 10 ms.
 ///
-/// The only way to poll in tests: a loop of one's own that forgets to end, or gives up without failing, has cost us hours.
+/// The only way to poll in tests: hand-written loops that forgot to end, or gave up without failing, have cost us
+/// hours.
 /// - Parameters:
-///   - expectation: What is waited for, as the failure names it: "the message was sent".
-///   - limit: A time that only what hangs reaches; a slow machine must not.
-/// - Throws: ``NeverHappened`` at the limit, and whatever `condition` throws.
+///   - expectation: The expected condition, for the failure message: "the message was sent".
+///   - limit: Long enough that only a hang reaches it, even on a slow machine.
+/// - Throws: ``NeverHappened`` at the limit, and errors of `condition`.
 public func eventually(
     _ expectation: String = "the condition holds", within limit: Duration = .seconds(120), file: StaticString = #fileID,
     line: UInt = #line, isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool
@@ -12,7 +13,7 @@ public func eventually(
     _ = try await eventually(expectation, within: limit, file: file, line: line) { try await condition() ? () : nil }
 }
 
-/// Waits until `value` is not nil, and returns it.
+/// Waits until `value` is not nil and returns it.
 public func eventually<Value>(
     _ expectation: String = "there is a value", within limit: Duration = .seconds(120), file: StaticString = #fileID,
     line: UInt = #line, isolation: isolated (any Actor)? = #isolation, value: () async throws -> Value?
@@ -27,7 +28,7 @@ public func eventually<Value>(
     }
 }
 
-/// A wait of a test that reached its limit.
+/// The error of a test's wait that reached its limit.
 public struct NeverHappened: Error, CustomStringConvertible {
     public let description: String
 }

@@ -5,7 +5,8 @@ import MartletCore
 import NIOCore
 import Synchronization
 
-/// An app's own server, as webhooks see it: an address of its own on a server in this process, which keeps what it got and answers as told.
+/// An app's own server that receives webhooks. Each receiver has its own address on a server in this process, records
+/// requests and answers as specified.
 public final class HookReceiver: Sendable {
     public struct Received: Sendable {
         public var headers: [String: String]
@@ -32,7 +33,7 @@ public final class HookReceiver: Sendable {
         HookServer.receivers.withLock { $0[key] = self }
     }
 
-    /// Waits until there are `count` requests.
+    /// Waits until at least `count` requests have arrived.
     public func wait(for count: Int) async throws {
         try await eventually("\(count) requests have come, not \(received.count)") { received.count >= count }
     }

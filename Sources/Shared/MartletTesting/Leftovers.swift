@@ -1,15 +1,16 @@
 import Glibc
 
-/// Ends what runs in `folders` and deletes them when this process has ended, in whatever way.
+/// Kills the processes that use `folders` and deletes the folders when this process ends for whatever reason.
 ///
-/// `cluster` is the data directory of their PostgreSQL, `processes` are files with the ids of what else runs there, to be killed
-/// in this order. A shell that waits for the process: what `atexit` registers does not run after a crash.
+/// `cluster` is the data directory of their PostgreSQL server. `processes` are files with the ids of other processes to
+/// kill, in this order. A shell waits for this process to end, because `atexit` handlers do not run after a crash.
 public func removeAtExit(_ folders: [String], cluster: String, processes: [String] = []) throws {
     _ = try spawn("/bin/sh", ["-c", script, "sh", String(getpid()), cluster, processes.joined(separator: " ")] + folders)
 }
 
-/// A zombie does not run: in a container without an init nobody buries the orphans. A postmaster that is told to QUIT ends within
-/// five seconds unless it hangs, and until then writes files that would hinder the deletion.
+/// Zombies do not count as running, because in a container without an init nothing reaps orphans. After QUIT a
+/// postmaster ends within five seconds unless it hangs; until then it writes files that would interfere with the
+/// deletion.
 private let script = """
     trap '' HUP INT TERM
     runs() { [ -n "$1" ] && grep -q -s ') [^ZX] ' "/proc/$1/stat"; }

@@ -1,10 +1,10 @@
 public import Logging
 
 extension Logger {
-    /// For tests that look at what is answered, not at what is logged.
+    /// For tests that check answers and not logs.
     public static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    /// For requests that were not to fail: an answer 5xx does not say why.
+    /// For requests that should not fail, because a 5xx answer does not contain the reason.
     static let ofErrors = Logger(label: "test") { _ in ErrorPrinter() }
 }
 

@@ -2,10 +2,10 @@ import Foundation
 import MartletCore
 public import MartletMail
 
-/// One mail server for all tests of this process, made of PyPI's aiosmtpd; it ends when its standard input does. Tests tell their mail apart by
-/// its recipient.
+/// One mail server for all tests of this process, based on aiosmtpd from PyPI. It ends when its standard input closes.
+/// Tests identify their mail by its recipient.
 public actor MailServer {
-    /// A Python with the packages of `deploy/test-tools.txt`, which `deploy/test` names.
+    /// A Python interpreter with the packages from `deploy/test-tools.txt`, set by `deploy/test`.
     public static let python = ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"].flatMap { $0.isEmpty ? nil : $0 }
     public static var isThere: Bool { python != nil }
     public static let shared = MailServer()
@@ -51,14 +51,14 @@ public actor MailServer {
         MailSettings(server: try await server(), from: try MailAddress(address: "no-reply@example.org"), arePrivateServersAllowed: true)
     }
 
-    /// What has come for a recipient until now.
+    /// The mail received for a recipient so far.
     public func mails(to address: String) async throws -> [ReceivedMail] {
         let file = try await running().folder.appending(path: address)
         guard let text = try? String(contentsOf: file, encoding: .utf8) else { return [] }
         return try text.split(separator: "\n").map { try JSONDecoder().decode(ReceivedMail.self, from: Data($0.utf8)) }
     }
 
-    /// The mail number `number` to the recipient, waited for.
+    /// Waits for mail number `number` to the recipient.
     public func mail(to address: String, number: Int = 1) async throws -> ReceivedMail {
         try await eventually("mail \(number) to \(address) has come") {
             let mails = try await mails(to: address)
@@ -67,7 +67,7 @@ public actor MailServer {
     }
 }
 
-/// A message as Python's own parser reads it.
+/// A message as parsed by Python.
 public struct ReceivedMail: Decodable, Sendable {
     public var port: String
     public var user: String?

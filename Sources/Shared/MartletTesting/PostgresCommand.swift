@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Runs PostgreSQL's programs, which refuse to run as root, as the user `postgres` then.
+/// Runs PostgreSQL's programs. Under root, which they refuse, runs them as the user `postgres`.
 struct PostgresCommand: Sendable {
     private let binaries: String
     private let isRoot = getuid() == 0
@@ -28,7 +28,7 @@ struct PostgresCommand: Sendable {
         chmod(path, 0o700)
         guard isRoot else { return }
         guard let user = getpwnam("postgres"), chown(path, user.pointee.pw_uid, user.pointee.pw_gid) == 0 else {
-            throw PostgresServerError(sentence: "no user postgres to run PostgreSQL as")
+            throw PostgresServerError(sentence: "the user postgres, needed to run PostgreSQL, does not exist")
         }
     }
 }

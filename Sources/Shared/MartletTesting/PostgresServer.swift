@@ -5,16 +5,16 @@ import MartletCore
 public import MartletPostgres
 import Synchronization
 
-/// A throw-away PostgreSQL cluster: a fresh directory, a random port and password, gone when the process ends.
+/// A temporary PostgreSQL cluster with its own directory, random port and password, removed when the process ends.
 ///
 ///     let server = try await PostgresServer.shared()
 ///     let client = PostgresClient(configuration: try await server.makeDatabase(), logger: logger)
 public final class PostgresServer: Sendable {
     public struct Options: Sendable {
-        /// Off is several times as fast, and as safe for tests: the cluster dies with the process.
+        /// False is several times as fast, and safe for tests because the cluster does not outlive the process.
         public var fsync = false
         public var maximumConnections = 200
-        /// More settings of `postgresql.conf`.
+        /// Additional settings for `postgresql.conf`.
         public var settings: [String: String] = [:]
 
         public init() {}
@@ -23,16 +23,16 @@ public final class PostgresServer: Sendable {
     public let port: Int
     public let user = "postgres"
     public let password: String
-    /// Holds the socket and, in `data`, the cluster.
+    /// Contains the socket and, in `data`, the cluster.
     public let directory: String
     private let options: Options
     private let command: PostgresCommand
     private let lastDatabase = Atomic<Int>(0)
 
-    /// The server that the tests of this process have in common. Do not stop it.
+    /// The server shared by all tests of this process. Do not stop it.
     public static func shared() async throws -> PostgresServer { try await SharedServer.instance.server() }
 
-    /// Makes a cluster and starts it: about two seconds.
+    /// Creates and starts a cluster, which takes about two seconds.
     public static func start(_ options: Options = Options()) async throws -> PostgresServer {
         let server = try PostgresServer(options)
         try await server.initialize()
@@ -48,14 +48,15 @@ public final class PostgresServer: Sendable {
         directory = "\(Self.place)/mpg-\(getpid())-\(port)"
     }
 
-    /// In memory where there is plenty: a database is a thousand files, and making and deleting them is half of a short test on a disk.
+    /// Uses memory if there is plenty: a database has a thousand files, and creating and deleting them on a disk takes
+    /// half of a short test's time.
     private static let place: String = {
         var memory = statvfs()
         let isLarge = statvfs("/dev/shm", &memory) == 0 && UInt64(memory.f_bavail) * UInt64(memory.f_frsize) > 8 << 30
         return isLarge ? "/dev/shm" : "/tmp"
     }()
 
-    /// A connection string in libpq's form, by the Unix socket or by TCP; both want the password.
+    /// A libpq connection string for the Unix socket or TCP. Both require the password.
     public func connectionString(database: String = "postgres", overTCP: Bool = false) -> String {
         "host=\(overTCP ? "127.0.0.1" : directory) port=\(port) dbname=\(database) user=\(user) password=\(password)"
     }
@@ -64,18 +65,20 @@ public final class PostgresServer: Sendable {
         PostgresConfiguration(connectionString: connectionString(database: database, overTCP: overTCP))
     }
 
-    /// Makes a database, empty or a copy of `template`, which nobody may be connected to; returns how to reach it.
+    /// Creates an empty database, or a copy of `template`, which must have no open connections. Returns its
+    /// configuration.
     public func makeDatabase(template: String = "template0") async throws -> PostgresConfiguration {
         configuration(database: try await makeDatabaseNamed(template: template))
     }
 
-    /// As `makeDatabase`; returns the name.
+    /// Creates a database like `makeDatabase` and returns its name.
     ///
-    /// - Parameter roles: who may connect, and nobody else; empty leaves it to all. Rights on a database are not copied with it.
+    /// - Parameter roles: The only roles that may connect; empty allows all. Permissions on a database are not copied
+    ///   with it.
     public func makeDatabaseNamed(template: String = "template0", for roles: [String] = []) async throws -> String {
         let name = "test_\(lastDatabase.wrappingAdd(1, ordering: .relaxed).newValue)"
         let database = try identifier(name)
-        // File by file is less work than page by page by way of the log.
+        // Copying files is less work than copying pages through the write-ahead log.
         var statements: [PostgresQuery] = try ["CREATE DATABASE \(database) TEMPLATE \(identifier(template)) STRATEGY file_copy"]
         if !roles.isEmpty { statements.append("REVOKE ALL ON DATABASE \(database) FROM PUBLIC") }
         for role in roles { try statements.append("GRANT CONNECT ON DATABASE \(database) TO \(identifier(role))") }
@@ -83,13 +86,13 @@ public final class PostgresServer: Sendable {
         return name
     }
 
-    /// Ends its sessions.
+    /// Drops a database and ends its sessions.
     public func dropDatabase(named name: String) async throws {
         try await execute(["DROP DATABASE IF EXISTS \(identifier(name)) WITH (FORCE)"])
     }
 
     private func identifier(_ name: String) throws -> PostgresIdentifier {
-        guard let identifier = PostgresIdentifier(name) else { throw PostgresServerError(sentence: "no name of a database or a role: \(name)") }
+        guard let identifier = PostgresIdentifier(name) else { throw PostgresServerError(sentence: "not a valid database or role name: \(name)") }
         return identifier
     }
 
@@ -108,14 +111,14 @@ public final class PostgresServer: Sendable {
     }
 }
 
-// MARK: - Life and death
+// MARK: - Starting and stopping
 
 extension PostgresServer {
     public func start() async throws {
         try await command.run("pg_ctl", ["-D", data, "-l", "\(directory)/log", "-w", "-t", "60", "-s", "start"])
     }
 
-    /// Ends sessions and stops.
+    /// Ends all sessions and stops the server.
     public func stop() async throws {
         try await command.run("pg_ctl", ["-D", data, "-m", "fast", "-w", "-s", "stop"])
     }
@@ -125,24 +128,25 @@ extension PostgresServer {
         try await start()
     }
 
-    /// SIGKILL to every process, as when the power fails. `start()` recovers.
+    /// Sends SIGKILL to every process, similar to a power failure. `start()` recovers.
     public func kill() async throws {
         guard let postmaster else { return }
         let children = try String(contentsOfFile: "/proc/\(postmaster)/task/\(postmaster)/children", encoding: .utf8)
         let processes = [postmaster] + children.split(separator: " ").compactMap { Int32($0) }
         for process in processes { Glibc.kill(process, SIGKILL) }
-        // A new postmaster refuses to start while a process of the old one holds the shared memory.
+        // A new postmaster refuses to start while an old process holds the shared memory.
         for process in processes {
             while Glibc.kill(process, 0) == 0, !isZombie(process) { try await Task.sleep(for: .milliseconds(5)) }
         }
-        // In a container without an init nobody buries them, and the lock files seem to be held still.
+        // In a container without an init the processes remain zombies, so the lock files still appear to be held.
         for file in ["\(data)/postmaster.pid", "\(directory)/.s.PGSQL.\(port).lock"] { try? FileManager.default.removeItem(atPath: file) }
     }
 
-    /// Spends numbers of transactions that a kill loses, and recovery gives out again: all are rolled back, and what would bring the log of it to
-    /// disk by and by is stopped until then. A commit that is waited for brings it there at once.
+    /// Uses transaction numbers that are lost by a subsequent `kill()` and assigned again after recovery. All
+    /// transactions are rolled back, and the processes that would gradually flush the write-ahead log are suspended
+    /// until the kill. A commit that is waited for would flush it at once.
     ///
-    /// - Returns: the last of them.
+    /// - Returns: The last transaction number.
     public func spendTransactions(_ count: Int) async throws -> Int64 {
         var configuration = configuration()
         configuration.maximumConnections = 1
@@ -172,7 +176,7 @@ extension PostgresServer {
 
     private struct RolledBack: Error {}
 
-    /// Ends sessions and stops; starts as a standby that follows nobody, and takes over at once.
+    /// Restarts as a standby without a primary and promotes it immediately.
     public func takeOver() async throws {
         try await stop()
         try Data().write(to: URL(fileURLWithPath: "\(data)/standby.signal"))
@@ -228,11 +232,12 @@ public struct PostgresServerError: Error, CustomStringConvertible {
 }
 
 extension PostgresConfiguration {
-    /// Many tests at a time on a busy machine: what waits long for a connection shall come through, not be what fails.
+    /// Increases timeouts for many concurrent tests on a busy machine, where waiting for a connection must not fail a
+    /// test.
     package mutating func becomePatient() {
         connectTimeout = .seconds(30)
         waitForConnectionTimeout = .seconds(30)
-        // Apps are made one at a time.
+        // Apps are created one at a time.
         lockTimeout = .seconds(30)
         queryTimeout = .seconds(60)
     }

@@ -1,7 +1,7 @@
 public import MartletAPI
 public import MartletCore
 
-/// A service in a test, as an app's clients, its own server and staff see it through the gateway.
+/// A service under test, as seen through the gateway by an app's clients, its server and staff.
 public protocol ServiceApp: Sendable {
     var gateway: ServiceClient { get }
     var appID: String { get }
@@ -18,20 +18,20 @@ extension ServiceApp {
             sessionID: user.map { _ in "s1" }, staff: staff)
     }
 
-    /// As the app's own server.
+    /// Sends a request as the app's own server.
     @discardableResult
     public func master(_ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:]) async throws -> Answer {
         try await gateway.asking(as: principal(.master)).send(method, path, body, headers: headers)
     }
 
-    /// As the app on a device, and perhaps somebody who is signed in there.
+    /// Sends a request as the app on a device, optionally with a signed-in user.
     public func client(
         _ method: String, _ path: String, _ body: String? = nil, user: String? = nil, headers: [String: String] = [:]
     ) async throws -> Answer {
         try await gateway.asking(as: principal(.client, user: user)).send(method, path, body, headers: headers)
     }
 
-    /// As a staff member.
+    /// Sends a request as a staff member.
     public func staff(
         _ method: String, _ path: String, _ body: String? = nil, rights: StaffRights = .none, headers: [String: String] = [:]
     ) async throws -> Answer {

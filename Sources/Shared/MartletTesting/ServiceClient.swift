@@ -7,12 +7,12 @@ public import MartletCore
 public import MartletHTTP
 public import NIOCore
 
-/// Asks a service's routes in this process as the gateway does: with a signed principal.
+/// Calls a service's routes in this process as the gateway would, with a signed principal.
 public struct ServiceClient: Sendable {
     public static let signer = PrincipalSigner(internalSecret: Secret("an-internal-secret-of-the-tests-0123456789"))
 
     private let client: any TestClientProtocol
-    /// Nil: the request does not come through the gateway.
+    /// Nil simulates a request that bypasses the gateway.
     public var principal: Principal?
 
     public init(_ client: any TestClientProtocol, principal: Principal?) {
@@ -20,7 +20,7 @@ public struct ServiceClient: Sendable {
         self.principal = principal
     }
 
-    /// A client of a service whose background needs not run.
+    /// A client for a service whose background services are not needed.
     public init(_ definition: some ServiceDefinition) async throws {
         let router = ServiceProcess.makeRouter(definition, signer: Self.signer)
         let client = try await Application(router: router, logger: .ofErrors).test(.router) { $0 }
@@ -56,17 +56,17 @@ public struct ServiceClient: Sendable {
     }
 }
 
-/// What a service answered.
+/// A service's answer.
 public struct Answer: Sendable, CustomStringConvertible {
     public let status: Int
     let headers: HTTPFields
     public let text: String
-    /// As it came, perhaps compressed.
+    /// The body as received, possibly compressed.
     public let body: ByteBuffer
 
     public func header(_ name: String) -> String? { HTTPField.Name(name).flatMap { headers[$0] } }
 
-    /// The JSON text of the value at a dotted path, such as `data.0.name`; nil where there is none.
+    /// The JSON text of the value at a dotted path, such as `data.0.name`; nil if absent.
     public subscript(path: String) -> String? {
         guard let json else { return nil }
         return path.split(separator: ".").reduce(json as JSONValue?) { $0?[$1] }?.text
@@ -80,7 +80,7 @@ public struct Answer: Sendable, CustomStringConvertible {
 
     public var json: JSONValue? { try? JSONValue(parsing: text.utf8) }
 
-    /// Whether this is the problem answer for `code`, complete as RFC 9457 and ours have it.
+    /// Whether this is the complete problem answer for `code` (RFC 9457 plus our own members).
     public func isProblem(_ code: ErrorCode, field: String? = nil) -> Bool {
         status == code.status && headers[.contentType] == Problem.contentType
             && self["type"] == "\"urn:martlet:error:\(code.rawValue)\"" && self["title"] == "\"\(code.title)\""

@@ -1,18 +1,18 @@
 import Foundation
 
-/// Searches the repository's files for tests that hold lists against what the code says.
+/// Searches the repository's files, for tests that compare lists with the source code.
 ///
-/// By `grep`, because Swift's regular expressions take minutes for all sources in a debug build.
+/// Uses `grep`, because Swift's regular expressions take minutes for all sources in a debug build.
 public struct SourceSearch {
     private let root: URL
 
-    /// - Parameter file: A file of a test target, `Tests/<target>/<file>`.
+    /// - Parameter file: A file in a test target, `Tests/<target>/<file>`.
     public init(of file: StaticString = #filePath) {
         root = URL(filePath: "\(file)").deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     }
 
-    /// Every match in Swift files below the folders, with the file's path from the root; Perl's syntax, line by line, and
-    /// what stands before `\K` is not part of the match.
+    /// All matches in Swift files below the folders, with the file's path from the root. Uses Perl syntax line by line;
+    /// text before `\K` is not part of the match.
     public func matches(of pattern: String, in folders: [String]) throws -> [(file: String, text: String)] {
         let (process, output) = (Process(), Pipe())
         process.executableURL = URL(filePath: "/bin/grep")

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Starts a program, in `/tmp` and in a session of its own, without input or output.
+/// Starts a program in `/tmp`, in a new session and without input or output.
 ///
-/// Not Foundation's `Process`: it waits for every descendant, and `pg_ctl` leaves the server behind.
+/// Foundation's `Process` is unsuitable: it waits for all descendants, and `pg_ctl` leaves the server running.
 func spawn(_ path: String, _ arguments: [String]) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -10,7 +10,8 @@ func spawn(_ path: String, _ arguments: [String]) throws -> pid_t {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-    // A server that inherited the runner's pipe would keep the runner waiting, and one that inherited a connection would keep it open.
+    // A server that inherited the test runner's pipe would keep the runner waiting, and an inherited connection would
+    // stay open.
     _ = closeFrom?(&actions, 3)
 
     let command = ["/usr/bin/env", "-C", "/tmp", "setsid", "-w", path] + arguments
@@ -22,7 +23,7 @@ func spawn(_ path: String, _ arguments: [String]) throws -> pid_t {
     return process
 }
 
-/// Waits for the end of a process without holding a thread of Swift's pool; its exit status.
+/// Waits for a process to end without blocking a thread of Swift's pool; returns its exit status.
 func exitStatus(of process: pid_t) async throws -> Int32 {
     var status: Int32 = 0
     while waitpid(process, &status, WNOHANG) == 0 { try await Task.sleep(for: .milliseconds(5)) }

@@ -4,29 +4,29 @@ public import MartletPostgres
 public import MartletTesting
 import OperatorCommands
 
-/// A database of the shared server with every role, schema and right that `martlet migrate` makes.
+/// A database on the shared server with every role, schema and permission that `martlet migrate` creates.
 ///
-/// A copy of a template that is migrated once per process. Roles belong to the whole server: a test that changes their
-/// passwords needs a server of its own.
+/// It is copied from a template that is migrated once per process. Roles belong to the whole server, so a test that
+/// changes their passwords needs its own server.
 public struct MigratedDatabase: Sendable {
     public let server: PostgresServer
     public let name: String
 
-    /// Makes a fresh one.
+    /// Creates a database.
     public static func make() async throws -> MigratedDatabase {
         let server = try await PostgresServer.shared()
         let name = try await server.makeDatabaseNamed(template: Template.shared.name(on: server), for: Template.services.map { "martlet_" + $0 })
         return MigratedDatabase(server: server, name: name)
     }
 
-    /// Makes one on a server of the test's own, which takes some seconds.
+    /// Creates a database on the test's own server, which takes some seconds.
     public static func make(on server: PostgresServer) async throws -> MigratedDatabase {
         let template = try await Template.make(on: server)
         let name = try await server.makeDatabaseNamed(template: template, for: Template.services.map { "martlet_" + $0 })
         return MigratedDatabase(server: server, name: name)
     }
 
-    /// One for as long as `body` runs: some thousand of 15 MB each are more than a disk has.
+    /// Creates a database for the duration of `body`. Thousands of them, 15 MB each, would exceed the disk.
     public static func with(_ body: (MigratedDatabase) async throws -> Void) async throws {
         let database = try await make()
         do {
@@ -38,16 +38,16 @@ public struct MigratedDatabase: Sendable {
         await database.drop()
     }
 
-    /// Drops it, also from under clients that nobody closed.
+    /// Drops the database even if clients are still connected.
     private func drop() async {
         do {
             try await server.dropDatabase(named: name)
         } catch {
-            print("The database \(name) stays until the server goes: \(error)")
+            print("Could not drop the database \(name); it remains until the server stops: \(error)")
         }
     }
 
-    /// A client that logs in as `martlet_<service>`, as the service does in production.
+    /// A client that logs in as `martlet_<service>`, like the service in production.
     public func client(for service: String, maximumConnections: Int = 2) -> PostgresClient {
         let login = "user=martlet_\(service) password=\(server.password)"
         var configuration = PostgresConfiguration(
@@ -57,7 +57,7 @@ public struct MigratedDatabase: Sendable {
         return PostgresClient(configuration: configuration, logger: .silent)
     }
 
-    /// A client of the superuser, who sees everything: for looking at what a service did.
+    /// A superuser client, to inspect what a service did.
     public func superuserClient() -> PostgresClient {
         var configuration = server.configuration(database: name)
         configuration.maximumConnections = 1

@@ -3,9 +3,9 @@ import Logging
 import NIOSSL
 import Synchronization
 
-/// The TLS certificate and key, read again when their files change.
+/// The TLS certificate and key, reloaded when their files change.
 ///
-/// New connections get the new certificate; those that are open keep theirs.
+/// New connections use the new certificate; open connections keep the one they started with.
 final class Certificates: Sendable {
     private struct State {
         var context: NIOSSLContext
@@ -22,7 +22,8 @@ final class Certificates: Sendable {
 
     var context: NIOSSLContext { state.withLock { $0.context } }
 
-    /// Looks at the files once a second, until cancelled. A pair that does not fit keeps the old one in use.
+    /// Checks the files once a second until cancelled. If certificate and key do not match, the previous pair stays in
+    /// use.
     func watch(_ logger: Logger) async {
         while (try? await Task.sleep(for: .seconds(1))) != nil {
             let contents = Self.contents(files)
@@ -32,8 +33,8 @@ final class Certificates: Sendable {
                 state.withLock { $0 = State(context: context, contents: contents) }
                 logger.info("The TLS certificate was reloaded.")
             } catch {
-                // Perhaps only one of the two has been written yet: the next look tries again.
-                logger.error("The TLS certificate could not be reloaded; the old one stays.", metadata: ["error": "\(error)"])
+                // Perhaps only one of the two files has been written yet; the next check tries again.
+                logger.error("Could not reload the TLS certificate; keeping the previous one.", metadata: ["error": "\(error)"])
             }
         }
     }

@@ -2,15 +2,15 @@ import Metrics
 import NIOCore
 import Synchronization
 
-/// Counts client connections over all event loops, in total and by address.
+/// Counts client connections across all event loops, in total and per address.
 ///
-/// When there is no room, the connection of the busiest address that has been idle longest is closed for the new one: clients
-/// with few connections do not suffer from one with many. A connection with a request under way, or with an answer that its client has not
-/// read to the end, is never closed for another one.
+/// At a limit, a new connection evicts the longest idle connection of the busiest address, so that clients with few
+/// connections do not suffer from a client with many. A connection is never evicted while it has a request in progress
+/// or an answer that its client has not read to the end.
 final class ClientConnections: Sendable {
-    /// One connection, as long as it is open.
+    /// One connection, for as long as it is open.
     final class Permit: Sendable {
-        /// Nil: counts towards the total only.
+        /// Nil if the connection counts towards the total only.
         fileprivate let address: IPAddress?
         private let channel: any Channel
         private let underWay = Atomic<Int>(0)
@@ -22,7 +22,8 @@ final class ClientConnections: Sendable {
             lastUse = Atomic(NIODeadline.now().uptimeNanoseconds)
         }
 
-        /// A request begins; every call is followed by one of `ended`. Both are called on the connection's event loop.
+        /// Marks the start of a request; every call is paired with one of `ended(at:)`. Call both on the connection's
+        /// event loop.
         func began() { underWay.wrappingAdd(1, ordering: .relaxed) }
 
         func ended(at now: NIODeadline) {
@@ -30,7 +31,8 @@ final class ClientConnections: Sendable {
             lastUse.store(now.uptimeNanoseconds, ordering: .relaxed)
         }
 
-        /// Keeps the connection busy until what was written to it has left, or the time is up: an answer's end would be lost with it.
+        /// Keeps the connection busy until `written` succeeds or the time limit passes. Closing it earlier would cut
+        /// off the answer.
         func stays(until written: EventLoopFuture<Void>, atMost limit: TimeAmount) {
             began()
             let timeUp = channel.eventLoop.scheduleTask(in: limit) {}
@@ -43,7 +45,8 @@ final class ClientConnections: Sendable {
 
         fileprivate func close(unlessBusy keep: @escaping @Sendable () -> Void) {
             channel.eventLoop.execute { [self] in
-                // A connection that was closed meanwhile has left, and would never leave again.
+                // If the connection has closed in the meantime, its permit was already removed and must not be added
+                // again.
                 if isIdle || !channel.isActive { channel.close(promise: nil) } else { keep() }
             }
         }
@@ -68,9 +71,10 @@ final class ClientConnections: Sendable {
 
     var count: Int { state.withLock { $0.count } }
 
-    /// A permit for a connection that was accepted, to be given back once it is closed; nil: there is no room.
+    /// Returns a permit for an accepted connection; give it back once the connection is closed. Nil if there is no
+    /// room.
     ///
-    /// - Parameter address: nil for a proxy, which brings many clients.
+    /// - Parameter address: Nil for a trusted proxy, which serves many clients.
     func enter(_ channel: any Channel, from address: IPAddress?) -> Permit? {
         let permit = Permit(channel, address)
         var isAddressFull = false
@@ -93,7 +97,8 @@ final class ClientConnections: Sendable {
         }
         if let evicted {
             evictions.increment()
-            // A request that came meanwhile is answered: for a moment there is one connection more.
+            // A request that arrived in the meantime is still answered, so the limit is briefly exceeded by one
+            // connection.
             evicted.close { [self] in state.withLock { Self.add(evicted, &$0) } }
         }
         return permit
@@ -103,13 +108,14 @@ final class ClientConnections: Sendable {
 
     func report() { gauge.record(count) }
 
-    /// Of the busiest address, or of another one with more than one connection while all of that are busy.
+    /// Belongs to the busiest address, or, if all of its connections are busy, to another one with more than one
+    /// connection.
     private static func idlest(_ state: State) -> Permit? {
         idlest(state.permits.values.max { $0.count < $1.count })
             ?? state.permits.values.lazy.compactMap { idlest($0) }.min { $0.idleSince < $1.idleSince }
     }
 
-    /// Nil also for an address with a single connection, which it keeps.
+    /// Nil if all connections are busy, or if the address has only one, which is never evicted.
     private static func idlest(_ permits: [ObjectIdentifier: Permit]?) -> Permit? {
         guard let permits, permits.count > 1 else { return nil }
         return permits.values.lazy.filter(\.isIdle).min { $0.idleSince < $1.idleSince }
@@ -130,22 +136,22 @@ final class ClientConnections: Sendable {
     }
 }
 
-/// Limits the descriptors for connections to upstreams, over all event loops. Beyond it requests are refused, because a process without
-/// descriptors dies.
+/// Limits the descriptors for upstream connections across all event loops. Requests beyond the limit are refused,
+/// because a process without descriptors fails.
 final class UpstreamDescriptors: Sendable {
     private let maximum: Int
     private let used = Atomic<Int>(0)
 
     init(maximum: Int) { self.maximum = maximum }
 
-    /// Takes one, to be given back once the connection is closed; false: there is none.
+    /// Takes one descriptor; give it back once the connection is closed. False if none is left.
     func take() -> Bool {
         if used.wrappingAdd(1, ordering: .relaxed).newValue <= maximum { return true }
         giveBack()
         return false
     }
 
-    /// Takes over the descriptor of a connection that was just closed and has not given it back yet.
+    /// Reuses the descriptor of a connection that was just closed and has not given it back yet.
     func takeFreed() { used.wrappingAdd(1, ordering: .relaxed) }
 
     func giveBack() { used.wrappingSubtract(1, ordering: .relaxed) }

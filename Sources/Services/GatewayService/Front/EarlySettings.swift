@@ -1,13 +1,13 @@
 import NIOCore
 
-/// Puts the settings of an HTTP/2 connection in force from its first request on.
+/// Makes the settings of an HTTP/2 connection take effect from its first request on.
 ///
-/// NIOHTTP2 applies its settings only once the client has acknowledged them, and most clients send requests before they do. Until then it decodes heads
-/// up to its default limit only, and a longer one ends the connection. So this inserts an acknowledgement behind the client's first SETTINGS, and removes
-/// the client's own.
+/// NIOHTTP2 applies its settings only when the client has acknowledged them, but most clients send requests earlier.
+/// Until then it decodes heads up to its default limit only, and a longer one ends the connection. This handler
+/// therefore inserts an acknowledgement after the client's first SETTINGS frame and removes the client's own.
 ///
-/// It also hands frames on so that NIOHTTP2 comes to a frame's end with each read that has one: NIOHTTP2 frees what it has read only there, and
-/// frames that never end with a read (but for DATA) would take as much memory as the client sends.
+/// It also splits its output at frame boundaries. NIOHTTP2 frees the bytes it has read only when a read ends with a
+/// frame. If the reads never did (other than for DATA), memory would grow with everything the client sends.
 final class EarlySettings: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -17,11 +17,11 @@ final class EarlySettings: ChannelInboundHandler {
     }
 
     private var phase = Phase.preface
-    /// What has not been passed on: less than a frame's header, between two reads.
+    /// Bytes not yet passed on; between two reads less than a frame header.
     private var pending = ByteBuffer()
-    /// How much is still to come of the preface, or of the frame that is being passed on.
+    /// Number of bytes still missing from the preface or from the frame being passed on.
     private var rest = 24
-    /// How much of a frame that has not ended was passed on.
+    /// Number of bytes already passed on from an incomplete frame.
     private var partOfFrame = 0
 
     private static let acknowledgement: [UInt8] = [0, 0, 0, 4, 1, 0, 0, 0, 0]
@@ -32,14 +32,15 @@ final class EarlySettings: ChannelInboundHandler {
         pending.writeBuffer(&buffer)
         var passed = ByteBuffer()
         while step(&passed) {}
-        // A buffer does not forget by itself what was read: a client that never acknowledges would make it grow for as long as it sends.
+        // A buffer does not release consumed bytes by itself: a client that never acknowledges would make it grow
+        // forever.
         pending.discardReadBytes()
         let whole = max(0, passed.readableBytes - partOfFrame)
         if let frames = passed.readSlice(length: whole), whole > 0 { context.fireChannelRead(wrapInboundOut(frames)) }
         if passed.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(passed)) }
     }
 
-    /// Returns whether another step may find something to do.
+    /// Returns whether another step may make progress.
     private func step(_ passed: inout ByteBuffer) -> Bool {
         if rest > 0 {
             guard var part = pending.readSlice(length: min(rest, pending.readableBytes)), part.readableBytes > 0 else { return false }
@@ -62,7 +63,7 @@ final class EarlySettings: ChannelInboundHandler {
         return true
     }
 
-    /// Length, type and flags of a frame (RFC 9113 §4.1).
+    /// Reads the length, type and flags of a frame (RFC 9113 §4.1); false if more bytes are needed.
     private func readHeader() -> Bool {
         guard let header = pending.getBytes(at: pending.readerIndex, length: Self.acknowledgement.count) else { return false }
         if header == Self.acknowledgement, phase == .frames {
@@ -70,7 +71,7 @@ final class EarlySettings: ChannelInboundHandler {
             phase = .acknowledged
         } else {
             rest = header.count + (Int(header[0]) << 16 | Int(header[1]) << 8 | Int(header[2]))
-            // Whatever else comes first is an error, which NIOHTTP2 finds.
+            // Any other first frame is an error, which NIOHTTP2 detects.
             if phase == .firstFrame { phase = header[3] == 4 ? .firstSettings : .done }
         }
         return true

@@ -1,7 +1,7 @@
 import MartletAPI
 import NIOCore
 
-/// A client's HTTP/1.1 connection: reads requests strictly, one exchange after the other, and writes answers.
+/// A client's HTTP/1.1 connection: parses requests strictly, one exchange at a time, and writes the answers.
 final class HTTP1Connection: ChannelDuplexHandler, Front {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -24,19 +24,20 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
     private var deadline: NIODeadline
     private var writer = HTTP1ResponseWriter()
 
-    /// How much is read ahead of what can be processed; a whole head fits.
+    /// Limit for bytes read ahead of processing. A complete head always fits.
     private let maximumPendingBytes: Int
     private static let lingerTime = TimeAmount.seconds(2)
 
     private enum Phase {
         case head
         case body(BodyDecoder)
-        /// The request was read; its answer has not been written to the end.
+        /// The request has been read; its answer is not completely written yet.
         case responding
         case tunnel
-        /// The last answer was written; what still comes is thrown away, so that it reaches the client before a reset would.
+        /// The last answer was written. Further input is discarded, so that no reset destroys the answer before the
+        /// client reads it.
         case discarding
-        /// Another handler took over.
+        /// Another handler has taken over.
         case passive
         case closed
     }
@@ -113,7 +114,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         isProcessing = true
         while step() {}
         isProcessing = false
-        // Lets the channel read into the same memory again.
+        // Allows the channel to reuse the memory for its next read.
         if pending.readableBytes == 0 { pending = ByteBuffer() }
         if hasHeldRead, !holdsReads {
             hasHeldRead = false
@@ -121,11 +122,11 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         }
     }
 
-    /// Returns whether another step may find something to do.
+    /// Returns whether another step may make progress.
     private func step() -> Bool {
         switch phase {
         case .head:
-            // A client that does not read its answers gets no more of them.
+            // Starts no further request while the client does not read its answers.
             return pending.readableBytes > 0 && isWritable && readHead()
         case .body(let decoder):
             return readBody(decoder)
@@ -206,7 +207,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         }
     }
 
-    /// Nobody can take more for now.
+    /// Whether reading pauses because no one can accept more bytes.
     private var holdsReads: Bool {
         if pending.readableBytes >= maximumPendingBytes { return true }
         switch phase {
@@ -229,7 +230,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         switch phase {
         case .responding: break
         case .tunnel: exchange?.clientClosedOutput()
-        // It may be reading still: it gets what was written.
+        // The client may still be reading, so it gets the rest of what was written.
         case .head where context?.hasUnsentBytes == true: linger()
         case .discarding where context?.hasUnsentBytes == true: break
         case .head, .body, .discarding, .passive, .closed: abort()
@@ -296,7 +297,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
     }
 
     func endResponse(of exchange: Exchange) {
-        // The client resumes a stream that ends early on another connection.
+        // The client resumes a stream that ends early on a new connection.
         if worker.isDraining, exchange.route?.isStreaming == true { writer.closesConnection = true }
         writer.writeEnd(to: &out)
         flush()
@@ -337,7 +338,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         context?.close(promise: nil)
     }
 
-    /// On a connection that was kept alive the next request may be on its way already: it is answered, as the last one.
+    /// Leaves an idle connection time for a request that may already be on its way; it is answered as the last one.
     func drain() {
         if case .head = phase { deadline = min(deadline, worker.idleDeadline(worker.settings.idleTimeout)) }
     }
@@ -368,7 +369,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
 
     // MARK: Details
 
-    /// Bytes of the answer not yet handed to the channel: head and small bodies leave in one write.
+    /// Bytes of the answer not yet written to the channel, so that the head and small bodies leave in one write.
     private var out = ByteBuffer()
 
     private var isReadingBody: Bool {
@@ -386,9 +387,11 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         process()
     }
 
-    /// Closes once everything is written, and not so that a reset destroys what the client has not read yet.
+    /// Closes the connection once everything is written, without a reset that would destroy what the client has not
+    /// read yet.
     ///
-    /// - Parameter limit: nil: the end of an answer is waited for as in any other time, also while the gateway stops.
+    /// - Parameter limit: Deadline for writing the rest of the answer. Nil: the idle timeout from now, even while the
+    ///   gateway drains.
     private func linger(within limit: NIODeadline? = nil) {
         guard let context else { return }
         phase = .discarding

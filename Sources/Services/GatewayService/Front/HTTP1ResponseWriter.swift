@@ -1,8 +1,8 @@
 import NIOCore
 
-/// Puts one response into HTTP/1.1 bytes for a client, with the framing the client understands.
+/// Serializes one response as HTTP/1.1 for a client, with framing that its version supports.
 struct HTTP1ResponseWriter {
-    /// Announced in the head; set before the head is written.
+    /// Announced in the head, so set it before the head is written.
     var closesConnection = false
     private(set) var expectsContinue = false
 
@@ -10,7 +10,8 @@ struct HTTP1ResponseWriter {
     private var isHead = false
     private var isChunked = false
 
-    /// Bodies up to this size are copied behind what waits already, which is cheaper than a second memory vector.
+    /// Bodies up to this size are appended to the pending bytes, which is cheaper than another entry in a vectored
+    /// write.
     private static let maximumCopiedBytes = 8 * 1024
 
     mutating func begin(_ request: RequestHead) {
@@ -70,7 +71,7 @@ struct HTTP1ResponseWriter {
         }
     }
 
-    /// Whether the body is better copied than passed on as it is.
+    /// Whether to copy the body into `out` instead of writing it separately.
     func copies(_ body: ByteBuffer, behind out: ByteBuffer) -> Bool {
         body.readableBytes <= Self.maximumCopiedBytes && out.readableBytes <= 4 * Self.maximumCopiedBytes
     }
@@ -103,7 +104,7 @@ struct HTTP1ResponseWriter {
         }
     }
 
-    /// An upper bound for the values of the CORS headers.
+    /// Upper bound for the size of the CORS header values.
     private func corsBytes(_ exchange: Exchange) -> Int {
         exchange.origin.map { $0.utf8.count + Preflight.exposedHeaders.utf8.count } ?? 0
     }
@@ -123,7 +124,7 @@ struct HTTP1ResponseWriter {
 }
 
 extension ResponseHead {
-    /// Whether the client gets a field of the upstream's response.
+    /// Whether a field of the upstream's response is forwarded to the client.
     @inline(__always)
     func passesOn(_ field: Field, _ bytes: UnsafeRawBufferPointer, hasOrigin: Bool) -> Bool {
         switch field.meaning {

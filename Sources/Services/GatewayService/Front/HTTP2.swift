@@ -38,7 +38,7 @@ enum HTTP2 {
             HTTP2Setting(parameter: .initialWindowSize, value: windowBytes),
         ]
         configuration.targetWindowSize = 4 * windowBytes
-        // No head that is decoded needs more; a client that sends more is attacking (CVE-2024-27316).
+        // No accepted head needs more frames; a client that sends more is attacking (CVE-2024-27316).
         configuration.maximumSequentialContinuationFrames = max(3, headerListBytes(settings) / smallestMaximumFrameBytes)
         configuration.maximumBufferedControlFrames = 1000
         return configuration
@@ -49,22 +49,24 @@ enum HTTP2 {
         configuration.targetWindowSize = windowBytes
         configuration.outboundBufferSizeHighWatermark = 64 * 1024
         configuration.outboundBufferSizeLowWatermark = 32 * 1024
-        // Rapid reset (CVE-2023-44487).
+        // Limits rapid resets (CVE-2023-44487).
         configuration.streamResetFrameRateLimit.maximumCount = 200
         configuration.streamResetFrameRateLimit.windowLength = .seconds(30)
         return configuration
     }
 
-    /// The size up to which heads are decoded. It is larger than the permitted one, so that a head that is too large gets 431 on its own stream:
-    /// NIOHTTP2 decodes nothing beyond the size it announces, and a head that is not decoded ends the connection (RFC 9113 §4.3).
+    /// The size up to which heads are decoded. It exceeds the accepted size, so that a head that is too large gets 431
+    /// on its own stream: NIOHTTP2 decodes nothing beyond the size it announces, and a head that is not decoded ends
+    /// the connection (RFC 9113 §4.3).
     private static func headerListBytes(_ settings: Settings) -> Int { 4 * settings.limits.maximumHeaderBytes }
 
-    /// A client need not send larger frames (RFC 9113 §4.2), and NIOHTTP2 takes no larger ones.
+    /// Clients may be limited to frames of this size (RFC 9113 §4.2), and NIOHTTP2 accepts no larger ones.
     private static let smallestMaximumFrameBytes = 16 * 1024
     private static let windowBytes = 256 * 1024
 }
 
-/// Lets a worker reach an HTTP/2 connection, closes it on connection errors, and reads nothing while the client does not read.
+/// Registers an HTTP/2 connection with its worker, closes it on connection errors, and stops reading while the client
+/// does not read.
 final class HTTP2ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundIn = HTTP2Frame
@@ -74,7 +76,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler {
     private var hasHeldRead = false
     private var isLeaving = false
 
-    /// For the client to read the GOAWAY, and for answers under way.
+    /// Time for the client to read the GOAWAY, and for answers in progress.
     private static let lingerTime = TimeAmount.seconds(1)
 
     init(worker: Worker, goAway: GoAwayObserver) {
@@ -91,7 +93,8 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler {
         context.fireChannelInactive()
     }
 
-    /// Stream windows do not bound answers that are headers only.
+    /// Pauses reading while the channel is not writable, because flow control does not limit answers that consist of
+    /// headers only.
     func read(context: ChannelHandlerContext) {
         if context.channel.isWritable { context.read() } else { hasHeldRead = true }
     }
@@ -104,21 +107,22 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// HTTP/2 knows no half-closed connections: without its input it is at its end.
+    /// HTTP/2 has no half-closed connections, so the end of the input ends the connection.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case ChannelEvent.inputClosed? = event as? ChannelEvent { context.close(promise: nil) }
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// NIOHTTP2 reports stream errors and connection errors by the same types. For a stream error it has sent RST_STREAM, and the connection goes on
-    /// (RFC 9113 §5.4.2); for a connection error it has sent GOAWAY (§5.4.1).
+    /// NIOHTTP2 uses the same error types for stream and connection errors. After a stream error it has sent RST_STREAM
+    /// and the connection continues (RFC 9113 §5.4.2); after a connection error it has sent GOAWAY (§5.4.1).
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if goAway.hasFailed { return leave(context) }
         if error is any NIOHTTP2Error || error is NIOHTTP2Errors.StreamError { return }
         context.close(promise: nil)
     }
 
-    /// Closes when the client has had time to read: a reset for what it still sends would destroy the GOAWAY on its way.
+    /// Closes after a delay. Closing at once would answer further input with a reset, which could destroy the GOAWAY in
+    /// transit.
     private func leave(_ context: ChannelHandlerContext) {
         guard !isLeaving else { return }
         isLeaving = true
@@ -127,23 +131,25 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler {
     }
 }
 
-/// Watches what NIOHTTP2 sends for a GOAWAY, which it reports in no other way, and lets what was sent leave before the connection closes.
+/// Detects a GOAWAY in the frames that NIOHTTP2 sends, since NIOHTTP2 does not report it otherwise, and delays closing
+/// until pending answers are sent.
 final class GoAwayObserver: ChannelOutboundHandler {
     typealias OutboundIn = IOData
 
     private(set) var hasFailed = false
-    /// A DATA frame's payload, which is a write of its own, is not looked at.
+    /// The payload of a DATA frame is a separate write, which is not inspected.
     private var payloadFollows = false
 
     private let client: ClientConnection
     private let closeTimeout: TimeAmount
     private let graceTime: TimeAmount
     private var isClosing = false
-    /// NIOHTTP2 waits without end for the client to acknowledge the PING that goes with a GOAWAY.
+    /// Closes the connection after a GOAWAY, since NIOHTTP2 waits indefinitely for the client to acknowledge the
+    /// accompanying PING.
     private var end: Scheduled<Void>?
 
     private static let headerBytes = 9
-    /// For what the client sent before it knew.
+    /// Minimum time to answer requests that the client sent before it received the GOAWAY.
     private static let leastGrace = TimeAmount.seconds(5)
 
     init(client: ClientConnection, closeTimeout: TimeAmount, graceTime: TimeAmount) {
@@ -156,8 +162,8 @@ final class GoAwayObserver: ChannelOutboundHandler {
         end?.cancel()
     }
 
-    /// NIO drops what has not left when a channel closes. Only the ends of answers are worth waiting for: a client that reads nothing must not
-    /// keep a descriptor for its acknowledgements.
+    /// Delays closing while the end of an answer is unsent, because NIO drops unsent bytes on close. It does not wait
+    /// for anything else: a client that reads nothing must not hold a descriptor for its acknowledgements.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         guard mode == .all, !isClosing, client.permit?.isIdle == false, context.hasUnsentBytes else { return context.close(mode: mode, promise: promise) }
         isClosing = true
@@ -177,7 +183,8 @@ final class GoAwayObserver: ChannelOutboundHandler {
         context.write(data, promise: promise)
     }
 
-    /// Frames as in RFC 9113 §4.1: three bytes of length, type, flags, stream. Each is a write of its own.
+    /// Inspects a frame (RFC 9113 §4.1: three bytes of length, then type, flags, stream). Each frame is a separate
+    /// write.
     private func look(at frame: ByteBuffer, _ context: ChannelHandlerContext) {
         let start = frame.readerIndex
         guard let word = frame.getInteger(at: start, as: UInt32.self) else { return }
@@ -195,7 +202,7 @@ final class GoAwayObserver: ChannelOutboundHandler {
     }
 }
 
-/// Throws away what comes in.
+/// Discards all input.
 private final class InputDiscarder: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -2,9 +2,9 @@ import MartletAPI
 import NIOCore
 import NIOHPACK
 
-/// A request's HTTP/2 headers in the form of an HTTP/1.1 head (RFC 9113 §8.3).
+/// Converts a request's HTTP/2 headers to an HTTP/1.1 head (RFC 9113 §8.3).
 enum HTTP2RequestHead {
-    /// - Throws: for anything that would change the meaning of the lines, and for fields HTTP/2 forbids.
+    /// - Throws: For values that would change the meaning of the lines, and for fields that HTTP/2 forbids.
     static func text(_ headers: HPACKHeaders, endsStream: Bool) throws(Refusal) -> ByteBuffer {
         var pseudo = Pseudo()
         var lines = ByteBuffer()
@@ -17,13 +17,13 @@ enum HTTP2RequestHead {
             } else {
                 switch name {
                 case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade":
-                    throw .malformed("HTTP/2 has no connection headers.")
+                    throw .malformed("HTTP/2 does not allow connection headers.")
                 case "host":
-                    // Stands in for :authority; when both come they must agree.
-                    guard pseudo.authority == nil || pseudo.authority == value else { throw .malformed("Host and :authority differ.") }
+                    // Replaces a missing :authority; if both are present, they must agree.
+                    guard pseudo.authority == nil || pseudo.authority == value else { throw .malformed("The Host header and :authority must be equal.") }
                     pseudo.authority = value
                 case "cookie":
-                    // Sent in pieces for compression; one line in HTTP/1.1.
+                    // HTTP/2 may split cookies for better compression; HTTP/1.1 has one line.
                     cookies.append(value)
                 default:
                     hasLength = hasLength || name == "content-length"
@@ -57,7 +57,7 @@ enum HTTP2RequestHead {
             case ":path" where path == nil: path = value
             case ":authority" where authority == nil: authority = value
             case ":scheme" where scheme == nil: scheme = value
-            default: throw .malformed("A pseudo-header is repeated or not known.")
+            default: throw .malformed("A pseudo-header is repeated or unknown.")
             }
         }
 

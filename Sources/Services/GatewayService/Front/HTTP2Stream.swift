@@ -5,7 +5,7 @@ import NIOHTTP2
 
 /// One HTTP/2 stream of a client.
 ///
-/// Its head is put into HTTP/1.1 form and read by the same strict parser, so that there is one set of rules.
+/// Its head is converted to HTTP/1.1 and parsed by the same strict parser, so that one set of rules applies.
 final class HTTP2Stream: ChannelDuplexHandler, Front {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias OutboundIn = HTTP2Frame.FramePayload
@@ -19,11 +19,12 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
     private var exchange: Exchange?
     private var held: [ByteBuffer] = []
     private var requestEnded = false
-    /// The client holds its body back until it gets 100 (RFC 9110 §10.1.1).
+    /// The client waits for 100 before it sends its body (RFC 9110 §10.1.1).
     private var expectsContinue = false
     private var hasHeldRead = false
     private var hasBegun = false
-    /// When the client must have taken the rest of its answer, unless its connection makes progress; nil: the answer has not ended.
+    /// Deadline for the client to receive the rest of its answer, extended while its connection makes progress. Nil
+    /// until the answer has ended.
     private var takingDeadline: NIODeadline?
     private var isClosed = false
 
@@ -59,7 +60,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .headers(let frame):
-            // The second one is the trailers, which are dropped.
+            // A second HEADERS frame carries trailers, which are dropped.
             if !hasBegun { begin(frame.headers, endsStream: frame.endStream) } else { endRequest(frame.endStream) }
         case .data(let frame):
             guard case .byteBuffer(let buffer) = frame.data else { return }
@@ -177,7 +178,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
         finish()
     }
 
-    /// Not offered on HTTP/2 (RFC 8441 is not supported).
+    /// Upgrades are not offered on HTTP/2 (RFC 8441 is not supported).
     func becomeTunnel() { abort() }
 
     func endTunnel() { abort() }
@@ -188,12 +189,12 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
         context?.close(promise: nil)
     }
 
-    /// The connection has sent GOAWAY; streams end by themselves.
+    /// The connection has sent GOAWAY, and its streams end by themselves.
     func drain() {}
 
     func tick(_ now: NIODeadline) {
         exchange?.tick(now)
-        // A stream keeps its connection from being idle.
+        // An open stream prevents the connection from becoming idle, so a stalled one is aborted.
         if let deadline = takingDeadline, now > max(deadline, client.lastData + worker.settings.idleTimeout) {
             takingDeadline = nil
             abort()
@@ -219,7 +220,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
         context?.write(wrapOutboundOut(payload), promise: nil)
     }
 
-    /// Sends all of the answer. The connection is busy until the client has taken it.
+    /// Sends the end of the answer. The connection counts as busy until it is sent.
     private func writeLast(_ payload: HTTP2Frame.FramePayload) {
         guard !isClosed, let context else { return }
         let sent = context.eventLoop.makePromise(of: Void.self)
@@ -229,7 +230,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
         if !isSent { client.permit?.stays(until: sent.futureResult, atMost: worker.settings.idleTimeout) }
     }
 
-    /// The answer is complete. What the client still sends is not wanted (RFC 9113 §8.1).
+    /// Ends the exchange after a complete answer. The rest of the request is not needed (RFC 9113 §8.1).
     private func finish() {
         exchange = nil
         held = []

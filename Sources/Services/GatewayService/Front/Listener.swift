@@ -3,7 +3,7 @@ import NIOPosix
 import NIOSSL
 import NIOTLS
 
-/// The public port: accepts connections and gives each to the worker of its event loop.
+/// The public port: accepts connections and assigns each to the worker of its event loop.
 struct Listener: Sendable {
     let workers: [Worker]
     let settings: Settings
@@ -16,7 +16,7 @@ struct Listener: Sendable {
         self.certificates = certificates
     }
 
-    /// - Parameter shared: another gateway may listen there already.
+    /// - Parameter shared: Another gateway may already listen on the port.
     func bind(host: String, port: Int, shared: Bool, on group: any EventLoopGroup) async throws -> any Channel {
         let isSecure = certificates != nil
         if !shared, port > 0 {
@@ -40,10 +40,10 @@ struct Listener: Sendable {
         return server
     }
 
-    /// Stops accepting, and loses none of the connections that another gateway at the same port can take.
+    /// Stops accepting without losing connections that another gateway on the same port can accept.
     func close(_ server: any Channel, on group: any EventLoopGroup) async {
         let isTakenOver = await PortSharing.handOver(server) { await probes.arrives(at: server, on: group) }
-        // What waits in the backlog is accepted meanwhile.
+        // Connections in the backlog are accepted during this delay.
         try? await server.eventLoop.scheduleTask(in: isTakenOver ? PortSharing.handshakeTime : .milliseconds(20)) {}.futureResult.get()
         try? await server.close().get()
     }
@@ -84,7 +84,8 @@ struct Listener: Sendable {
 }
 
 extension NIOBSDSocket.Option {
-    /// How much of what a client is sent waits in the kernel (TCP_NOTSENT_LOWAT): more would hide for minutes that it is not read.
+    /// Limits how many unsent bytes the kernel buffers (TCP_NOTSENT_LOWAT). A larger buffer could hide for minutes that
+    /// the client does not read.
     fileprivate static var unsentBytes: NIOBSDSocket.Option {
         #if canImport(Darwin)
         NIOBSDSocket.Option(rawValue: 0x201)

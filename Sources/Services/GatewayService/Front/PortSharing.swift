@@ -10,16 +10,18 @@ import Musl
 import Darwin
 #endif
 
-/// One port for two gateways of the same user (SO_REUSEPORT), so that a new one takes connections before the old one stops.
+/// Lets two gateways of the same user share a port (SO_REUSEPORT), so that a new one accepts connections before the old
+/// one stops.
 ///
-/// Linux spreads new connections over all sockets that listen, and resets what waits in the backlog of one that closes, also
-/// handshakes under way. So before a socket closes, a filter of one instruction sends new connections to another one (`handOver`).
+/// Linux distributes new connections over all listening sockets. When one closes, it resets the connections in its
+/// backlog, including handshakes in progress. Therefore a filter of one instruction first redirects new connections to
+/// another socket (`handOver`).
 enum PortSharing {
     static let option = NIOBSDSocket.Option(rawValue: SO_REUSEPORT)
-    /// After this time, handshakes that began before a hand-over have ended.
+    /// Handshakes that began before a hand-over are complete after this time.
     static let handshakeTime = TimeAmount.seconds(1)
 
-    /// - Throws: when another process listens at the address.
+    /// - Throws: If another process listens on the address.
     static func requireFree(_ address: SocketAddress) throws {
         #if canImport(Glibc)
         let type = Int32(SOCK_STREAM.rawValue)
@@ -34,12 +36,12 @@ enum PortSharing {
         let status = address.withSockAddr { bind(descriptor, $0, socklen_t($1)) }
         guard status == 0 || errno != EADDRINUSE else {
             throw GatewayConfigurationError(
-                "http.port: another process listens at \(address.configured); http.shared lets a second gateway listen there, to take over from the first")
+                "http.port: another process listens on \(address.configured); set http.shared to let a second gateway take over from the first")
         }
     }
 
     #if os(Linux)
-    /// The constants are Linux's (asm-generic/socket.h, linux/bpf_common.h).
+    /// Linux constants (asm-generic/socket.h, linux/bpf_common.h).
     private static let attachFilter = NIOBSDSocket.Option(rawValue: 51)
     private static let detachFilter = NIOBSDSocket.Option(rawValue: 68)
     private static let returnConstant: UInt16 = 0x06
@@ -58,19 +60,19 @@ enum PortSharing {
         var instructions: UnsafeMutablePointer<Instruction>
     }
 
-    /// Removes the filter that an earlier hand-over left.
+    /// Removes the filter left by an earlier hand-over.
     static func spread(_ server: any Channel) async {
         guard let options = server as? any SocketOptionProvider else { return }
         try? await options.unsafeSetSocketOption(level: .socket, name: detachFilter, value: Int32(0)).get()
     }
 
-    /// Sends new connections to another socket that listens at the port, if there is one.
+    /// Redirects new connections to another socket that listens on the port, if there is one.
     ///
-    /// - Parameter accepts: whether a connection to the port arrives at this process.
-    /// - Returns: whether there is another one. Connections may come for `handshakeTime` more.
+    /// - Parameter accepts: Whether a connection to the port reaches this process.
+    /// - Returns: Whether there is another socket. Connections may still arrive for `handshakeTime`.
     static func handOver(_ server: any Channel, accepts: () async -> Bool) async -> Bool {
-        // The filter names a socket by its place in the kernel's list. Of the first two at most one is ours; for a
-        // place that no socket has, the kernel spreads connections over all of them.
+        // The filter selects a socket by its index in the kernel's list. At most one of the first two is ours. For an
+        // index without a socket, the kernel distributes connections over all of them.
         for place in UInt32(0)...1 {
             guard await steer(server, to: place) else { return false }
             if await !accepts() { return true }
@@ -93,7 +95,7 @@ enum PortSharing {
     #endif
 }
 
-/// Connections that a gateway makes to its own port, to see who accepts them.
+/// Test connections that a gateway makes to its own port, to find out which process accepts them.
 final class Probes: Sendable {
     private let accepted = Mutex<Set<SocketAddress>>([])
     private let isProbing = Atomic(false)
@@ -106,7 +108,7 @@ final class Probes: Sendable {
         accepted.withLock { _ = $0.insert(peer) }
     }
 
-    /// Whether a new connection to the port of `server` comes to this process.
+    /// Whether a new connection to the port of `server` reaches this process.
     func arrives(at server: any Channel, on group: any EventLoopGroup) async -> Bool {
         isProbing.store(true, ordering: .relaxed)
         defer {
@@ -128,7 +130,7 @@ final class Probes: Sendable {
 }
 
 extension SocketAddress {
-    /// Where a process of the same machine reaches what listens here.
+    /// The address at which a process on the same machine reaches this listener.
     fileprivate var reachable: SocketAddress? {
         guard let port, let ipAddress else { return nil }
         switch ipAddress {

@@ -2,16 +2,17 @@ import Foundation
 import MartletAPI
 import MartletCore
 
-/// Where other protocols put their keys.
+/// Finds keys where third-party protocols put them.
 enum ForeignCredentials {
-    /// An ingest key: `sentry_key` of `X-Sentry-Auth`, else the Basic user name, else `sentry_key` of the query.
+    /// An ingest key: `sentry_key` in `X-Sentry-Auth`, otherwise the Basic user name, otherwise `sentry_key` in the
+    /// query.
     static func ingestKey(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
         if let header = head.value(head.sentryAuth, in: bytes) { return sentryKey(header) }
         if let header = head.value(head.authorization, in: bytes) { return basicUser(header) }
         return queryParameter("sentry_key=", in: bytes[head.query])
     }
 
-    /// An evaluation key: the bearer token, else `X-API-Key`.
+    /// An evaluation key: the bearer token, or `X-API-Key` without an `Authorization` header.
     static func evaluationKey(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         guard let header = head.value(head.authorization, in: bytes) else { return head.value(head.apiKey, in: bytes) }
         return afterScheme("bearer ", header)
@@ -20,26 +21,26 @@ enum ForeignCredentials {
     /// A bearer token (RFC 6750 §2.1).
     static func bearerToken(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         guard let header = head.value(head.authorization, in: bytes) else { return nil }
-        // Nothing behind the scheme: a token, and a wrong one.
+        // A scheme without a token counts as an empty, hence invalid, token.
         if header.spells("bearer") { return UnsafeRawBufferPointer(rebasing: header[header.count...]) }
         return afterScheme("bearer ", header)
     }
 
-    /// The access token of a user or staff member, as a bearer token. `Basic`, which a proxy in front of the gateway may ask
-    /// for, is not looked at.
+    /// The access token of a user or staff member, as a bearer token. `Basic` is ignored, because a proxy in front of
+    /// the gateway may require it.
     ///
-    /// - Throws: `invalid-token` for everything else that cannot be one, such as `Bearer null` or a token without its scheme:
-    ///   whoever sends it believes that the request has a user's rights.
+    /// - Throws: `invalid-token` for anything else that cannot be a token, such as `Bearer null` or a token without its
+    ///   scheme, because the sender expects the request to have the user's permissions.
     static func accessToken(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) throws(Refusal) -> UnsafeRawBufferPointer? {
         guard let header = head.value(head.authorization, in: bytes) else { return nil }
         if header.spells("basic") || afterScheme("basic ", header) != nil { return nil }
         guard let token = bearerToken(head, bytes), hasFormOfToken(token) else {
-            throw Refusal(.invalidToken, "Authorization must be Bearer and an access token, or be left out.")
+            throw Refusal(.invalidToken, "Authorization must be 'Bearer' and an access token, or be omitted.")
         }
         return token
     }
 
-    /// Three parts of base64url with dots between (RFC 7515 §7.1).
+    /// Whether `text` consists of three base64url parts separated by dots (RFC 7515 §7.1).
     private static func hasFormOfToken(_ text: UnsafeRawBufferPointer) -> Bool {
         guard text.count <= AccessToken.maximumSizeInBytes else { return false }
         var (parts, length) = (1, 0)

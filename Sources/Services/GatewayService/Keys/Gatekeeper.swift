@@ -2,11 +2,11 @@ import Foundation
 import MartletAPI
 import MartletCore
 
-/// Decides whether a request's credentials open its route. One per event loop.
+/// Decides whether a request's credentials grant access to its route. One per event loop.
 ///
-/// Whatever is wrong or missing, the refusal is the same, and both parts of a pair are always looked up.
+/// Missing and invalid credentials get the same refusal, and both parts of a pair are always looked up.
 final class Gatekeeper {
-    /// Replaced when the key ring changes; from the next request on it alone counts.
+    /// Replaced when the key ring changes, with effect from the next request.
     var ring = KeyRingIndex.empty {
         didSet {
             generation += 1
@@ -16,7 +16,8 @@ final class Gatekeeper {
         }
     }
 
-    /// Sessions that have ended. Grants that are remembered know their session, but not when their token runs out.
+    /// Sessions that have ended. A cached grant stores its session but not when its token expires, so a new cut-off
+    /// invalidates the cached grants of all connections.
     var revoked = RevokedSessions() {
         didSet {
             if revoked.cutOff != oldValue.cutOff { generation += 1 }
@@ -29,7 +30,7 @@ final class Gatekeeper {
     private var grants: [GrantKey: Grant] = [:]
     private var visitor: Grant?
     private var uses: [String: Double] = [:]
-    /// What tokens said whose signature was found good: checking one costs as much as the rest of a request.
+    /// Claims of tokens whose signatures were verified. Verification costs as much as the rest of a request.
     private var tokens: [DigestKey: AccessToken] = [:]
     private var staffTokens: [DigestKey: StaffToken] = [:]
 
@@ -43,12 +44,12 @@ final class Gatekeeper {
         var environment: AppEnvironment
         var user: String?
         var session: String?
-        /// Of the token: a session has several.
+        /// When the token expires; a session has several tokens.
         var expires: Int64?
         var mustReset = false
     }
 
-    /// A request's credentials as found in it.
+    /// The credentials found in a request.
     struct Presented {
         var kind: RouteCredential
         var appKey: UnsafeRawBufferPointer?
@@ -56,11 +57,11 @@ final class Gatekeeper {
         var masterKey: UnsafeRawBufferPointer?
         var project: UnsafeRawBufferPointer?
         var environment: UnsafeRawBufferPointer?
-        /// The end user whom the app's server asks for: `X-Martlet-User`, with a master key only.
+        /// The end user on whose behalf the app's server acts: `X-Martlet-User`, with a master key only.
         var user: UnsafeRawBufferPointer?
-        /// The access token of the end user or staff member who is signed in.
+        /// The access token of the signed-in end user or staff member.
         var token: UnsafeRawBufferPointer?
-        /// The app that a staff member's path names.
+        /// The app named in the path of a staff request.
         var appID: UnsafeRawBufferPointer?
     }
 
@@ -82,7 +83,7 @@ final class Gatekeeper {
         return grant
     }
 
-    /// Who comes with nothing, to a route that asks for nothing: the same for all of them.
+    /// The grant for a request without credentials on a route that needs none, shared by all of them.
     func visitor(at seconds: Double) throws(Refusal) -> Grant {
         if let visitor, visitor.validUntil > seconds { return visitor }
         let grant = Grant(
@@ -91,7 +92,7 @@ final class Gatekeeper {
         return grant
     }
 
-    /// Credentials used since the last call, with the time in seconds since 1970.
+    /// Returns the credentials used since the last call, with the time of use in seconds since 1970.
     func takeCredentialUses() -> [String: Double] {
         for grant in grants.values { noteUse(of: grant) }
         defer { uses = [:] }
@@ -100,7 +101,8 @@ final class Gatekeeper {
 
     private func decide(_ presented: Presented, from address: IPAddress?, at seconds: Double) throws(Refusal) -> Grant {
         let now = seconds
-        // Naming a user takes rights away: where it would be ignored it is refused, so that nobody believes that it did.
+        // Naming a user restricts permissions. Where the header has no effect it is refused, so that no caller relies
+        // on it.
         guard presented.user == nil || [.client, .master, .masterBearer].contains(presented.kind) else { throw Refusal(.unauthorized) }
         switch presented.kind {
         case .client, .master:
@@ -140,32 +142,32 @@ final class Gatekeeper {
         }
     }
 
-    /// The grant of a pair of credentials. Whoever names a user, by a token or by id, has that user's rights and no others, on
-    /// every route: the services are told of a client, even when a master key opened the door.
+    /// Returns the grant for a pair of credentials. A request that names a user, by token or by id, has exactly that
+    /// user's permissions on every route: services see a client, even if the credential was a master key.
     ///
-    /// - Parameter kind: what the pair opens where no user is named.
+    /// - Parameter kind: The principal's kind if no user is named.
     private func grant(
         _ presented: Presented, _ first: KeyRingIndex.Entry, _ second: KeyRingIndex.Entry, opens kind: Principal.Kind, at seconds: Double
     ) throws(Refusal) -> Grant {
-        guard presented.user == nil || presented.token == nil else { throw Refusal(.invalidToken, "Send a token or X-Martlet-User, not both.") }
+        guard presented.user == nil || presented.token == nil else { throw Refusal(.invalidToken, "Send either an access token or X-Martlet-User, not both.") }
         let isForUser = presented.user != nil || presented.token != nil
         let user = try presented.user.map { text throws(Refusal) in try Self.userID(text) }
         let granted = try grant(
             isForUser ? .client : kind, first, second, presented.environment, user: user, token: presented.token, at: seconds)
         guard presented.kind == .client || granted.principal.kind == .master else {
-            throw Refusal(.forbidden, kind == .master ? Self.notForUsers : "This needs a master key.")
+            throw Refusal(.forbidden, kind == .master ? Self.notForUsers : "This call needs a master key.")
         }
         return granted
     }
 
-    private static let notForUsers: StaticString = "This needs a master key alone: leave X-Martlet-User and the user's token out."
+    private static let notForUsers: StaticString = "This call needs a master key alone; omit X-Martlet-User and the user's token."
 
     private func isNumber(_ project: UnsafeRawBufferPointer?, _ number: Int) -> Bool {
         guard let project else { return true }
         return FieldLines.contentLength(project) == Int64(number)
     }
 
-    /// The credential `text` is, if it is of `kind`, has not expired and may come from `address`.
+    /// The credential `text`, if it is of `kind`, has not expired and may be used from `address`.
     private func entry(
         _ text: UnsafeRawBufferPointer?, _ kind: CredentialKind, from address: IPAddress?, at seconds: Double
     ) -> KeyRingIndex.Entry? {
@@ -193,7 +195,7 @@ final class Gatekeeper {
             until: min(first.expires, second?.expires ?? .infinity, claims.map { Double($0.expires) } ?? .infinity), at: seconds)
     }
 
-    /// The grant of `key`: the one that is there, or a new one.
+    /// Returns the cached grant for `key`, or creates one.
     private func keep(
         _ principal: @autoclosure () -> Principal, _ key: GrantKey, of credentialIDs: @autoclosure () -> [String] = [],
         for scopes: ScopeMask = .all, until end: Double = .infinity, at seconds: Double
@@ -209,7 +211,7 @@ final class Gatekeeper {
         return grant
     }
 
-    /// Without a token: nobody who has signed in yet, who gets no app either.
+    /// Without a token, the grant is for a staff member who has not signed in; it names no app.
     private func staffGrant(_ presented: Presented, at seconds: Double) throws(Refusal) -> Grant {
         guard let text = presented.token else { return try keep(Principal.staff(nil), GrantKey(first: "staff", environment: .live), at: seconds) }
         let digest = DigestKey(of: text)
@@ -238,7 +240,7 @@ final class Gatekeeper {
         return header
     }
 
-    /// What a token says that is good now, for this app and environment.
+    /// The claims of a token that is currently valid for this app and environment.
     private func claims(
         _ text: UnsafeRawBufferPointer, appID: String, _ environment: AppEnvironment, at seconds: Double
     ) throws(Refusal) -> AccessToken {
@@ -251,7 +253,7 @@ final class Gatekeeper {
         return token
     }
 
-    /// 1 to 128 of `A-Z a-z 0-9 _ - .`, so that no user can be called like a role.
+    /// Accepts 1 to 128 of `A-Z a-z 0-9 _ - .`, so that no user id looks like a role.
     private static func userID(_ bytes: UnsafeRawBufferPointer) throws(Refusal) -> String {
         let isWellFormed = bytes.allSatisfy { byte in
             switch byte {
@@ -267,7 +269,7 @@ final class Gatekeeper {
         return bytes.text
     }
 
-    /// A test key never reaches live data, whatever the header says.
+    /// A test key never reaches live data, even if the header asks for it.
     private static func environment(
         _ header: UnsafeRawBufferPointer?, of own: AppEnvironment
     ) throws(Refusal) -> AppEnvironment {
@@ -310,7 +312,7 @@ final class Gatekeeper {
 }
 
 extension Gatekeeper.Presented {
-    /// All parts as one run of bytes that no other request spells; no header or path can hold the zero between them.
+    /// Concatenates all parts unambiguously: headers and paths cannot contain the byte, 0 or 1, that follows each part.
     @inline(__always)
     fileprivate func withMaterial<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let parts = (appKey, secret, masterKey, project, environment, user, token, appID)

@@ -1,23 +1,23 @@
 import MartletAPI
 import MartletCore
 
-/// What a credential opened: who the services will be told is asking.
+/// The access that credentials grant, and the principal under which services see the request.
 ///
 /// Confined to one event loop.
 final class Grant {
     let principal: Principal
-    /// Credentials that were presented, for the last-used report.
+    /// The presented credentials, for the last-used report.
     let credentialIDs: [String]
-    /// What they open.
+    /// The areas the credentials give access to.
     let scopes: ScopeMask
-    /// `x-martlet-principal: …` with its CRLF.
+    /// `x-martlet-principal: …`, including the CRLF.
     let headerLine: [UInt8]
-    /// Seconds since 1970 from when it must be made anew: the signature ages, a credential expires.
+    /// Seconds since 1970 at which the grant must be renewed, because its signature ages or a credential expires.
     let validUntil: Double
-    /// Seconds since 1970; 0: not since the last report.
+    /// Seconds since 1970; 0 if not used since the last report.
     var lastUsed: Double = 0
 
-    /// What limits for each credential count; nil: nobody in particular, whom their address limits.
+    /// The credential that per-credential limits apply to. Nil for anonymous requests, which are limited by address.
     var limitedCredential: String? { principal.credentialID.isEmpty ? nil : principal.credentialID }
 
     init(principal: Principal, credentialIDs: [String], scopes: ScopeMask, header: String, validUntil: Double) {
@@ -29,11 +29,11 @@ final class Grant {
     }
 }
 
-/// The last grant of one client connection, so that a client which repeats its credentials is not hashed again.
+/// The last grant of a client connection, so that repeated credentials need not be hashed again.
 final class GrantMemo {
     var material: [UInt8] = []
     var grant: Grant?
-    /// Which key ring it was made from.
+    /// The gatekeeper's generation when the grant was stored.
     var generation = -1
     var address: IPAddress?
 }

@@ -6,7 +6,7 @@ import NIOCore
 import NIOFoundationCompat
 import NIOHTTP1
 
-/// Asks a service, as a process of ours.
+/// Calls a service's internal endpoints as the gateway.
 struct InternalClient: Sendable {
     static let waitSeconds = 20
     private static let maximumBytes = 64 * 1024 * 1024
@@ -20,12 +20,12 @@ struct InternalClient: Sendable {
         case noAddress
     }
 
-    /// What is newer than `version` in a feed; nil: nothing was, for as long as `auth` waits.
+    /// The contents of a feed newer than `version`; nil if nothing changed while `auth` held the request.
     func news(of feed: String, after version: Int64) async throws -> Data? {
         try await news(at: "/internal/" + feed, after: version, wait: Self.waitSeconds)
     }
 
-    /// The same of a path, with a wait of some seconds.
+    /// The contents of the feed at `path` newer than `version`, waiting up to `wait` seconds.
     func news(at path: String, after version: Int64, wait: Int) async throws -> Data? {
         let request = HTTPClientRequest(url: "\(baseURL)\(path)?after=\(version)&wait=\(wait)")
         let response = try await send(request, timeout: .seconds(Int64(wait) + 10))
@@ -53,7 +53,7 @@ struct InternalClient: Sendable {
 }
 
 extension [UpstreamTarget] {
-    /// Where one of a service's copies is asked, another one at each turn.
+    /// The base URL of one of the service's instances; successive turns rotate through them.
     func address(_ turn: Int) async throws -> String {
         var addresses: [String] = []
         for target in self { addresses += try await target.resolve().compactMap { UpstreamMonitor.url(of: $0, path: "") } }

@@ -3,13 +3,13 @@ import Logging
 import MartletAPI
 import MartletCore
 
-/// Follows `auth`'s feed of key rings and reports back which credentials were used.
+/// Follows the key ring feed of `auth` and reports which credentials were used.
 struct KeyRingFeed: Sendable {
     let auth: InternalClient
     let file: KeyRingFile
     let logger: Logger
 
-    /// Hands every new key ring to `publish`, until cancelled.
+    /// Passes every new key ring to `publish` until cancelled.
     func follow(_ publish: @Sendable (KeyRing) async -> Void) async {
         await Feed.follow { version in
             guard let data = try await auth.news(of: "keyring", after: version) else { return version }
@@ -18,7 +18,7 @@ struct KeyRingFeed: Sendable {
             save(ring)
             return ring.version
         } didFail: { error in
-            logger.warning("The key ring feed failed; serving on with the last one.", metadata: ["error": "\(error)"])
+            logger.warning("The key ring feed failed; continuing with the last key ring.", metadata: ["error": "\(error)"])
         }
     }
 
@@ -32,7 +32,7 @@ struct KeyRingFeed: Sendable {
         do {
             try file.save(ring)
         } catch {
-            logger.error("The key ring could not be written to disk.", metadata: ["error": "\(error)"])
+            logger.error("Could not write the key ring to disk.", metadata: ["error": "\(error)"])
         }
     }
 }

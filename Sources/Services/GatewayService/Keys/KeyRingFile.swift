@@ -2,7 +2,7 @@ import Foundation
 import MartletAPI
 import MartletCore
 
-/// The last good key ring on disk, for a start while `auth` is away.
+/// The last valid key ring on disk, for a start while `auth` is unavailable.
 struct KeyRingFile: Sendable {
     private let file: PrivateFile
 
@@ -10,19 +10,19 @@ struct KeyRingFile: Sendable {
         file = PrivateFile(directory: directory, name: "keyring.json")
     }
 
-    /// Nil when there is none, or none that can be read.
+    /// Nil if the file is missing or invalid.
     func load() -> KeyRing? {
         file.read().flatMap { try? Self.decode($0) }
     }
 
-    /// Replaces the file in one step; nobody else may read it.
+    /// Replaces the file atomically; only the owner can read it.
     func save(_ ring: KeyRing) throws {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         try file.replace(with: try encoder.encode(ring))
     }
 
-    /// Dates are RFC 3339 with or without fractions of a second.
+    /// Accepts RFC 3339 dates with or without fractional seconds.
     static func decode(_ data: Data) throws -> KeyRing {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .custom { decoder in

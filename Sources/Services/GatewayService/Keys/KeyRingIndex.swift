@@ -7,7 +7,7 @@ import MartletCore
 struct DigestKey: Hashable, Sendable {
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
-    /// The digest of what a client presented.
+    /// The digest of a presented credential.
     init(of text: UnsafeRawBufferPointer) {
         words = SHA256.hash(data: text).withUnsafeBytes { Self.words($0) }
     }
@@ -30,19 +30,20 @@ struct DigestKey: Hashable, Sendable {
     }
 
     static func == (a: DigestKey, b: DigestKey) -> Bool {
-        // No early exit: the time says nothing about where two digests differ.
+        // No early exit: the time does not reveal where two digests differ.
         (a.words.0 ^ b.words.0) | (a.words.1 ^ b.words.1) | (a.words.2 ^ b.words.2) | (a.words.3 ^ b.words.3) == 0
     }
 
     func hash(into hasher: inout Hasher) {
-        // Seeded per process, hence not predictable; one word of a digest spreads well enough.
+        // The hasher is seeded per process, so hashes are unpredictable; one word of a digest is sufficiently random.
         hasher.combine(words.0)
     }
 }
 
-/// The key ring made ready for look-ups: immutable, one for all event loops.
+/// The key ring indexed for look-ups. Immutable and shared by all event loops.
 ///
-/// A look-up goes by the digest of the whole presented text, so its time depends on bits no client can steer.
+/// Entries are found by the digest of the complete presented text, so the look-up time depends on bits that no client
+/// can control.
 final class KeyRingIndex: Sendable {
     struct Entry: Sendable {
         var app: App
@@ -51,7 +52,7 @@ final class KeyRingIndex: Sendable {
         var environment: AppEnvironment?
         /// Seconds since 1970.
         var expires: Double
-        /// Nil: everywhere, or for a master key the gateway's default.
+        /// Nil allows all networks, or for a master key the gateway's default.
         var networks: [Network]?
         var scopes: ScopeMask
     }
@@ -69,7 +70,8 @@ final class KeyRingIndex: Sendable {
 
     static let empty = KeyRingIndex(KeyRing(version: -1, apps: []))
 
-    /// Credentials with an unreadable digest or network are left out: what cannot be checked opens nothing.
+    /// Omits credentials with an unreadable digest, and ignores unreadable networks: what cannot be checked grants
+    /// nothing.
     init(_ ring: KeyRing) {
         version = ring.version
         var entries: [DigestKey: Entry] = [:]
@@ -90,7 +92,7 @@ final class KeyRingIndex: Sendable {
         }
     }
 
-    /// What the token says, when it was signed with one of our keys.
+    /// The claims of a token that was signed with one of our keys; nil otherwise.
     func token(from text: UnsafeRawBufferPointer, at seconds: Double) -> AccessToken? {
         for (verifier, expires) in verifiers where expires > seconds {
             if let token = verifier.token(from: text) { return token }
@@ -98,7 +100,7 @@ final class KeyRingIndex: Sendable {
         return nil
     }
 
-    /// The same for a token of staff.
+    /// The claims of a staff token that was signed with one of our keys; nil otherwise.
     func staffToken(from text: UnsafeRawBufferPointer, at seconds: Double) -> StaffToken? {
         for (verifier, expires) in verifiers where expires > seconds {
             if let token = verifier.staffToken(from: text) { return token }
@@ -108,10 +110,10 @@ final class KeyRingIndex: Sendable {
 
     func app(_ id: String) -> App? { apps[id] }
 
-    /// Nil: gone, or disabled.
+    /// Nil if the staff member was deleted or disabled.
     func staff(_ id: String) -> StaffGrant? { staff[id] }
 
-    /// The credential `text` is, if it is of `kind` and has not expired.
+    /// The credential `text`, if it is of `kind` and has not expired.
     func entry(for text: UnsafeRawBufferPointer, _ kind: CredentialKind, at seconds: Double) -> Entry? {
         guard let entry = entries[DigestKey(of: text)], entry.kind == kind, entry.expires > seconds else { return nil }
         return entry

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A file that nobody else may read, and that is there as a whole or as it was before, also after a power failure.
+/// A file that only its owner can read and that is replaced atomically, even across a power failure.
 struct PrivateFile: Sendable {
     let directory: String
     let name: String
 
     private var path: String { directory + "/" + name }
 
-    /// Nil when there is none.
+    /// Nil if the file does not exist.
     func read() -> Data? { FileManager.default.contents(atPath: path) }
 
     func replace(with data: Data) throws {
@@ -25,7 +25,7 @@ struct PrivateFile: Sendable {
             unlink(fresh)
             throw error
         }
-        // The name, too.
+        // Makes the rename durable, too.
         let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { throw CocoaError(.fileWriteUnknown) }
         try FileHandle(fileDescriptor: folder, closeOnDealloc: true).synchronize()

@@ -3,24 +3,24 @@ import Logging
 import MartletAPI
 import MartletCore
 
-/// Follows `auth`'s feed of sessions that have ended, and keeps them on disk.
+/// Follows the feed of ended sessions from `auth` and keeps them on disk.
 struct RevocationFeed: Sendable {
     let auth: InternalClient
     let file: RevocationFile
     let logger: Logger
 
-    /// What was known before this process; empty when that cannot be read.
+    /// The sessions known to the previous process; empty if the file is unreadable.
     func load() -> RevokedSessions {
         do {
             return try file.load(at: Int64(Date().timeIntervalSince1970)) ?? RevokedSessions()
         } catch {
-            logger.warning("The file of ended sessions is not readable and ignored.", metadata: ["error": "\(error)"])
+            logger.warning("Could not read the file of ended sessions; ignoring it.", metadata: ["error": "\(error)"])
             return RevokedSessions()
         }
     }
 
-    /// Hands all sessions that have to be refused to `publish` whenever there are more than in `known`, until cancelled. None is forgotten
-    /// before its time, whatever becomes of `auth`.
+    /// Passes all sessions that must be refused to `publish` whenever new ones arrive, until cancelled. No session is
+    /// dropped before its tokens have expired, even if `auth` fails.
     func follow(from known: RevokedSessions, _ publish: @Sendable (RevokedSessions) async -> Void) async {
         let (unsaved, save) = AsyncStream.makeStream(of: RevokedSessions.self, bufferingPolicy: .bufferingNewest(1))
         await withTaskGroup(of: Void.self) { group in
@@ -34,22 +34,23 @@ struct RevocationFeed: Sendable {
                 save.yield(revoked)
                 return news.last
             } didFail: { error in
-                logger.warning("The feed of ended sessions failed; those known stay refused.", metadata: ["error": "\(error)"])
+                logger.warning("The feed of ended sessions failed; known sessions remain refused.", metadata: ["error": "\(error)"])
             }
             save.finish()
         }
     }
 
-    /// Writes the newest again and again, for a tenth of the time at most: nobody waits for it, and many that end at once are one writing.
+    /// Saves the latest state repeatedly, using at most a tenth of the time. No caller waits for it, and many sessions
+    /// that end together cost one write.
     private func save(_ unsaved: AsyncStream<RevokedSessions>) async {
-        // Not of this task, which is cancelled at the end: what came last is written then, too.
+        // A separate task, so that the last state is saved even after this one is cancelled.
         await Task {
             for await revoked in unsaved {
                 let start = ContinuousClock.now
                 do {
                     try file.save(revoked)
                 } catch {
-                    logger.error("The ended sessions could not be written to disk.", metadata: ["error": "\(error)"])
+                    logger.error("Could not write the ended sessions to disk.", metadata: ["error": "\(error)"])
                 }
                 try? await Task.sleep(for: min((ContinuousClock.now - start) * 9, .seconds(5)))
             }

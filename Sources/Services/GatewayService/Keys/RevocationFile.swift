@@ -1,8 +1,9 @@
 import Foundation
 
-/// The sessions that have ended, on disk, for a start while `auth` is away: `revocations.txt`.
+/// The ended sessions on disk, for a start while `auth` is unavailable: `revocations.txt`.
 ///
-/// A line `martlet revocations 1 <cut-off>`, then `<session> <until>` for each, both times in seconds since 1970.
+/// The first line is `martlet revocations 1 <cut-off>`, followed by one line `<session> <until>` per session. Both
+/// times are in seconds since 1970.
 struct RevocationFile: Sendable {
     private static let heading = "martlet revocations 1 "
 
@@ -16,9 +17,9 @@ struct RevocationFile: Sendable {
         case unreadable
     }
 
-    /// Nil when there is none.
+    /// Nil if the file does not exist.
     ///
-    /// - Throws: `Failure` when it is not one of ours, or not whole.
+    /// - Throws: `Failure` if the file has another format or is incomplete.
     func load(at now: Int64) throws -> RevokedSessions? {
         guard let data = file.read() else { return nil }
         let lines = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

@@ -1,19 +1,19 @@
 import MartletAPI
 
-/// What a credential opens or a request needs, as bits: two for each area, one for reading and one for changing.
+/// The areas that a credential may use or a request needs: two bits per area, one for reading and one for changing.
 ///
-/// Read once when a key ring or the routes come, so that a request costs one look at a number.
+/// Computed once when a key ring or the routes are loaded, so that checking a request is one integer operation.
 struct ScopeMask: Sendable, Equatable {
     private var bits: UInt64
 
-    /// Everything: a credential without scopes.
+    /// All areas: a credential without scopes.
     static let all = ScopeMask(bits: .max)
 
     private init(bits: UInt64) {
         self.bits = bits
     }
 
-    /// - Parameter scopes: nil: no limit. A scope that this gateway does not know opens nothing.
+    /// - Parameter scopes: Nil means no limit. Unknown scopes grant nothing.
     init(_ scopes: [String]?) {
         guard let scopes else {
             self = .all
@@ -26,7 +26,8 @@ struct ScopeMask: Sendable, Equatable {
         }
     }
 
-    /// What a request in an area needs; nil: an area of no scope, which credentials without scopes alone open.
+    /// The permission for a request in an area. Nil is an area outside all scopes, open only to credentials without
+    /// scopes.
     init(_ area: KeyArea?, isReading: Bool) {
         let place = area.flatMap { KeyArea.allCases.firstIndex(of: $0) } ?? 31
         bits = 1 << UInt64(place * 2 + (isReading ? 0 : 1))

@@ -38,7 +38,7 @@ struct IPAddress: Hashable, Sendable {
         low = bytes[8...].reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Names it in a header: `high:low` in hexadecimal digits.
+    /// Hexadecimal form for use in a header: `high:low`.
     var text: String { String(high, radix: 16) + ":" + String(low, radix: 16) }
 
     var isV4: Bool { high == 0 && low >> 32 == 0xffff }

@@ -1,10 +1,11 @@
 import MartletAPI
 
-/// Requests under way by client address and by credential, so that no single one takes all connections to an upstream.
+/// Counts requests in progress per client address and per credential, so that no single client can occupy all
+/// connections to an upstream.
 ///
-/// One per event loop for requests that are answered at once, and one for streams, which stay.
+/// Each event loop has one instance for ordinary requests and one for long-lived streams.
 struct InFlightLimits {
-    /// What one request counts as; to be given back once.
+    /// The counters that one request occupies. Give it back exactly once.
     struct Slot {
         fileprivate let address: IPAddress?
         fileprivate var credential: String?
@@ -20,7 +21,7 @@ struct InFlightLimits {
         self.perCredential = perCredential
     }
 
-    /// Counts a request in, unless its address or its credential has too many under way.
+    /// Counts a request, or refuses it when its address or its credential is at its limit.
     mutating func enter(address: IPAddress?, credential: String?) throws(Refusal) -> Slot {
         if let address, addresses[address, default: 0] >= perAddress { throw Self.refusal }
         if let credential, credentials[credential, default: 0] >= perCredential { throw Self.refusal }
@@ -29,7 +30,7 @@ struct InFlightLimits {
         return Slot(address: address, credential: credential)
     }
 
-    /// Counts a request by its credential as well, unless that has too many under way.
+    /// Also counts the request under its credential, or refuses it when that credential is at its limit.
     mutating func add(credential: String, to slot: inout Slot) throws(Refusal) {
         guard credentials[credential, default: 0] < perCredential else { throw Self.refusal }
         credentials[credential, default: 0] += 1
@@ -47,6 +48,6 @@ struct InFlightLimits {
     }
 
     private static var refusal: Refusal {
-        Refusal(.tooManyRequests, "Too many requests are under way; wait until some are answered.", retryAfter: 1)
+        Refusal(.tooManyRequests, "Too many requests are in progress; retry after some have been answered.", retryAfter: 1)
     }
 }

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Token buckets by name, shared by all event loops.
 ///
-/// Sixteen locks keep event loops apart. At most `maximumCount` names are remembered; when full, the buckets that have
-/// filled up again are forgotten, and if there are none the newcomer is let through.
+/// Sixteen locks reduce contention between event loops. At most `maximumCount` names are kept. When the table is full,
+/// buckets that have refilled are dropped; if none has, a new name is let through uncounted.
 final class TokenBuckets<Name: Hashable & Sendable>: Sendable {
     private struct Bucket {
         var tokens: Double
@@ -29,7 +29,8 @@ final class TokenBuckets<Name: Hashable & Sendable>: Sendable {
         shards = (0..<Self.shardCount).map { _ in Shard() }
     }
 
-    /// Takes a token; when there is none, the seconds until there will be one (at least 1).
+    /// Takes a token.
+    /// - Returns: Nil if a token was taken, otherwise the seconds until the next one is available (at least 1).
     func take(_ name: Name, at now: NIODeadline) -> Int? {
         shards[abs(name.hashValue % Self.shardCount)].buckets.withLock { buckets in
             var bucket = buckets[name] ?? Bucket(tokens: burst, time: now)

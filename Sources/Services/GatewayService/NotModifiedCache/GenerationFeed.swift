@@ -4,9 +4,9 @@ import Logging
 import MartletAPI
 import MartletCore
 
-/// Follows what an upstream says of the generations of its spaces, for `UnchangedAnswers`.
+/// Follows an upstream's feed of space generations, for `UnchangedAnswers`.
 struct GenerationFeed: Sendable {
-    /// Short, so that a copy that hangs is found out; meanwhile another one may publish.
+    /// Short, so that a hanging instance is noticed soon; another instance may publish in the meantime.
     private static let waitSeconds = 5
 
     let targets: [UpstreamTarget]
@@ -16,12 +16,12 @@ struct GenerationFeed: Sendable {
     let signer: PrincipalSigner
     let logger: Logger
 
-    /// Hands all generations to `publish` whenever there are others, and nil while nobody tells, until cancelled.
+    /// Passes all generations to `publish` whenever they change, and nil while they are unknown, until cancelled.
     func follow(_ publish: @Sendable ([String: Int64]?) async -> Void) async {
         var failures = 0
         await Feed.follow { number in
             do {
-                // From the next copy after a failure.
+                // After a failure, asks the next instance.
                 let config = InternalClient(baseURL: try await targets.address(failures), client: client, signer: signer)
                 guard let data = try await config.news(at: path, after: number, wait: Self.waitSeconds) else { return number }
                 let news = try JSONDecoder().decode(LiveVersions.self, from: data)
@@ -33,7 +33,7 @@ struct GenerationFeed: Sendable {
                 throw error
             }
         } didFail: { error in
-            logger.notice("Generations are not told; nothing unchanged is answered here.", metadata: ["error": "\(error)"])
+            logger.notice("Could not load generations; forwarding every request to the upstream.", metadata: ["error": "\(error)"])
         }
     }
 }

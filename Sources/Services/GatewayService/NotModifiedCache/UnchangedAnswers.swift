@@ -2,18 +2,19 @@ import MartletAPI
 import MartletCore
 import NIOCore
 
-/// Answers 304 that an upstream gave and the gateway may give again by itself, as long as nothing else was published.
+/// 304 answers from an upstream that the gateway may repeat by itself until something new is published.
 ///
-/// An upstream marks such an answer with `X-Martlet-Generation: <space> <n>`: it depends on nothing but the address, the `If-None-Match` and the
-/// app's environment (the space), and holds while the space is at generation `n`. What the generations are comes by a feed (`GenerationFeed`);
-/// without it nothing is known to hold, and every request is passed on. Credentials, rights and limits are looked at before.
+/// An upstream marks such an answer with `X-Martlet-Generation: <space> <n>`. The answer depends only on the request
+/// target, `If-None-Match` and the app's environment (the space), and is valid while the space is at generation `n`.
+/// `GenerationFeed` supplies the generations; without it no answer is valid and every request is forwarded.
+/// Credentials, permissions and limits are checked first.
 ///
 /// Confined to one event loop.
 final class UnchangedAnswers {
     private static let maximumCount = 10_000
     private static let maximumKeyInBytes = 1_024
 
-    /// What an answer depends on, as bytes.
+    /// Everything an answer depends on, as bytes.
     typealias Key = [UInt8]
 
     private struct Known {
@@ -21,28 +22,28 @@ final class UnchangedAnswers {
         let answer: Answer
     }
 
-    /// By space; nil: nobody tells.
+    /// Current generation by space; nil while unknown.
     var generations: [String: Int64]? {
         didSet {
-            // After a restore a space may come to a generation again with something else in it.
+            // After a restore, a space may reach the same generation again with different contents.
             if let old = oldValue, let new = generations, old.contains(where: { new[$0.key, default: 0] < $0.value }) { known = [:] }
         }
     }
     private var known: [Key: Known] = [:]
 
-    /// Nil for a request whose answer is none that may be given again.
+    /// Nil for requests whose answers must not be repeated.
     static func key(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ admission: Admission) -> Key? {
         guard admission.match.route.generationPath != nil, head.method.isSafe, !head.hasBody, let grant = admission.grant,
             grant.principal.kind == .client
         else { return nil }
-        // Of several lines the service sees all: one of them alone would be somebody else's key.
+        // The service evaluates all If-None-Match lines, so a key made from only one of them would be wrong.
         let tags = head.fields.filter { bytes[$0.name].spells("if-none-match") }
         guard tags.count == 1, let tag = tags.first else { return nil }
         let length = Int(head.target.count) + Int(tag.value.count)
         guard length <= maximumKeyInBytes else { return nil }
         var key: Key = []
         key.reserveCapacity(length + 64)
-        // No part has a line feed.
+        // No part contains a line feed.
         key += bytes[head.target]
         key.append(UInt8(ascii: "\n"))
         key += bytes[tag.value]
@@ -56,7 +57,7 @@ final class UnchangedAnswers {
         return known.answer
     }
 
-    /// Takes an upstream's answer down, if it is marked.
+    /// Stores an upstream's answer if it is marked.
     func note(_ head: ResponseHead, _ bytes: UnsafeRawBufferPointer, to key: Key, for grant: Grant) {
         guard head.status == 304, generations != nil, let mark = head.fields.first(where: { bytes[$0.name].spells("x-martlet-generation") }) else { return }
         let parts = bytes[mark.value].text.split(separator: " ")
@@ -64,13 +65,13 @@ final class UnchangedAnswers {
         var answer = Answer(status: 304)
         for field in head.fields where head.passesOn(field, bytes, hasOrigin: false) {
             guard field.meaning == .other, !bytes[field.name].spells("date") else { continue }
-            // In small letters, as HTTP/2 demands (RFC 9113 §8.2.1).
+            // HTTP/2 requires lower-case names (RFC 9113 §8.2.1).
             answer.headers.append((bytes[field.name].text.lowercased(), bytes[field.value].text))
         }
         if known.count >= Self.maximumCount { known = [:] }
         known[key] = Known(generation: generation, answer: answer)
     }
 
-    /// As the config service names it.
+    /// The space in the format of the config service.
     private static func space(of grant: Grant) -> String { grant.principal.environment.rawValue + ":" + grant.principal.appID }
 }

@@ -4,7 +4,7 @@ import MartletCore
 import NIOCore
 
 extension Exchange {
-    /// One line: what was asked by its route's pattern (a path holds keys), by whom, and what came of it.
+    /// Logs one line per request. It contains the route's pattern instead of the path, because a path may contain keys.
     func log(to logger: Logger, _ duration: TimeAmount) {
         guard logger.logLevel <= .info else { return }
         var metadata: Logger.Metadata = [

@@ -1,15 +1,16 @@
 import MartletAPI
 import MartletCore
 
-/// What the gateway found out about a request that may go on.
+/// The result of admission checks for an accepted request.
 struct Admission {
     let match: RouteTable.Match
     let grant: Grant?
     let isUpgrade: Bool
-    /// What counts as the client for limits; nil when it has no IP address.
+    /// The client address that limits are counted by; nil if the client has no IP address.
     let address: IPAddress?
 
-    /// Checks in the order that costs the attacker most and us least: address, route, length, credentials, rate.
+    /// Checks address, route, length, credentials and rate, in this order, so that rejecting a request costs the
+    /// attacker most and the gateway least.
     init(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ client: ClientConnection, _ worker: Worker) throws(Refusal) {
         let address = client.address(head, bytes, worker.settings)
         self.address = address?.bucket
@@ -20,7 +21,7 @@ struct Admission {
         if let length = head.contentLength, length > match.route.maximumBodyBytes { throw Refusal(.payloadTooLarge) }
         grant = try Self.grant(match, head, bytes, client, address, worker)
         if let grant, !grant.scopes.contains(match.route.scope(of: head.method)) {
-            throw Refusal(.forbidden, "The key is not for this: see its scopes.")
+            throw Refusal(.forbidden, "The key's scopes do not allow this request.")
         }
         if let buckets = worker.settings.keyBuckets, let credential = grant?.limitedCredential {
             try Self.take(buckets, credential, worker)
@@ -75,8 +76,8 @@ struct Admission {
         return try worker.gatekeeper.grant(presented, from: address, memo: client.memo, at: worker.seconds)
     }
 
-    /// The access token to judge the request by. A malformed one is refused on every route. Routes that
-    /// ignore tokens check no more than that.
+    /// The access token that applies to the request. A malformed token is refused on every route; routes that ignore
+    /// tokens check nothing else.
     private static func token(
         _ route: Route, _ head: RequestHead, _ bytes: UnsafeRawBufferPointer
     ) throws(Refusal) -> UnsafeRawBufferPointer? {
@@ -86,12 +87,13 @@ struct Admission {
 }
 
 extension IPAddress {
-    /// What counts as one client: an IPv4 address, or the /64 that an IPv6 subscriber owns.
+    /// The address that counts as one client: an IPv4 address, or the /64 of an IPv6 subscriber.
     var bucket: IPAddress { isV4 ? self : IPAddress(high: high, low: 0) }
 }
 
 extension RequestHead {
-    /// `h2c` and other protocols are not passed on: through such a tunnel requests would reach the service unchecked.
+    /// Only WebSocket upgrades are forwarded. Through a tunnel of `h2c` or another protocol, requests would reach the
+    /// service unchecked.
     fileprivate func asksForWebSocket(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard method == .get, minor == 1, connectionNamesUpgrade, !hasBody else { return false }
         return value(upgrade, in: bytes)?.spells("websocket") ?? false
@@ -99,7 +101,7 @@ extension RequestHead {
 }
 
 extension ClientConnection {
-    /// The client's own address: behind trusted proxies the last one in `X-Forwarded-For` that is not such a proxy.
+    /// The client's own address. Behind trusted proxies, the last `X-Forwarded-For` entry that is not a trusted proxy.
     fileprivate func address(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ settings: Settings) -> IPAddress? {
         guard isTrustedProxy, let list = head.value(head.forwardedFor, in: bytes) else { return address }
         var hops: [IPAddress?] = []

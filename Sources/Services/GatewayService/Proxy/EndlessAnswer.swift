@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Follows an answer that has no end of its own, to know whether it may be ended where it is.
+/// Tracks a response of unbounded length, to decide whether it can be ended at the current position.
 struct EndlessAnswer {
     private let isEventStream: Bool
     private var endsLine = true
@@ -11,7 +11,7 @@ struct EndlessAnswer {
         isEventStream = type.map { bytes[$0.value].text.lowercased().hasPrefix("text/event-stream") } ?? false
     }
 
-    /// Whether a field of an event stream may follow: an event that is cut off in the middle must not look complete.
+    /// Whether a field may be appended to the event stream. An event that was cut off must not appear complete.
     var isBetweenEvents: Bool { isEventStream && endsEvent }
 
     mutating func note(_ data: ByteBuffer) {

@@ -2,10 +2,10 @@ import MartletAPI
 import MartletCore
 import NIOCore
 
-/// One request on its way through: from the client's head to the last byte of the answer.
+/// One request, from the client's head to the last byte of the answer.
 ///
-/// Checks the request, finds an upstream, and passes both directions on while each side keeps up with the other. Runs on
-/// one event loop together with both connections, so nothing here waits and nothing is locked.
+/// Checks the request, chooses an upstream and forwards data in both directions with backpressure. Runs on one event
+/// loop together with both connections, so it never blocks and needs no locks.
 final class Exchange {
     enum UpstreamFailure {
         case closed, malformed
@@ -13,32 +13,33 @@ final class Exchange {
 
     let method: Method
     let requestID: RequestID
-    /// Taken from the route of a request that was refused before `route` was set.
+    /// Set from the route if the request was refused before `route` was set.
     private var tellsMessage = false
-    /// Nil for a request that was refused before it had a route.
+    /// Nil if the request was refused before it was matched to a route.
     private(set) var route: Route?
     private(set) var grant: Grant?
-    /// The origin that CORS headers answer to.
+    /// The origin to return in CORS headers.
     private(set) var origin: String?
     private(set) var isUpgrade = false
     let started: NIODeadline
     private(set) var status = 0
     private(set) var bytesIn: Int64 = 0
     private(set) var bytesOut: Int64 = 0
-    /// Where the answer came from, or would have.
+    /// The upstream address that answered, or was chosen to.
     private(set) var backend: Backend?
 
     private let worker: Worker
-    /// Given up at the end, which undoes the cycle. Not `weak`: that makes every retain of a connection slow.
+    /// Set to nil at the end, which breaks the reference cycle. Not `weak`, because that would slow down every retain
+    /// of a connection.
     private var front: (any Front)?
     private var upstream: UpstreamConnection?
     private var phase = Phase.checking
     private var requestHead = ByteBuffer()
     private var bodyFraming = BodyFraming.none
     private var requestEnded = false
-    /// Addresses that could not be reached for this request.
+    /// Addresses that this request failed to connect to.
     private var tried: [Backend] = []
-    /// False after an idle connection turned out to be dead: the next one shall be fresh.
+    /// False after an idle connection turned out to be dead, so that the next one is new.
     private var mayReuse = true
     private var headDeadline = NIODeadline.distantFuture
     private var lastProgress: NIODeadline
@@ -46,19 +47,20 @@ final class Exchange {
     private var needsFlush = false
     private var slot: InFlightLimits.Slot?
     private var share: RelayedStream?
-    /// Of a request whose answer may be given again.
+    /// Set if the answer may be repeated from `UnchangedAnswers`.
     private var unchangedKey: UnchangedAnswers.Key?
-    /// The credential that the request will count by once its body is complete.
+    /// The credential that will count the request once its body is complete.
     private var laterCredential: String?
     private var contentLength: Int64?
-    /// When the whole body must have come, and when the next part of it. The time in which the upstream took nothing is added to both.
+    /// Deadlines for the complete body and for its next part. Both are extended by the time in which the upstream
+    /// accepted nothing.
     private var bodyDeadline = NIODeadline.distantFuture
     private var stallDeadline = NIODeadline.distantFuture
-    /// Of an answer without an end of its own: whether it may end here, which is not within an event.
+    /// Tracks a response of unbounded length, which may end between events only.
     private var stream: EndlessAnswer?
 
     private static let maximumAttempts = 3
-    /// How long a request may wait for news while the gateway stops.
+    /// How long a request may long-poll while the gateway drains.
     private static let waitWhileDraining = TimeAmount.seconds(1)
 
     private enum Phase {
@@ -83,7 +85,7 @@ final class Exchange {
         }
     }
 
-    /// For a request that was refused before its head was understood.
+    /// Creates an exchange for a request whose head was refused by the parser.
     init(refusedAt now: NIODeadline, front: any Front, worker: Worker) {
         front.client.permit?.began()
         self.front = front
@@ -94,7 +96,7 @@ final class Exchange {
         lastProgress = worker.now
     }
 
-    /// Checks the request and sends it on its way, or answers it.
+    /// Checks the request and forwards it, or answers it.
     func start(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) {
         guard let front else { return }
         requestEnded = !head.hasBody
@@ -116,7 +118,7 @@ final class Exchange {
             UpstreamHead(head, bytes, admission, front.client, requestID).write(to: &requestHead)
             connect()
         } catch {
-            // A request that was not admitted has no `route`; its route is looked up for this alone.
+            // A refused request has no `route`, so look it up for this flag alone.
             tellsMessage = (try? worker.routes.match(head.path, method: head.method, in: bytes))?.route.tellsMessage ?? false
             refuse(error, closing: head.hasBody)
         }
@@ -124,7 +126,7 @@ final class Exchange {
 
     // MARK: From the client
 
-    /// Whether body portions may come; otherwise they are to be kept back.
+    /// Whether body parts may be passed on; otherwise hold them back.
     var wantsBody: Bool {
         switch phase {
         case .sending, .answering, .tunnel: upstream?.isWritable ?? false
@@ -142,7 +144,7 @@ final class Exchange {
             let earned = TimeAmount.nanoseconds(Int64(data.readableBytes) * 1_000_000_000 / Int64(settings.limits.minimumBodyBytesPerSecond))
             stallDeadline = min(stallDeadline + earned, worker.now + route.bodyStall)
         }
-        // Before the upstream gets the last of it, and may act.
+        // Count before the upstream receives the end of the body and may act on it.
         if bodyFraming == .length, let contentLength, bytesIn >= contentLength, !countCompleteBody() { return }
         needsFlush = true
         if bodyFraming == .chunked, phase != .tunnel {
@@ -166,14 +168,14 @@ final class Exchange {
         upstream?.write(Self.lastChunk)
     }
 
-    /// Nothing more comes for the moment: what was written goes out.
+    /// Flushes what was written, because no more data is available for now.
     func clientReadComplete() {
         guard needsFlush else { return }
         needsFlush = false
         upstream?.flush()
     }
 
-    /// The client closed its sending side; in a tunnel that is passed on.
+    /// The client closed its sending side; a tunnel forwards this to the upstream.
     func clientClosedOutput() {
         if phase == .tunnel { upstream?.closeOutput() }
     }
@@ -183,7 +185,7 @@ final class Exchange {
         upstream?.resume()
     }
 
-    /// The client is gone: the upstream's work is in vain.
+    /// The client disconnected, so the upstream's answer is no longer needed.
     func clientClosed() {
         guard phase != .ended else { return }
         if status == 0 { status = 499 }
@@ -219,7 +221,8 @@ final class Exchange {
         if share != nil { relayedMayFollow(data.readableBytes) }
     }
 
-    /// Part of the stream that the upstream sends to many at once; `after` so many bytes of the stream's own connection.
+    /// Writes data that the upstream sent to many streams at once. It belongs after the first `after` bytes received on
+    /// the stream's own connection.
     func relayed(_ data: ByteBuffer, after: Int64) {
         guard let front, phase == .answering || phase == .sending, let received = share?.received else { return }
         guard phase == .answering, received >= after else {
@@ -241,7 +244,7 @@ final class Exchange {
         for part in held { relayed(part.data, after: part.after) }
     }
 
-    /// No relay can be asked to wait for one client: who does not keep up is cut off.
+    /// A relay cannot wait for a single client, so a client that does not keep up is disconnected.
     private func checkBacklog(adding count: Int) {
         share?.backlog += count
         if let share, share.backlog > RelayedStream.maximumBacklog { stop() }
@@ -260,7 +263,7 @@ final class Exchange {
 
     func upstreamEnded(reusable: Bool) {
         guard let front, phase == .answering else { return }
-        // An upstream that answers without having read the whole request is left alone with the rest.
+        // If the upstream answered before it read the whole request, its connection is not reused.
         let requestWasRead = requestEnded
         finish(outcome: status >= 500 && status != 501 ? .unknown : .success, reusable: reusable && requestWasRead)
         front.endResponse(of: self)
@@ -273,7 +276,8 @@ final class Exchange {
         leaveRelay()
         switch phase {
         case .sending where failure == .closed && wasReused && canRetry:
-            // Most likely the upstream closed an idle connection just as the request was written, but it may have died over it.
+            // Most likely the upstream closed an idle connection while the request was written, but the request may
+            // also have crashed it.
             backend.end(.unknown, at: worker.now)
             self.backend = nil
             mayReuse = false
@@ -325,7 +329,7 @@ final class Exchange {
         }
     }
 
-    /// A body that comes in too slowly would hold an upstream connection, and memory, that others need.
+    /// Refuses a body that arrives too slowly: it would occupy an upstream connection and memory that others need.
     private func checkBody(_ now: NIODeadline) {
         if upstream?.isWritable == false {
             bodyDeadline = bodyDeadline + Worker.tickLength
@@ -333,10 +337,10 @@ final class Exchange {
         }
         guard now > min(bodyDeadline, stallDeadline) else { return }
         worker.metrics.countLateBody()
-        refuse(Refusal(.requestTimeout, "The body came too slowly."), closing: true)
+        refuse(Refusal(.requestTimeout, "The request body arrived too slowly."), closing: true)
     }
 
-    /// Ends a stream as its service would, so that the client takes it up again, after a moment that differs from client to client.
+    /// Ends a stream as its service would. The client reconnects after a delay that varies between clients.
     private func endStream() {
         guard let front, let stream else { return }
         if stream.isBetweenEvents { front.respond(ByteBuffer(string: "retry: \(Int.random(in: 100...1000))\n\n")) }
@@ -344,7 +348,7 @@ final class Exchange {
         front.endResponse(of: self)
     }
 
-    /// An answer that is read too slowly stays in its service's memory.
+    /// An answer that is read too slowly occupies its service's memory.
     private func isReadTooSlowly(_ now: NIODeadline) -> Bool {
         guard route?.isStreaming != true, let front else { return false }
         let settings = worker.settings
@@ -355,7 +359,7 @@ final class Exchange {
         return isTooSlow
     }
 
-    /// Whether no byte moved either way for as long as `time`.
+    /// Whether no byte has moved in either direction for longer than `time`.
     func isStalled(for time: TimeAmount, at now: NIODeadline) -> Bool { now > lastProgress + time }
 
     private func endTunnel() {
@@ -379,7 +383,8 @@ final class Exchange {
         return try worker.inFlight.enter(address: address, credential: hasBody ? nil : credential)
     }
 
-    /// Counts the request by its credential, as its body is complete. False: the credential had no room, and the request was refused.
+    /// Counts the request under its credential, now that the body is complete. False if the credential was at its limit
+    /// and the request was refused.
     private func countCompleteBody() -> Bool {
         guard let credential = laterCredential, var slot else { return true }
         laterCredential = nil
@@ -442,7 +447,7 @@ final class Exchange {
         front?.readyForBody()
     }
 
-    /// The request's head, with a line that says by which relay the answer's parts may come.
+    /// The request head, with a header that names the relay through which the upstream may send parts of the answer.
     private func headWithRelay() -> ByteBuffer {
         guard let path = route?.relayPath, let backend, let relay = backend.relay(path) else { return requestHead }
         let stream = RelayedStream(relay: relay, number: relay.add(self))
@@ -459,12 +464,12 @@ final class Exchange {
         stream.relay.remove(stream.number)
     }
 
-    /// Nothing of a body was sent, and it does no harm when the upstream gets the head twice.
+    /// Whether no part of a body was sent and the upstream may receive the head twice.
     private var canRetry: Bool {
         method.isSafe && bodyFraming == .none && bytesIn == 0 && tried.count < Self.maximumAttempts
     }
 
-    /// Answers with a problem; when an answer has begun already, all that is left is to break off.
+    /// Answers with a problem, or aborts if an answer has already begun.
     func refuse(_ refusal: Refusal, closing: Bool) {
         if route?.hangsUp == true, refusal.code.status >= 500 { return stop() }
         let hasMessage = tellsMessage || route?.tellsMessage == true

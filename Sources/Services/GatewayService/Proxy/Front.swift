@@ -3,47 +3,48 @@ import NIOCore
 /// The client's side of an exchange: an HTTP/1.1 connection or an HTTP/2 stream.
 protocol Front: AnyObject {
     var client: ClientConnection { get }
-    /// Place in its worker's list; -1 when in none.
+    /// Index in the worker's list; -1 if not in the list.
     var sweepIndex: Int { get set }
 
-    /// The exchange has an upstream: body portions are welcome from now on.
+    /// The exchange has an upstream and accepts the body from now on.
     func readyForBody()
-    /// The upstream takes bytes again.
+    /// The upstream accepts data again.
     func resumeBody()
 
-    /// Passes the head of the upstream's response on, less what belongs to its connection, plus what the exchange adds.
+    /// Forwards the head of the upstream's response without its hop-by-hop fields and with the fields that the exchange
+    /// adds.
     func respond(_ head: ResponseHead, _ bytes: UnsafeRawBufferPointer, of exchange: Exchange)
     func respond(_ body: ByteBuffer)
-    /// The response is complete. The front tells the exchange's end to its connection.
+    /// Completes the response and releases the exchange.
     func endResponse(of exchange: Exchange)
     func flush()
-    /// Whether the client takes bytes as fast as they come.
+    /// Whether the client keeps up with the data written so far.
     var isWritable: Bool { get }
 
-    /// An answer of the gateway's own; no response has begun.
+    /// Sends an answer of the gateway itself; requires that no response has begun.
     func answer(_ answer: Answer, of exchange: Exchange, closing: Bool)
-    /// 101 was passed on; from now on both sides are bytes.
+    /// 101 was forwarded; from now on both sides exchange raw bytes.
     func becomeTunnel()
-    /// The upstream has closed the tunnel: the connection ends when the client has got the rest.
+    /// The upstream closed the tunnel. The connection closes after the client has received the rest.
     func endTunnel()
 
-    /// Ends the connection or stream at once; what has been sent of a response stays unfinished.
+    /// Ends the connection or stream at once, leaving any response incomplete.
     func abort()
     func drain()
     func tick(_ now: NIODeadline)
 }
 
-/// What is known of a client's connection.
+/// Properties of a client's connection.
 final class ClientConnection {
     let address: IPAddress?
     let addressText: [UInt8]
     let isSecure: Bool
-    /// The peer is a proxy whose forwarding headers are believed.
+    /// Whether the peer is a proxy whose forwarding headers are trusted.
     let isTrustedProxy: Bool
     let memo = GrantMemo()
-    /// Nil where connections are not counted.
+    /// Nil if connections are not counted.
     var permit: ClientConnections.Permit?
-    /// When a part of an answer last left over HTTP/2.
+    /// When data of an answer was last sent over HTTP/2.
     var lastData = NIODeadline.now()
 
     init(_ address: SocketAddress?, isSecure: Bool, settings: Settings) {
@@ -55,10 +56,10 @@ final class ClientConnection {
 }
 
 extension ChannelHandlerContext {
-    /// Whether anything written to the connection has not left yet, because the client does not read as fast.
+    /// Whether written bytes have not been sent yet because the client reads too slowly.
     var hasUnsentBytes: Bool { (try? channel.syncOptions?.getOption(.bufferedWritableBytes)).map { $0 > 0 } ?? false }
 
-    /// When everything written so far has left.
+    /// Succeeds once everything written so far has been sent.
     func whenSent() -> EventLoopFuture<Void> {
         let sent = eventLoop.makePromise(of: Void.self)
         writeAndFlush(NIOAny(IOData.byteBuffer(ByteBuffer())), promise: sent)

@@ -1,7 +1,7 @@
-/// The question a browser asks before a request from another origin (Fetch Standard, CORS-preflight).
+/// Answers CORS preflight requests of browsers (Fetch Standard, CORS-preflight).
 enum Preflight {
-    /// What pages of another origin may read of an answer, beside what they always may (Fetch Standard, CORS-safelisted response-header name). This
-    /// includes what the services send: a test compares it with the sources.
+    /// Response headers that pages of other origins may read, in addition to the CORS-safelisted ones (Fetch Standard).
+    /// Includes the headers that services send; a test compares the list with the sources.
     static let exposedHeaders = """
         x-request-id, retry-after, location, etag, link, allow, www-authenticate, accept-ranges, content-range, content-disposition, \
         config-version, translation-version, experiments, idempotency-replayed, skipped-texts, \
@@ -9,7 +9,7 @@ enum Preflight {
         x-next-cursor, x-sentry-rate-limits, x-sentry-error
         """
 
-    /// Nil when the request is not one, or nothing is at its path: it then goes the usual way.
+    /// Nil if the request is not a preflight or no route matches its path; it is then handled like any other.
     static func answer(
         _ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ origin: String?, _ routes: RouteTable
     ) -> Answer? {

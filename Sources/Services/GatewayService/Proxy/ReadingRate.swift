@@ -1,8 +1,8 @@
 import NIOCore
 
-/// Whether a client takes an answer fast enough: one that does not keeps the answer in a service's memory.
+/// Detects clients that read an answer too slowly and so keep it in a service's memory.
 ///
-/// Counts over windows of time, and only those in which bytes waited for the client most of the time.
+/// Measures over windows of time and counts only those in which bytes waited for the client most of the time.
 struct ReadingRate {
     private var windowStart: NIODeadline?
     private var bytesAtStart: Int64 = 0
@@ -10,9 +10,10 @@ struct ReadingRate {
     private var ticksWaited = 0
 
     /// - Parameters:
-    ///   - isWaiting: whether bytes wait for the client.
-    ///   - bytesTaken: what the client has taken so far.
-    /// - Returns: whether the client took less than `minimum` bytes per second over a whole `window`; 0: no limit.
+    ///   - isWaiting: Whether bytes wait for the client.
+    ///   - bytesTaken: The number of bytes the client has received so far.
+    /// - Returns: Whether the client received less than `minimum` bytes per second over a whole `window`; false if
+    ///   `minimum` is 0.
     mutating func isTooSlow(
         _ now: NIODeadline, isWaiting: Bool, bytesTaken: Int64, minimum: Int, window: TimeAmount
     ) -> Bool {

@@ -1,19 +1,19 @@
-/// Names one request in logs, errors and at the services.
+/// Identifies a request in logs, in errors and in calls to services.
 enum RequestID {
-    /// The client's own.
+    /// Sent by the client.
     case given([UInt8])
-    /// Ours: 128 bits, written as 32 hexadecimal digits.
+    /// Generated: 128 bits, written as 32 hexadecimal digits.
     case made(UInt64, UInt64)
 
     static let maximumBytes = 64
 
-    /// The client's id when it is 1…64 of `A-Za-z0-9._-`, nil otherwise.
+    /// Accepts a client's id of 1 to 64 characters from `A-Za-z0-9._-`.
     init?(given bytes: UnsafeRawBufferPointer) {
         guard (1...Self.maximumBytes).contains(bytes.count), ByteSet.requestID.containsAll(bytes) else { return nil }
         self = .given(Array(bytes))
     }
 
-    /// Makes ids from a seed of the system's randomness; they need to be unique, not secret.
+    /// Generates ids from a random seed. They must be unique but need not be secret.
     struct Generator {
         private var state = UInt64.random(in: .min ... .max)
         private let prefix = UInt64.random(in: .min ... .max)
@@ -49,7 +49,7 @@ extension HeadWriter {
     }
 
     private mutating func writeHexadecimal(_ number: UInt64) {
-        // Each nibble becomes a byte, then all eight become digits at once.
+        // Spreads the nibbles over eight bytes, then converts all of them to digits at once.
         func digits(_ half: UInt64) -> UInt64 {
             var x = half & 0xffff_ffff
             x = (x | x << 16) & 0x0000_ffff_0000_ffff

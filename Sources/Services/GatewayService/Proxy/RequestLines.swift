@@ -2,15 +2,15 @@ import Foundation
 import MartletCore
 import NIOCore
 
-/// Access-log lines of one event loop as finished JSON, handed on in batches.
+/// Access log lines of one event loop as JSON, passed on in batches.
 ///
-/// The same line a structured logger would make of `Exchange.log(to:)`, without the dictionary, the values and the
-/// locks in between: those cost a fifth of what a whole proxied request does.
+/// Produces the same line as a structured logger would from `Exchange.log(to:)`, but without the dictionary, values and
+/// locks, which cost a fifth of a whole proxied request.
 final class RequestLines {
     private let write: @Sendable ([UInt8]) -> Void
     private var lines: [UInt8] = []
     private var second = -1
-    /// `{"time":"2026-11-21T08:48:59.` for `second`.
+    /// The prefix `{"time":"2026-11-21T08:48:59.` for `second`.
     private var start: [UInt8] = []
 
     private static let flushSizeInBytes = 16 * 1024
@@ -19,7 +19,7 @@ final class RequestLines {
         self.write = write
     }
 
-    /// - Parameter milliseconds: time of the answer's end since 1970.
+    /// - Parameter milliseconds: Time of the answer's end in milliseconds since 1970.
     func append(_ exchange: Exchange, at milliseconds: Int, duration: TimeAmount) {
         appendTime(milliseconds)
         lines += #"Z","level":"info","service":"gateway","message":"A request was answered.","request.id":""#.utf8
@@ -67,7 +67,7 @@ final class RequestLines {
         lines += UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
     }
 
-    /// The text without what could end its string (RFC 8259 §7); ids and patterns hold none of it.
+    /// Appends the text without characters that would need escaping (RFC 8259 §7); ids and patterns contain none.
     private func append(_ key: StaticString, _ text: String) {
         lines += UnsafeBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount)
         for byte in text.utf8 where byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\") { lines.append(byte) }

@@ -4,7 +4,7 @@ import Logging
 import MartletAPI
 import MartletCore
 
-/// Tells `analytics` how many requests there were, minute by minute. What cannot be told waits, an hour at most.
+/// Reports the number of requests to `analytics`, minute by minute. Failed reports are retried; the last 60 are kept.
 actor RequestReport {
     private static let maximumWaiting = 60
 
@@ -23,9 +23,9 @@ actor RequestReport {
         self.logger = logger
     }
 
-    /// At the end of every minute of the wall clock, until cancelled.
+    /// Reports at the end of every minute of the wall clock, until cancelled.
     ///
-    /// - Parameter take: what was counted since the last call.
+    /// - Parameter take: Returns the counts since the last call.
     func follow(_ take: @Sendable () async -> [RequestCounts.Count]) async {
         var minute = Self.minute(of: Date())
         while (try? await Task.sleep(for: .seconds(minute.addingTimeInterval(60).timeIntervalSinceNow))) != nil {
@@ -34,7 +34,8 @@ actor RequestReport {
         }
     }
 
-    /// A gateway that ends reports the minute that it is in.
+    /// Sends the counts of a minute, after earlier ones that could not be sent. At shutdown, call it for the current
+    /// minute.
     func report(_ counts: [RequestCounts.Count], of minute: Date) async {
         if !counts.isEmpty { waiting.append(RequestCounts(gateway: gateway, minute: minute, counts: counts)) }
         waiting.removeFirst(max(0, waiting.count - Self.maximumWaiting))
@@ -45,7 +46,7 @@ actor RequestReport {
             }
         } catch {
             failures += 1
-            logger.notice("The number of requests could not be reported.", metadata: ["error": "\(error)", "minutes": "\(waiting.count)"])
+            logger.notice("Could not report the number of requests; keeping it for the next report.", metadata: ["error": "\(error)", "minutes": "\(waiting.count)"])
         }
     }
 

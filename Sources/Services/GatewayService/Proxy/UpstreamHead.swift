@@ -1,9 +1,9 @@
 import NIOCore
 
-/// The request head as the upstream gets it.
+/// The request head for the upstream.
 ///
-/// The client's lines as they came, without those of its connection and those only the gateway may set; the path
-/// rewritten; principal, request id and forwarding headers added.
+/// Contains the client's header lines unchanged, without hop-by-hop headers and those only the gateway may set. The
+/// path is rewritten, and principal, request id and forwarding headers are added.
 struct UpstreamHead {
     private let head: RequestHead
     private let bytes: UnsafeRawBufferPointer
@@ -23,8 +23,8 @@ struct UpstreamHead {
     }
 
     func write(to buffer: inout ByteBuffer) {
-        // Host and forwarding headers are written a second time at most, a captured parameter as often as the rewrite
-        // names it; everything else is bounded.
+        // Host and forwarding headers are written at most twice, a captured parameter once per use in the rewrite.
+        // Everything else is bounded.
         let bound = (2 + (route.rewrite?.count ?? 0)) * bytes.count + route.rewriteBytes + (admission.grant?.headerLine.count ?? 0)
             + client.addressText.count + 512
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: bound) { memory in

@@ -2,11 +2,11 @@ import MartletAPI
 import Metrics
 import NIOCore
 
-/// Numbers of one event loop, handed to swift-metrics at each tick: counting a request costs no lock.
+/// Metrics of one event loop, passed to swift-metrics at each tick, so that counting a request takes no lock.
 final class WorkerMetrics {
     private let names: [String]
     private var counts: [Int]
-    /// Since the last `take`, by name and class.
+    /// Counts since the last `take`, by upstream name and status class.
     private var reported: [Tally]
     private var bytesIn: Int64 = 0
     private var bytesOut: Int64 = 0
@@ -27,7 +27,7 @@ final class WorkerMetrics {
     private static let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"]
 
     init(upstreamNames: [String]) {
-        // The last stands for requests without a route.
+        // The last name stands for requests without a route.
         names = upstreamNames + ["none"]
         counts = Array(repeating: 0, count: names.count * Self.classes.count)
         reported = Array(repeating: Tally(), count: counts.count)
@@ -51,16 +51,16 @@ final class WorkerMetrics {
         timers[name].recordNanoseconds(duration.nanoseconds)
     }
 
-    /// A body was refused because it came too slowly.
+    /// Counts a body that was refused because it arrived too slowly.
     func countLateBody() { lateBodies.increment() }
 
-    /// A request was refused because there was no descriptor for a connection to its upstream.
+    /// Counts a request that was refused because no descriptor was left for an upstream connection.
     func countLackOfDescriptors() { lacksOfDescriptors.increment() }
 
-    /// A connection was closed because its client took an answer too slowly.
+    /// Counts a connection that was closed because its client read an answer too slowly.
     func countSlowReader() { slowReaders.increment() }
 
-    /// What was counted since the last call, by service and class of the status.
+    /// Returns the counts since the last call, by service and status class.
     func take() -> [RequestCounts.Count] {
         defer { reported = Array(repeating: Tally(), count: reported.count) }
         return reported.enumerated().compactMap { index, tally in

@@ -1,25 +1,25 @@
 import MartletAPI
 import NIOCore
 
-/// One entry of the route file, checked and made ready for use.
+/// One validated entry of the route file, in the form the gateway matches requests against.
 final class Route: Sendable {
     let pattern: String
     let upstream: String
-    /// Its place among the sorted names of all upstreams.
+    /// Position of `upstream` among the sorted names of all upstreams.
     let upstreamIndex: Int
     let credential: RouteCredential
     let methods: MethodSet
     let maximumBodyBytes: Int64
     let headTimeout: TimeAmount
-    /// For the whole request body.
+    /// Time limit for the whole request body.
     let bodyTimeout: TimeAmount
     /// How far a request body may fall behind the minimum rate.
     let bodyStall: TimeAmount
     let waits: Bool
     let isStreaming: Bool
-    /// Where the upstream opens a relay for its streams (`Relay`).
+    /// The upstream's path for opening a relay of its streams (`Relay`).
     let relayPath: String?
-    /// Where the upstream tells its generations, for answers 304 that are given again (`UnchangedAnswers`).
+    /// The upstream's path for its generation feed, which lets the gateway repeat 304 responses (`UnchangedAnswers`).
     let generationPath: String?
     let tellsAddress: Bool
     let ignoresToken: Bool
@@ -28,16 +28,16 @@ final class Route: Sendable {
     private let reading: ScopeMask
     private let changing: ScopeMask
     let segments: [Segment]
-    /// Which captured parameter is the app key, and which the project number.
+    /// Index of the captured parameter that holds the app key, and of the one that holds the project number.
     let appKeyIndex: Int?
     let projectIndex: Int?
-    /// Which one is an ingest key.
+    /// Index of the captured parameter that holds an ingest key.
     let ingestKeyIndex: Int?
-    /// Which one is the app that a staff member has in hand.
+    /// Index of the captured parameter that holds the id of the app a staff member is working on.
     let appIDIndex: Int?
-    /// Nil: the path goes on as it came.
+    /// Nil forwards the path unchanged.
     let rewrite: [Piece]?
-    /// Length of the literal parts of `rewrite`.
+    /// Length in bytes of the literal parts of `rewrite`.
     let rewriteBytes: Int
 
     enum Segment: Hashable {
@@ -98,11 +98,11 @@ final class Route: Sendable {
         self.waits = entry.waits ?? false
         self.isStreaming = entry.streaming ?? false
         guard entry.relay.map({ $0.hasPrefix("/") && entry.streaming == true && $0.utf8.allSatisfy { (0x21...0x7e).contains($0) } }) ?? true else {
-            throw invalid("relay is a path, of a route with streaming")
+            throw invalid("relay must be a path, and the route must have streaming")
         }
         self.relayPath = entry.relay
         guard entry.generations.map({ $0.hasPrefix("/") && $0.utf8.allSatisfy { (0x21...0x7e).contains($0) } }) ?? true else {
-            throw invalid("generations is a path")
+            throw invalid("generations must be a path")
         }
         self.generationPath = entry.generations
         self.tellsAddress = entry.tellsAddress ?? false
@@ -114,11 +114,11 @@ final class Route: Sendable {
         self.reading = ScopeMask(area, isReading: true)
         self.changing = entry.isReading == true ? self.reading : ScopeMask(area, isReading: false)
         let needsAppKey = [.client, .master, .link].contains(entry.credential)
-        guard !needsAppKey || appKeyIndex != nil else { throw invalid("its credential needs {appKey} in the path") }
-        guard ingestKeyIndex == nil || entry.credential == .ingest else { throw invalid("{ingestKey} is for the credential ingest") }
+        guard !needsAppKey || appKeyIndex != nil else { throw invalid("this credential needs {appKey} in the path") }
+        guard ingestKeyIndex == nil || entry.credential == .ingest else { throw invalid("{ingestKey} is only allowed with the credential ingest") }
     }
 
-    /// What a limited key must be for.
+    /// The permission that a limited key needs for `method`.
     @inline(__always)
     func scope(of method: Method) -> ScopeMask { method.isSafe ? reading : changing }
 
@@ -161,11 +161,11 @@ final class Route: Sendable {
             literal.append(UInt8(ascii: "/"))
             var piece: Piece?
             if part == "**" {
-                guard hasRest else { throw invalid("the rewrite has ** and the path has not") }
+                guard hasRest else { throw invalid("the rewrite has ** but the path does not") }
                 piece = .rest
             } else if part.hasPrefix("{"), part.hasSuffix("}") {
                 guard let index = names.firstIndex(of: String(part.dropFirst().dropLast())) else {
-                    throw invalid("the rewrite names \(part), which the path does not")
+                    throw invalid("the rewrite names \(part), which is not in the path")
                 }
                 piece = .parameter(index)
             }

@@ -1,46 +1,50 @@
 import Foundation
 
-/// The shape of `gateway/routes.json`: which paths exist, who may use them and which upstream serves them.
+/// The format of `gateway/routes.json`: the paths that exist, the credentials they need and the upstreams that serve
+/// them.
 struct RouteFile: Codable {
     var routes: [Entry]
 
     struct Entry: Codable {
-        /// Segments that are literal, `{name}` for any one segment, or a last `**` for all that follow (at least one byte).
+        /// Each segment is a literal or `{name}`, which matches any one segment. A final `**` matches the rest of the
+        /// path (at least one byte).
         var path: String
         /// A key of `GatewayConfiguration.upstreams`.
         var upstream: String
         var credential: RouteCredential
-        /// Names in upper case; GET stands for HEAD too.
+        /// Upper-case method names; GET includes HEAD.
         var methods: [String]
-        /// The upstream's path, with `{name}` and `**` of `path`; default: the path as it came.
+        /// The path sent to the upstream, using `{name}` and `**` from `path`. Default: the original path.
         var rewrite: String?
-        /// Default: `Limits.maximumBodyBytes`; 0: no limit.
+        /// Default: `Limits.maximumBodyBytes`. 0 means no limit.
         var maximumBodyBytes: Int64?
-        /// For the response head. Default: `Timeouts.responseHead`.
+        /// Time limit for the response head. Default: `Timeouts.responseHead`.
         var timeoutSeconds: Double?
-        /// For the whole request body, which may then pause for as long as a connection may: for files from slow phones.
-        /// Default: `Timeouts.body`.
+        /// Time limit for the whole request body. If set, the body may also pause for as long as an idle connection
+        /// may; meant for file uploads from slow phones. Default: `Timeouts.body`.
         var bodySeconds: Double?
-        /// Its requests may wait for news: a gateway that stops answers 503 to those that do.
+        /// Requests may long-poll. When the gateway shuts down, it answers waiting requests with 503.
         var waits: Bool?
-        /// Events or WebSocket: no time limit behind the head, upgrades are passed through.
+        /// Server-sent events or WebSocket: no time limit after the head, and upgrades are passed through.
         var streaming: Bool?
-        /// Of a route with `streaming`: the upstream's path where a relay is opened, by which it sends one event to many streams.
+        /// The upstream's path for opening a relay, which lets it send one event to many streams. Requires `streaming`.
         var relay: String?
-        /// The upstream's path of a feed that tells its generations, by which answers 304 are given again (`UnchangedAnswers`).
+        /// The upstream's path for its generation feed, which lets the gateway repeat 304 responses
+        /// (`UnchangedAnswers`).
         var generations: String?
-        /// The service is told who counts as one client, in `X-Martlet-Address`.
+        /// Sends the client address used for rate limits to the service in `X-Martlet-Address`.
         var tellsAddress: Bool?
-        /// An access token is not looked at: whoever comes to get a new one may send one that has expired.
+        /// Skips the access token check, because a client that refreshes its token may send an expired one.
         var ignoresToken: Bool?
-        /// What a limited key must be for, see `KeyArea`. Default: the upstream's name; where that is no area, limited keys do not open it.
+        /// The area a limited key needs, see `KeyArea`. Default: the upstream's name. If that is not an area, limited
+        /// keys are refused.
         var area: String?
-        /// Its requests change nothing, whatever their method: a key limited to reading opens it.
+        /// Requests change nothing, whatever their method, so a read-only key is enough.
         var isReading: Bool?
-        /// Where the gateway itself would answer 5xx it closes the connection: for clients that throw away what they sent once it is answered, and
-        /// keep it when it is not.
+        /// Closes the connection where the gateway itself would answer 5xx. Meant for clients that discard data after
+        /// any response but keep it and retry when there is none.
         var hangsUp: Bool?
-        /// The gateway's own refusals have `message` (`Problem.message`).
+        /// Adds `message` to the gateway's own refusals (`Problem.message`).
         var tellsMessage: Bool?
     }
 
@@ -56,24 +60,25 @@ struct RouteFile: Codable {
     }
 }
 
-/// What a route asks of the request before it is passed on.
+/// The credential a route requires before the gateway forwards a request.
 enum RouteCredential: String, Codable {
     /// `{appKey}` with the app's secret, or with a master key in its place.
     case client
     /// `{appKey}` with a master key.
     case master
-    /// A master key as bearer token, which says whose it is: for tools by others that send no other header.
+    /// A master key as bearer token, which also identifies the app: for third-party tools that cannot send other
+    /// headers.
     case masterBearer
-    /// An ingest key as Basic user name, in `X-Sentry-Auth` or in the query, or `{ingestKey}` of the path; `{project}`, if any, is the app's number.
+    /// An ingest key as Basic user name, in `X-Sentry-Auth`, in the query or as `{ingestKey}` in the path. `{project}`,
+    /// if present, must be the app's number.
     case ingest
     /// An evaluation key as bearer token or in `X-API-Key`.
     case evaluation
-    /// `{appKey}` alone, which says whose link it is: the service checks the link's own signature.
+    /// `{appKey}` alone, which identifies the app. The service verifies the signature of the link itself.
     case link
-    /// A staff member's access token as bearer token (RFC 6750 §2.1), and nothing else: no cookie, no key. `{app}`, if any, is an app's id.
-    /// With `ignoresToken`: open to everyone, to sign in.
+    /// A staff member's access token as bearer token (RFC 6750 §2.1); cookies and keys are not accepted. `{app}`, if
+    /// present, is an app's id. With `ignoresToken` the route is open to everyone, for sign-in.
     case staff
-    /// Open to everyone; no principal is passed on.
-    /// Open to everyone: the service is told that a visitor asks, and gets `Authorization` as it came.
+    /// Open to everyone. The principal is an anonymous visitor, and `Authorization` is forwarded unchanged.
     case none
 }

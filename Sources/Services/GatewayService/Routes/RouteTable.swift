@@ -1,6 +1,6 @@
 import MartletAPI
 
-/// What the parameters of a pattern stood for; spans point into the request head.
+/// The values of a pattern's parameters. Spans refer to the request head.
 struct Captures {
     static let maximumCount = 4
 
@@ -30,9 +30,9 @@ struct Captures {
     mutating func removeLast() { count -= 1 }
 }
 
-/// All routes as a tree over path segments, walked on the raw bytes of a path.
+/// All routes as a tree of path segments, matched against the raw bytes of a path.
 ///
-/// A literal segment wins over a parameter, a parameter over `**`.
+/// A literal segment takes precedence over a parameter, and a parameter over `**`.
 final class RouteTable: Sendable {
     struct Match {
         var route: Route
@@ -65,7 +65,7 @@ final class RouteTable: Sendable {
         self.nodes = nodes
     }
 
-    /// - Throws: 404 when no pattern fits the path, 405 when one does but not with this method.
+    /// - Throws: 404 if no pattern matches the path; 405 if one does, but not with this method.
     func match(_ path: Span, method: Method, in bytes: UnsafeRawBufferPointer) throws(Refusal) -> Match {
         var search = Search(bytes: bytes, end: path.end, method: method)
         if let route = search.walk(nodes, 0, from: Int(path.start)) {
@@ -75,15 +75,15 @@ final class RouteTable: Sendable {
         throw Refusal(.methodNotAllowed, allow: allow)
     }
 
-    /// Every route whose pattern fits, whatever its methods: for CORS preflight.
+    /// The methods of every route that matches the path, for CORS preflight. Nil if no pattern matches.
     func methods(_ path: Span, in bytes: UnsafeRawBufferPointer) -> String? {
-        // No route allows TRACE, hence the search visits all that fit.
+        // No route allows TRACE, so the search visits every match.
         var search = Search(bytes: bytes, end: path.end, method: .trace)
         _ = search.walk(nodes, 0, from: Int(path.start))
         return search.allow
     }
 
-    /// Returns the routes already at the same place.
+    /// Adds `route` and returns the routes that already had the same pattern.
     private static func insert(_ route: Route, into nodes: inout [Node]) -> [Route] {
         var node = 0
         for segment in route.segments {
@@ -118,10 +118,10 @@ final class RouteTable: Sendable {
         let end: Int
         let method: Method
         var captures = Captures()
-        /// Methods of patterns that fit otherwise.
+        /// Methods of the routes that match the path but not the method.
         private var allowed = MethodSet()
 
-        /// Nil: no pattern fits.
+        /// Nil if no pattern matches.
         var allow: String? { allowed.isEmpty ? nil : allowed.names }
 
         init(bytes: UnsafeRawBufferPointer, end: Int, method: Method) {
@@ -130,7 +130,7 @@ final class RouteTable: Sendable {
             self.method = method
         }
 
-        /// - Parameter slash: offset of the slash before the segment to look at; `end` when there is none left.
+        /// - Parameter slash: Offset of the slash before the next segment, or `end` after the last one.
         mutating func walk(_ nodes: [Node], _ node: Int, from slash: Int) -> Route? {
             if slash == end { return choose(nodes[node].routes) }
             let start = slash + 1

@@ -9,7 +9,7 @@ import Musl
 import Darwin
 #endif
 
-/// Where copies of an upstream are, as configured: `host:port`, or `unix:/path` for a socket on the gateway's own machine.
+/// The configured location of upstream instances: `host:port`, or `unix:/path` for a socket on the same machine.
 enum UpstreamTarget: Sendable, Hashable {
     case network(HostAndPort)
     case socket(path: String)
@@ -20,14 +20,14 @@ enum UpstreamTarget: Sendable, Hashable {
             return
         }
         let path = String(text.dropFirst(5))
-        // `sockaddr_un` has room for 107 bytes.
+        // `sockaddr_un` holds at most 107 bytes.
         guard path.hasPrefix("/"), (try? SocketAddress(unixDomainSocketPath: path)) != nil else {
-            throw GatewayConfigurationError("upstreams: '\(text)' is not unix: and an absolute path of at most 107 bytes.")
+            throw GatewayConfigurationError("upstreams: '\(text)' must be unix: followed by an absolute path of at most 107 bytes.")
         }
         self = .socket(path: path)
     }
 
-    /// All addresses that it stands for, in a stable order.
+    /// All addresses of the target, in a stable order.
     func resolve() async throws -> [SocketAddress] {
         switch self {
         case .network(let target): try await target.resolve()
@@ -35,7 +35,7 @@ enum UpstreamTarget: Sendable, Hashable {
         }
     }
 
-    /// For logs.
+    /// Name for logs.
     var name: String {
         switch self {
         case .network(let target): target.host
@@ -44,7 +44,7 @@ enum UpstreamTarget: Sendable, Hashable {
     }
 }
 
-/// `host:port` as configured.
+/// A configured `host:port`.
 struct HostAndPort: Sendable, Hashable {
     let host: String
     let port: Int
@@ -60,7 +60,7 @@ struct HostAndPort: Sendable, Hashable {
         self.port = port
     }
 
-    /// All addresses the name stands for, in a stable order. Asks on a thread of its own, for `getaddrinfo` blocks.
+    /// All addresses the name resolves to, in a stable order. Runs `getaddrinfo`, which blocks, on a separate thread.
     func resolve() async throws -> [SocketAddress] {
         if let literal = try? SocketAddress(ipAddress: host, port: port) { return [literal] }
         let addresses = try await NIOThreadPool.singleton.runIfActive { try lookUp() }

@@ -4,9 +4,9 @@ import NIOPosix
 /// One upstream address on one event loop: its idle connections, its load and its breaker.
 final class Backend {
     let address: SocketAddress
-    /// For logs.
+    /// Name for logs.
     let name: String
-    /// What the health checks say.
+    /// The result of the health checks.
     private(set) var isHealthy = true
     private(set) var inFlight = 0
     private var breaker = Breaker()
@@ -14,12 +14,12 @@ final class Backend {
     private var isRetired = false
     private let eventLoop: any EventLoop
     private let settings: Settings
-    /// By the path it is opened with.
+    /// Relays by the path that opens them.
     private var relays: [String: Relay] = [:]
     private var relaysMayOpen = NIODeadline.distantPast
 
     private static let relayPause = TimeAmount.seconds(1)
-    /// Services keep idle connections for longer than this.
+    /// Shorter than the time for which services keep idle connections.
     private static let idleTime = TimeAmount.seconds(50)
 
     init(_ address: SocketAddress, eventLoop: any EventLoop, settings: Settings) {
@@ -29,7 +29,7 @@ final class Backend {
         self.settings = settings
     }
 
-    /// An address that is healthy again need not wait for its breaker.
+    /// Records the result of a health check. An address that becomes healthy again resets its breaker.
     func note(isHealthy: Bool) {
         if isHealthy, !self.isHealthy { breaker = Breaker() }
         self.isHealthy = isHealthy
@@ -39,7 +39,7 @@ final class Backend {
         inFlight < settings.limits.maximumUpstreamConnections && breaker.allowsRequest(at: now)
     }
 
-    /// Counts a request in; every call is followed by one of `end`.
+    /// Counts a request; every call is paired with one of `end(_:at:)`.
     func begin(at now: NIODeadline) {
         inFlight += 1
         breaker.begin(at: now)
@@ -47,7 +47,7 @@ final class Backend {
 
     enum Outcome {
         case success, failure
-        /// Says nothing of the upstream: the client went away.
+        /// Not attributable to the upstream, such as a client that disconnected.
         case unknown
     }
 
@@ -56,7 +56,7 @@ final class Backend {
         breaker.end(outcome, at: now)
     }
 
-    /// A stream has begun, whose end may be far away.
+    /// Tells the breaker that a stream has begun, because it may not end for a long time.
     func streamBegan() { breaker.answered() }
 
     func takeIdle() -> UpstreamConnection? {
@@ -76,7 +76,7 @@ final class Backend {
         idle.removeAll { $0 === connection }
     }
 
-    /// Of the connection that has been idle longest.
+    /// The time since which the longest idle connection has been idle.
     var idleSince: NIODeadline? { idle.first?.idleSince }
 
     func closeIdlest() {
@@ -84,7 +84,8 @@ final class Backend {
         idle.removeFirst().close()
     }
 
-    /// Opens a connection for a caller that has taken a descriptor for it (`Worker.mayConnect`), and gives it back if it does not use it.
+    /// Opens a connection. The caller has already reserved a descriptor (`Worker.mayConnect`), which is returned when
+    /// the connection closes or fails to open.
     func connect(_ completion: @escaping (Result<UpstreamConnection, any Error>) -> Void) {
         let settings = self.settings
         let connection = UpstreamConnection(backend: self, maximumHeadBytes: 64 * 1024)
@@ -106,7 +107,7 @@ final class Backend {
             }
     }
 
-    /// The relay of this address; nil until it is open, which the first call begins.
+    /// The relay for `path`; nil until it is open. The first call starts to open it.
     func relay(_ path: String) -> Relay? {
         if let relay = relays[path], !relay.isClosed { return relay.isOpen ? relay : nil }
         let now = NIODeadline.now()
@@ -120,7 +121,7 @@ final class Backend {
 
     func tick(_ now: NIODeadline) {
         let oldest = now - Self.idleTime
-        // The longest idle ones come first.
+        // The longest idle connections come first.
         while let connection = idle.first, connection.idleSince < oldest || !connection.isUsable {
             idle.removeFirst()
             connection.close()

@@ -1,11 +1,11 @@
 import NIOCore
 
-/// Keeps requests off an address that keeps failing: a value machine without clocks of its own.
+/// A circuit breaker for an address that keeps failing, as a value type without its own clock.
 ///
-/// Closed until `threshold` failures in a row; then open for a while; then one request is let through as a probe, and its
-/// outcome closes it, or opens it for twice as long, `longestPause` at most. Failures of requests that were under way when it
-/// opened change nothing. A probe may be a long poll or a stream: the head of its answer counts as success, and after `probeTime`
-/// without one the next request is let through.
+/// Closed until `threshold` consecutive failures, then open for a pause. After the pause it admits one request as a
+/// probe. If the probe succeeds, the breaker closes; if it fails, the pause doubles, up to `longestPause`. Failures of
+/// requests that were in progress when it opened do not extend the pause. A probe may be a long poll or a stream: the
+/// head of a stream's answer counts as success, and after `probeTime` without a result the next request is admitted.
 struct Breaker {
     static let threshold = 5
     static let firstPause = TimeAmount.milliseconds(500)
@@ -29,7 +29,7 @@ struct Breaker {
         probeEnds = now + Self.probeTime
     }
 
-    /// A request has an answer that is still to be read to its end.
+    /// Records that a request has received the head of its answer.
     mutating func answered() {
         if isProbing { self = Breaker() }
     }

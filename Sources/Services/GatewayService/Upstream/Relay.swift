@@ -4,15 +4,18 @@ import MartletCore
 import NIOCore
 import NIOPosix
 
-/// A connection to an upstream by which it sends one event to many streams, on one event loop.
+/// A connection through which an upstream sends one event to many streams, on one event loop.
 ///
-/// A stream that thousands follow costs a system call on each side for each of them and event. By a relay the upstream names the streams and sends
-/// the bytes once. What is said of one stream alone (its head, what it missed, its end) comes by the stream's own connection as ever,
-/// which also tells each side when the other is gone; so a relay may be missing, and nothing but speed is lost.
+/// Without a relay, an event for thousands of streams costs each side one system call per stream. With a relay, the
+/// upstream lists the streams and sends the bytes once. Data for a single stream (its head, missed events, its end)
+/// still uses the stream's own connection, which also shows each side when the other has disconnected. If a relay is
+/// unavailable, only speed is lost.
 ///
-/// Opened by `GET` of the route's `relay` with a random id in `X-Martlet-Relay`. Requests for streams carry `X-Martlet-Relay: <id>.<number>`. The body of
-/// the answer is a row of frames, integers in network byte order: length of what follows (4 bytes), number of streams (4), for each its number (4)
-/// and how many body bytes it got by its own connection before (8), then the bytes. A frame's bytes go behind those of all frames before.
+/// A relay is opened by a `GET` of the route's `relay` path with a random id in `X-Martlet-Relay`. Requests for streams
+/// carry `X-Martlet-Relay: <id>.<number>`. The response body is a sequence of frames with integers in network byte
+/// order: the length of the remaining frame (4 bytes), the number of streams (4), for each stream its number (4) and
+/// the count of body bytes sent before on its own connection (8), then the data. The data of a frame follows that of
+/// all earlier frames.
 final class Relay: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -30,11 +33,11 @@ final class Relay: ChannelInboundHandler {
     private var lastNumber: UInt32 = 0
     private var isRetired = false
 
-    /// Longer ones an upstream does not send: an event has at most the size of an object twice.
+    /// Upstreams send no larger frames: an event is at most twice the size of an object.
     private static let maximumFrameBytes = 16 << 20
     private static let headerBytes = 8
     private static let entryBytes = 12
-    /// Streams written to before others have their turn on the event loop.
+    /// Number of streams written to before other work gets a turn on the event loop.
     private static let sliceSize = 128
     static let connectTimeout = TimeAmount.seconds(2)
 
@@ -67,7 +70,7 @@ final class Relay: ChannelInboundHandler {
         ClientBootstrap(group: eventLoop)
             .connectTimeout(Self.connectTimeout)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-            // An event for a thousand streams comes in one piece.
+            // Allows an event for a thousand streams to arrive in one read.
             .channelOption(.recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 16_384, maximum: 262_144))
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(bound.value) }
@@ -82,7 +85,7 @@ final class Relay: ChannelInboundHandler {
             }
     }
 
-    /// The number under which the upstream is to name the stream from now on.
+    /// Registers a stream and returns the number that identifies it to the upstream.
     func add(_ exchange: Exchange) -> UInt32 {
         repeat { lastNumber &+= 1 } while streams[lastNumber] != nil
         streams[lastNumber] = exchange
@@ -94,13 +97,13 @@ final class Relay: ChannelInboundHandler {
         if isRetired, streams.isEmpty { close() }
     }
 
-    /// The address is not used any more: ends with its last stream.
+    /// Called when the address is no longer used; the relay closes with its last stream.
     func retire() {
         isRetired = true
         if streams.isEmpty { close() }
     }
 
-    /// Ends all streams: what was on its way to them is lost, and they are to be taken up again.
+    /// Closes the relay and ends all its streams. Data in transit is lost, so clients must resume the streams.
     func close() {
         guard !isClosed else { return }
         state = .closed
@@ -154,7 +157,7 @@ final class Relay: ChannelInboundHandler {
 
     // MARK: Frames
 
-    /// Writes what is there, a slice at a time.
+    /// Processes the buffered frames, one slice at a time.
     private func work() throws(Refusal) {
         guard !isWorking else { return }
         var budget = Self.sliceSize
@@ -183,7 +186,7 @@ final class Relay: ChannelInboundHandler {
     private func nextFrame() throws(Refusal) -> Frame? {
         guard let (length, count) = frames.getMultipleIntegers(at: frames.readerIndex, as: (UInt32, UInt32).self) else { return nil }
         let (body, entries) = (Int(length) - 4, Int(count) * Self.entryBytes)
-        guard body >= entries, Int(length) <= Self.maximumFrameBytes else { throw .malformed("A frame of a relay is not valid.") }
+        guard body >= entries, Int(length) <= Self.maximumFrameBytes else { throw .malformed("A relay frame is not valid.") }
         guard frames.readableBytes >= Self.headerBytes + body else { return nil }
         frames.moveReaderIndex(forwardBy: Self.headerBytes)
         guard let list = frames.readSlice(length: entries), let data = frames.readSlice(length: body - entries) else { return nil }
@@ -191,17 +194,17 @@ final class Relay: ChannelInboundHandler {
     }
 }
 
-/// One stream's share of a relay.
+/// The state of one stream on a relay.
 struct RelayedStream {
     let relay: Relay
     let number: UInt32
-    /// Body bytes that came by the stream's own connection.
+    /// Number of body bytes received on the stream's own connection.
     var received: Int64 = 0
-    /// What came by the relay before what it has to follow.
+    /// Data from the relay that must wait for earlier bytes on the stream's own connection.
     var held: [(data: ByteBuffer, after: Int64)] = []
-    /// Bytes that the client has not taken since it fell behind, and those held.
+    /// Number of bytes written since the client fell behind, plus those held.
     var backlog = 0
 
-    /// What a client may leave untaken: as much as a service keeps for one.
+    /// Maximum backlog of a client, equal to what a service buffers for one.
     static let maximumBacklog = 4 << 20
 }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The addresses that serve one upstream name, as one event loop sees them.
+/// The addresses of one upstream, as seen by one event loop.
 final class Upstream {
     let name: String
     private(set) var backends: [Backend] = []
@@ -14,7 +14,7 @@ final class Upstream {
         self.settings = settings
     }
 
-    /// Keeps what is known of addresses that stay; connections to others are not used again.
+    /// Keeps the state of addresses that remain and retires the others.
     func replace(_ addresses: [UpstreamAddress]) {
         let old = backends
         backends = addresses.map { address in
@@ -26,9 +26,10 @@ final class Upstream {
         for backend in old where !backends.contains(where: { $0 === backend }) { backend.retire() }
     }
 
-    /// The available address with the fewest requests in flight; among equals they take turns.
+    /// The available address with the fewest requests in flight, rotating among equals.
     ///
-    /// When health checks leave none, those that fail them are tried: a check may be wrong, and a refusal tells more.
+    /// If no healthy address is available, unhealthy ones are tried: the check may be wrong, and an actual refusal is
+    /// more informative.
     func choose(excluding tried: [Backend], at now: NIODeadline) -> Backend? {
         choose(excluding: tried, at: now, healthy: true) ?? choose(excluding: tried, at: now, healthy: false)
     }
@@ -53,14 +54,14 @@ final class Upstream {
     }
 }
 
-/// One address of an upstream and what the health checks say of it.
+/// An upstream address and the result of its health checks.
 struct UpstreamAddress: Sendable, Equatable {
     var address: SocketAddress
     var isHealthy: Bool
 }
 
 extension SocketAddress {
-    /// As in the configuration, `10.0.0.1:80`, `[::1]:80` or `unix:/path`; for logs.
+    /// The address in the format of the configuration, for logs: `10.0.0.1:80`, `[::1]:80` or `unix:/path`.
     var configured: String {
         if let pathname { return "unix:" + pathname }
         let host = ipAddress ?? "?"

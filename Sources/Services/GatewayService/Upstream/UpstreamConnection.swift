@@ -1,7 +1,7 @@
 import MartletAPI
 import NIOCore
 
-/// A keep-alive connection to an upstream, lent to one exchange at a time; reads its responses.
+/// A keep-alive connection to an upstream, lent to one exchange at a time. Parses the responses.
 final class UpstreamConnection: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -9,7 +9,7 @@ final class UpstreamConnection: ChannelDuplexHandler {
 
     let backend: Backend
     var idleSince = NIODeadline.distantPast
-    /// Exchanges it has served to the end.
+    /// Number of exchanges completed on this connection.
     private(set) var servedCount = 0
 
     private var exchange: Exchange?
@@ -42,7 +42,7 @@ final class UpstreamConnection: ChannelDuplexHandler {
         parser.reset()
     }
 
-    /// The exchange needs it no more: it goes back to its backend, or is closed.
+    /// Called when the exchange is done: returns the connection to its backend or closes it.
     func end(reusable: Bool) {
         exchange = nil
         state = .idle
@@ -73,7 +73,7 @@ final class UpstreamConnection: ChannelDuplexHandler {
         context?.close(mode: .output, promise: nil)
     }
 
-    /// Stops reading: the client does not keep up.
+    /// Stops reading because the client does not keep up.
     func pause() { isPaused = true }
 
     func resume() {
@@ -101,7 +101,7 @@ final class UpstreamConnection: ChannelDuplexHandler {
         } catch {
             fail(.malformed)
         }
-        // Lets the channel read into the same memory again.
+        // Allows the channel to reuse the memory for its next read.
         if pending.readableBytes == 0 { pending = ByteBuffer() }
     }
 
@@ -162,12 +162,12 @@ final class UpstreamConnection: ChannelDuplexHandler {
                 return
             }
         }
-        // Nobody asked for these bytes: whatever they are, the connection is out of step.
+        // Bytes outside an exchange mean that the connection is out of sync.
         if pending.readableBytes > 0 { close() }
         pending = ByteBuffer()
     }
 
-    /// Returns whether there may be more to read.
+    /// Returns whether there may be more to parse.
     private func parseHead(_ exchange: Exchange) throws(Refusal) -> Bool {
         let buffer = pending
         guard buffer.readableBytes > 0 else { return false }
@@ -186,10 +186,10 @@ final class UpstreamConnection: ChannelDuplexHandler {
         let head = parser.head
         switch head.status {
         case 101:
-            guard exchange.isUpgrade else { throw .malformed("Nobody asked for an upgrade.") }
+            guard exchange.isUpgrade else { throw .malformed("The upstream upgraded the connection without a request to do so.") }
             state = .tunnel
         case 100..<200:
-            // 100 was answered by the gateway itself; others are hints nobody waits for.
+            // The gateway has sent its own 100; other interim responses are hints that no client waits for.
             parser.reset()
             return
         default:

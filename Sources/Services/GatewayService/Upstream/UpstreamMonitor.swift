@@ -6,10 +6,10 @@ import NIOPosix
 
 /// Keeps the addresses of all upstreams and their health up to date.
 ///
-/// Names are resolved every five seconds, addresses asked every second. An address starts as healthy, is left out after
-/// two failed checks in a row and comes back after one good one.
+/// Resolves names every five seconds and checks addresses every second. An address starts as healthy, becomes unhealthy
+/// after two consecutive failures and healthy again after one success.
 struct UpstreamMonitor: Sendable {
-    /// By place among the sorted upstream names.
+    /// In the order of the sorted upstream names.
     let upstreams: [[UpstreamTarget]]
     let names: [String]
     let healthPath: String?
@@ -21,7 +21,7 @@ struct UpstreamMonitor: Sendable {
     private static let resolvesEvery = 5
     private static let failuresUntilUnhealthy = 2
 
-    /// Addresses of every upstream; names that cannot be resolved have none yet.
+    /// The addresses of every upstream. A name that cannot be resolved contributes none.
     func resolve() async -> [[SocketAddress]] {
         var all: [[SocketAddress]] = []
         for (name, targets) in zip(names, upstreams) {
@@ -30,7 +30,7 @@ struct UpstreamMonitor: Sendable {
                 do {
                     for address in try await target.resolve() where !addresses.contains(address) { addresses.append(address) }
                 } catch {
-                    logger.warning("An upstream name was not resolved.", metadata: ["upstream": "\(name)", "host": "\(target.name)"])
+                    logger.warning("Could not resolve an upstream name; retrying.", metadata: ["upstream": "\(name)", "host": "\(target.name)"])
                 }
             }
             all.append(addresses)
@@ -38,7 +38,7 @@ struct UpstreamMonitor: Sendable {
         return all
     }
 
-    /// Checks until cancelled, handing on what it finds when that has changed.
+    /// Checks until cancelled and publishes the result whenever it changes.
     func follow(_ first: [[SocketAddress]], _ publish: @Sendable ([[UpstreamAddress]]) async -> Void) async {
         var addresses = first
         var failures: [SocketAddress: Int] = [:]
@@ -46,7 +46,7 @@ struct UpstreamMonitor: Sendable {
         var round = 0
         while !Task.isCancelled {
             if round > 0, round % Self.resolvesEvery == 0 {
-                // An answer without addresses is a failure of the resolver, not of the upstream.
+                // A result without addresses is a failure of the resolver, not of the upstream.
                 addresses = zip(addresses, await resolve()).map { $1.isEmpty ? $0 : $1 }
             }
             round += 1
@@ -76,7 +76,7 @@ struct UpstreamMonitor: Sendable {
         guard let healthPath else { return await opens(address) }
         guard let url = Self.url(of: address, path: healthPath) else { return false }
         var request = HTTPClientRequest(url: url)
-        // A fresh connection each time: whether one can be opened is part of the question.
+        // Uses a new connection each time, to check that one can be opened.
         request.headers.add(name: "connection", value: "close")
         guard let response = try? await client.execute(request, timeout: Self.checkTimeout) else { return false }
         _ = try? await response.body.collect(upTo: 64 * 1024)
@@ -85,7 +85,7 @@ struct UpstreamMonitor: Sendable {
 
     static func url(of address: SocketAddress, path: String) -> String? {
         if let socket = address.pathname {
-            // AsyncHTTPClient's form: the path in place of the host, every byte of it in percent encoding.
+            // AsyncHTTPClient's format: the percent-encoded path in place of the host.
             return "http+unix://\(socket.utf8.map { ($0 < 16 ? "%0" : "%") + String($0, radix: 16) }.joined())\(path)"
         }
         guard address.port != nil else { return nil }

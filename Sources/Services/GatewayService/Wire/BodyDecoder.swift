@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Cuts a body out of the bytes of a connection, by whatever framing the head announced.
+/// Extracts a body from the bytes of a connection, using the framing that the head announced.
 struct BodyDecoder {
     private enum Framing {
         case length(remaining: Int64)
@@ -19,7 +19,7 @@ struct BodyDecoder {
         if case .untilClose = framing { true } else { false }
     }
 
-    /// The next part, taken off the front of `buffer`; nil when more bytes are needed.
+    /// Removes the next part from the front of `buffer`; nil if more bytes are needed.
     mutating func next(_ buffer: inout ByteBuffer) throws(Refusal) -> ChunkedDecoder.Part? {
         switch framing {
         case .length(let remaining):

@@ -1,4 +1,4 @@
-/// A set of ASCII bytes as two words; bytes from 0x80 on are never members.
+/// A set of ASCII bytes in two words. Bytes from 0x80 on are never members.
 struct ByteSet {
     private let low: UInt64
     private let high: UInt64
@@ -18,14 +18,14 @@ struct ByteSet {
         bytes.allSatisfy(contains)
     }
 
-    /// `tchar` (RFC 9110 §5.6.2): what a method or a field name is made of.
+    /// `tchar` (RFC 9110 §5.6.2), the characters of methods and field names.
     static let token = ByteSet(low: 0x3ff_6cfa_0000_0000, high: 0x57ff_ffff_c7ff_fffe)
     /// `pchar` and `/` without the percent sign (RFC 3986 §3.3).
     static let path = ByteSet(low: 0x2fff_ffd2_0000_0000, high: 0x47ff_fffe_87ff_ffff)
-    /// Visible ASCII without `#` and `%`; wider than RFC 3986 §3.4 because browsers send brackets and braces raw.
+    /// Visible ASCII without `#` and `%`. Wider than RFC 3986 §3.4 because browsers send brackets and braces unescaped.
     static let query = ByteSet(low: 0xffff_ffd6_0000_0000, high: 0x7fff_ffff_ffff_ffff)
-    /// What `Host` may hold: a name, an address, a port.
+    /// Characters allowed in `Host`: a name or an address, and a port.
     static let host = ByteSet(low: 0x7ff_6000_0000_0000, high: 0x47ff_fffe_afff_fffe)
-    /// What a client's request id may hold.
+    /// Characters allowed in a client's request id.
     static let requestID = ByteSet(low: 0x3ff_6000_0000_0000, high: 0x07ff_fffe_87ff_fffe)
 }

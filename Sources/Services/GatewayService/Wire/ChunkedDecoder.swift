@@ -1,10 +1,10 @@
 import MartletAPI
 import NIOCore
 
-/// Takes a chunked body (RFC 9112 §7.1) apart, strictly and without copying data.
+/// Decodes a chunked body (RFC 9112 §7.1) strictly and without copying data.
 ///
-/// Chunk extensions are checked and dropped (at most 256 bytes a chunk), trailers checked and dropped, line ends are
-/// CRLF only. What is sent on is framed anew, so nothing but data passes from one side to the other.
+/// Lines must end in CRLF. Chunk extensions (at most 256 bytes per chunk) and trailers are validated and dropped. The
+/// body is framed anew when forwarded, so only data passes through.
 struct ChunkedDecoder {
     enum Part {
         case data(ByteBuffer)
@@ -25,7 +25,7 @@ struct ChunkedDecoder {
     private var state = State.size
     private var trailerBytes = 0
 
-    /// The next part of the body, taken off the front of `buffer`; nil when more bytes are needed.
+    /// Removes the next part of the body from the front of `buffer`; nil if more bytes are needed.
     mutating func next(_ buffer: inout ByteBuffer) throws(Refusal) -> Part? {
         while true {
             switch state {
@@ -72,7 +72,7 @@ struct ChunkedDecoder {
         return true
     }
 
-    /// Whether the line taken was the empty one at the end.
+    /// Takes one trailer line; true if it was the empty line that ends the trailers, nil if more bytes are needed.
     private mutating func takeTrailerLine(_ buffer: inout ByteBuffer) throws(Refusal) -> Bool? {
         guard let line = try Self.line(in: buffer, limit: Self.maximumTrailerBytes - trailerBytes) else { return nil }
         if line > 0 { try Self.checkField(buffer, line) }
@@ -81,7 +81,7 @@ struct ChunkedDecoder {
         return line == 0
     }
 
-    /// The length of the line without its CRLF.
+    /// The length of the first line without its CRLF; nil if the line is incomplete.
     private static func line(in buffer: ByteBuffer, limit: Int) throws(Refusal) -> Int? {
         let result = buffer.withUnsafeReadableBytes { bytes in
             Result { () throws(Refusal) in
@@ -103,7 +103,7 @@ struct ChunkedDecoder {
         try result.get()
     }
 
-    /// Up to 15 hexadecimal digits, then nothing or an extension of visible characters, spaces and tabs.
+    /// Parses up to 15 hexadecimal digits, optionally followed by an extension of visible characters, spaces and tabs.
     private static func size(_ buffer: ByteBuffer, _ line: Int) -> Int64? {
         buffer.withUnsafeReadableBytes { bytes in
             var size: Int64 = 0

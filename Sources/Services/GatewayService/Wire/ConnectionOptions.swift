@@ -1,13 +1,13 @@
-/// What one `Connection` header says (RFC 9110 §7.6.1).
+/// The options in a `Connection` header (RFC 9110 §7.6.1).
 struct ConnectionOptions {
     var close = false
     var keepAlive = false
     var upgrade = false
-    /// Names of other fields, which belong to this connection only.
+    /// Lists other fields, which apply to this connection only.
     var others = false
 
     init(_ value: UnsafeRawBufferPointer) {
-        // The two values seen nearly always.
+        // Fast path for the two most common values.
         if value.spells("keep-alive") {
             keepAlive = true
         } else if value.spells("close") {
@@ -35,7 +35,7 @@ struct ConnectionOptions {
 }
 
 extension [Field] {
-    /// Whether a `Connection` header among the fields names the one called `name`.
+    /// Whether a `Connection` header among the fields lists the field `name`.
     func connectionNames(_ name: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer) -> Bool {
         contains { field in
             guard field.meaning == .connection else { return false }

@@ -6,24 +6,24 @@ import Musl
 import Darwin
 #endif
 
-/// One header line of a head: where its name and value are, and what it means to us.
+/// One header line: the positions of its name and value, and its meaning to the gateway.
 struct Field {
     var name: Span
     var value: Span
-    /// Offset behind the line's CRLF; the line starts with the name.
+    /// Offset after the line's CRLF. The line starts with the name.
     var end: UInt32
     var meaning: FieldName
 
     @inline(__always) var line: Range<Int> { Int(name.start)..<Int(end) }
 }
 
-/// The line grammar that requests and responses share, as strict as RFC 9112 §2.2 and §5 allow.
+/// The header line grammar shared by requests and responses, as strict as RFC 9112 §2.2 and §5 allow.
 ///
-/// Lines end in CRLF and nothing else, hold no control byte but tab, and are never folded. What a lenient reader
-/// would repair is refused, because two readers that repair differently are what request smuggling is made of.
+/// Lines must end in CRLF, may contain no control byte except tab, and must not be folded. The parser refuses what a
+/// lenient one would repair, because two parsers that repair input differently make request smuggling possible.
 enum FieldLines {
     /// The offset of the line's LF, or nil when it has not arrived.
-    /// - Throws: when the LF does not follow a CR.
+    /// - Throws: If the LF does not follow a CR.
     @inline(__always)
     static func lineFeed(in bytes: UnsafeRawBufferPointer, from start: Int) throws(Refusal) -> Int? {
         guard start < bytes.count, let base = bytes.baseAddress,
@@ -56,7 +56,7 @@ enum FieldLines {
             meaning: FieldName(bytes[name]))
     }
 
-    /// A decimal length without sign, list or white space, up to 18 digits (RFC 9112 §6.3).
+    /// Parses a decimal length of up to 18 digits, without sign, list or white space (RFC 9112 §6.3).
     static func contentLength(_ bytes: UnsafeRawBufferPointer) -> Int64? {
         guard (1...18).contains(bytes.count) else { return nil }
         var length: Int64 = 0
@@ -67,7 +67,7 @@ enum FieldLines {
         return length
     }
 
-    /// Whether a byte below 0x20 other than tab, or 0x7f, is among them; eight at a time.
+    /// Whether the range contains 0x7f or a byte below 0x20 other than tab. Tests eight bytes at a time.
     @inline(__always)
     private static func containsControl(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ end: Int) -> Bool {
         var index = start

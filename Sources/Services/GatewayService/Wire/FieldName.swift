@@ -1,19 +1,19 @@
-/// A header the gateway acts on; everything else is `other` and is passed through as it came.
+/// A header that the gateway acts on. All others are `other` and are passed through unchanged.
 enum FieldName: UInt8 {
     case other
     // Framing and connection
     case host, contentLength, transferEncoding, connection, keepAlive, upgrade, te, trailer, expect
     case proxyConnection, proxyAuthenticate, proxyAuthorization, http2Settings
-    // Ours
+    // Martlet and forwarding
     case secret, masterKey, environment, user, otherMartlet, requestID
     case forwarded, forwardedFor, forwardedProto, forwardedHost
-    // Credentials of foreign protocols
+    // Credentials of third-party protocols
     case authorization, apiKey, sentryAuth
     // CORS
     case origin, accessControlRequestMethod, accessControlRequestHeaders, accessControlAnswer
     case server
 
-    /// Belongs to one connection and is never passed on (RFC 9110 §7.6.1).
+    /// Applies to one connection only and is never forwarded (RFC 9110 §7.6.1).
     var isHopByHop: Bool {
         switch self {
         case .connection, .keepAlive, .upgrade, .te, .trailer, .transferEncoding, .proxyConnection,

@@ -1,4 +1,4 @@
-/// Writes a head into memory whose size was reckoned beforehand.
+/// Writes a head into memory whose size was calculated in advance.
 struct HeadWriter {
     private let memory: UnsafeMutableRawBufferPointer
     private(set) var count = 0
@@ -43,7 +43,7 @@ struct HeadWriter {
         }
     }
 
-    /// The lines of all fields that `isKept` chooses; neighbours are copied in one go.
+    /// Writes the lines of all fields that satisfy `isKept`. Adjacent lines are copied together.
     @inline(__always)
     mutating func write(_ fields: [Field], of bytes: UnsafeRawBufferPointer, where isKept: (Field) -> Bool) {
         var run = 0..<0

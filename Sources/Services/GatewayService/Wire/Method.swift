@@ -1,4 +1,4 @@
-/// A request method the gateway knows; others are answered with 501.
+/// A request method known to the gateway. Others are answered with 501.
 enum Method: UInt8, CaseIterable {
     case get, head, post, put, patch, delete, options, connect, trace
 
@@ -13,7 +13,7 @@ enum Method: UInt8, CaseIterable {
         self = method
     }
 
-    /// Changes nothing, however often it is done (RFC 9110 §9.2.1).
+    /// Whether the method is read-only (RFC 9110 §9.2.1).
     var isSafe: Bool {
         switch self {
         case .get, .head, .options, .trace: true
@@ -46,7 +46,7 @@ struct MethodSet {
 
     var isEmpty: Bool { bits == 0 }
 
-    /// `GET, HEAD`, as `Allow` has them.
+    /// The methods in the format of `Allow`: `GET, HEAD`.
     var names: String { Method.allCases.filter(contains).map { "\($0.name)" }.joined(separator: ", ") }
 
     @inline(__always)

@@ -1,9 +1,9 @@
 import MartletAPI
 
-/// Why a request goes no further: what the client is told.
+/// A refused request and the response for the client.
 struct Refusal: Error {
     var code: ErrorCode
-    /// A sentence for the developer; never holds anything the client sent.
+    /// A sentence for the developer. It never contains input from the client.
     var detail: StaticString?
     /// Seconds for `Retry-After`.
     var retryAfter: Int?

@@ -1,10 +1,10 @@
-/// A request head by position: every span points into the bytes it was parsed from.
+/// A parsed request head. All spans refer to the bytes it was parsed from.
 struct RequestHead {
     var method = Method.get
     /// Path and query as sent.
     var target = Span.none
     var path = Span.none
-    /// With its question mark; empty when there is none.
+    /// Includes the question mark; empty without a query.
     var query = Span.none
     /// HTTP/1.`minor`.
     var minor: UInt8 = 1
@@ -13,11 +13,11 @@ struct RequestHead {
     /// Nil without `Content-Length`.
     var contentLength: Int64?
     var isChunked = false
-    /// What the client asks for; the gateway may close nevertheless.
+    /// The client's wish; the gateway may close the connection anyway.
     var keepsAlive = true
     var expectsContinue = false
     var connectionNamesUpgrade = false
-    /// `Connection` names fields beyond the usual ones, which must be stripped too.
+    /// `Connection` lists fields beyond the usual ones, which must be stripped too.
     var connectionNamesFields = false
 
     // Indices into `fields`; -1 when absent.
@@ -39,7 +39,7 @@ struct RequestHead {
 
     var hasBody: Bool { isChunked || (contentLength ?? 0) > 0 }
 
-    /// Starts over, keeping the storage of `fields`.
+    /// Resets all values but keeps the storage of `fields`.
     mutating func reset() {
         var fields = self.fields
         self.fields = []
@@ -48,7 +48,7 @@ struct RequestHead {
         self.fields = fields
     }
 
-    /// The value of the field at `index`, nil when `index` says absent.
+    /// The value of the field at `index`; nil if `index` is negative.
     @inline(__always)
     func value(_ index: Int, in bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         index < 0 ? nil : bytes[fields[index].value]

@@ -1,11 +1,11 @@
 import MartletAPI
 
-/// Reads one request head at a time, strictly (RFC 9112), from bytes that may arrive in any portions.
+/// Parses one request head at a time, strictly (RFC 9112), from bytes that arrive in pieces of any size.
 ///
-/// Each line is read once, as soon as it is complete, so that a client which sends bytes singly costs no more than
-/// one which does not, and a malformed line is refused without waiting for the rest. Why not NIOHTTP1: llhttp lets
-/// folded lines and lone line feeds pass, and a strict scan in front of it has to follow bodies too, hence be a second
-/// parser — two that may disagree. One strict parser is both safer and, without a string per header, faster.
+/// Each line is parsed once, when it is complete. A client that sends single bytes therefore costs no more than any
+/// other, and a malformed line is refused without waiting for the rest. NIOHTTP1 is not used because llhttp accepts
+/// folded lines and lone line feeds. A strict check in front of it would have to track bodies too and so be a second
+/// parser, and the two could disagree. One strict parser is safer and, without a string per header, faster.
 struct RequestParser {
     struct Limits {
         var headInBytes: Int
@@ -22,18 +22,18 @@ struct RequestParser {
         self.limits = limits
     }
 
-    /// Whether nothing of the next head has been read.
+    /// Whether no part of the next head has been parsed.
     var isFresh: Bool { position == 0 }
 
-    /// Forgets the head and waits for the next.
+    /// Discards the head and prepares for the next one.
     mutating func reset() {
         head.reset()
         position = 0
         isPastRequestLine = false
     }
 
-    /// The length of the head in bytes once it is complete, nil before.
-    /// - Parameter bytes: everything that has arrived from the head's first byte on.
+    /// Parses the lines that have arrived; returns the length of the head in bytes once it is complete, nil before.
+    /// - Parameter bytes: All bytes received so far, starting with the first byte of the head.
     mutating func parse(_ bytes: UnsafeRawBufferPointer) throws(Refusal) -> Int? {
         while let lineFeed = try FieldLines.lineFeed(in: bytes, from: position) {
             let start = position
@@ -85,7 +85,7 @@ struct RequestParser {
         head.keepsAlive = minor == 1
         head.target = Span(start: index + 1, count: targetEnd - index - 1)
         guard head.target.count <= limits.targetInBytes else { throw Refusal(.uriTooLong) }
-        guard let known = Method(bytes[method]) else { throw Refusal(.notImplemented, "The method is not known.") }
+        guard let known = Method(bytes[method]) else { throw Refusal(.notImplemented, "The request method is not supported.") }
         head.method = known
         (head.path, head.query) = try RequestTarget.split(bytes, head.target)
     }

@@ -1,11 +1,11 @@
 import MartletAPI
 
-/// The rules for request targets: origin form only, and a path that every reader understands alike.
+/// The rules for request targets: origin form only, and a path that every parser reads the same way.
 ///
-/// Refused are: the absolute and authority forms, empty segments, `.` and `..` segments also when percent-encoded or
-/// followed by `;`, encoded slashes and backslashes, raw bytes outside RFC 3986; and in path and query alike encoded control
-/// bytes and broken escapes.
-/// Whatever passes needs no normalising, so the route chosen here is the one every later reader sees.
+/// The path must not contain raw bytes outside RFC 3986, encoded slashes or backslashes, empty segments, or `.` and
+/// `..` segments, even if percent-encoded or followed by `;`. Path and query must not contain encoded control bytes or
+/// broken escapes. An accepted target needs no normalization, so the upstream sees the same path that the route was
+/// chosen by.
 enum RequestTarget {
     static func split(_ bytes: UnsafeRawBufferPointer, _ target: Span) throws(Refusal) -> (path: Span, query: Span) {
         let range = target.range
@@ -24,7 +24,7 @@ enum RequestTarget {
     private static func checkPath(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(Refusal) -> Int {
         var index = range.lowerBound
         var segmentIsEmpty = false
-        // Whether all of the current segment so far is dots.
+        // Whether the current segment consists only of dots so far.
         var segmentIsDots = false
         while index < range.upperBound {
             var byte = bytes[index]
@@ -34,7 +34,7 @@ enum RequestTarget {
                 guard !isControl(escaped), escaped != UInt8(ascii: "/"), escaped != UInt8(ascii: "\\") else {
                     throw Refusal(.invalidPath, "The path must not contain encoded slashes, backslashes or control characters.")
                 }
-                // Neither a separator nor anything but a dot matters below.
+                // Below, only a dot makes a difference; an escape is never a separator.
                 byte = escaped == UInt8(ascii: ".") ? escaped : 0x80
                 index += 2
             } else if !ByteSet.path.contains(byte) {
@@ -78,7 +78,7 @@ enum RequestTarget {
 
     private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7f }
 
-    /// The byte that the escape at `index` stands for.
+    /// The byte encoded by the escape at `index`; nil if the escape is broken.
     private static func escape(_ bytes: UnsafeRawBufferPointer, _ index: Int, _ end: Int) -> UInt8? {
         guard index + 2 < end, let high = hexadecimal(bytes[index + 1]), let low = hexadecimal(bytes[index + 2]) else {
             return nil

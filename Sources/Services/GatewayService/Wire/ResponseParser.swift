@@ -1,11 +1,11 @@
 import MartletAPI
 
-/// A response head by position; spans point into the bytes it was parsed from.
+/// A parsed response head. Spans refer to the bytes it was parsed from.
 struct ResponseHead {
     var status = 0
     /// HTTP/1.`minor`.
     var minor: UInt8 = 1
-    /// Status code and reason as sent: `200 OK`.
+    /// Status code and reason phrase as sent: `200 OK`.
     var statusText = Span.none
     var fields: [Field] = []
     var contentLength: Int64?
@@ -22,7 +22,8 @@ struct ResponseHead {
     }
 }
 
-/// Reads one response head at a time; as strict as `RequestParser`, for a confused upstream is as bad as a hostile client.
+/// Parses one response head at a time, as strictly as `RequestParser`: a faulty upstream is as dangerous as a hostile
+/// client.
 struct ResponseParser {
     private(set) var head = ResponseHead()
     private let maximumHeadBytes: Int
@@ -37,7 +38,7 @@ struct ResponseParser {
         position = 0
     }
 
-    /// The length of the head once complete, nil before.
+    /// Parses the lines that have arrived; returns the length of the head once it is complete, nil before.
     /// - Throws: `malformedRequest` for anything that is not HTTP; the caller answers 502.
     mutating func parse(_ bytes: UnsafeRawBufferPointer) throws(Refusal) -> Int? {
         while let lineFeed = try FieldLines.lineFeed(in: bytes, from: position) {
@@ -46,7 +47,7 @@ struct ResponseParser {
             if start == 0 {
                 try parseStatusLine(bytes, lineFeed - 1)
             } else if lineFeed - 1 == start {
-                guard !head.isChunked || head.contentLength == nil else { throw .malformed("Both lengths.") }
+                guard !head.isChunked || head.contentLength == nil else { throw .malformed("Content-Length and Transfer-Encoding exclude each other.") }
                 return position
             } else {
                 try parseField(bytes, start, lineFeed)
@@ -73,11 +74,11 @@ struct ResponseParser {
         switch field.meaning {
         case .contentLength:
             guard head.contentLength == nil, let length = FieldLines.contentLength(bytes[field.value]) else {
-                throw .malformed("The length is not valid.")
+                throw .malformed("Content-Length must be given once, in digits.")
             }
             head.contentLength = length
         case .transferEncoding:
-            guard !head.isChunked, bytes[field.value].spells("chunked") else { throw .malformed("Unknown coding.") }
+            guard !head.isChunked, bytes[field.value].spells("chunked") else { throw .malformed("Transfer-Encoding may only be chunked, given once.") }
             head.isChunked = true
         case .connection:
             let options = ConnectionOptions(bytes[field.value])

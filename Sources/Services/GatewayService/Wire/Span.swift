@@ -1,4 +1,4 @@
-/// A run of bytes inside a head, as offsets from the head's first byte.
+/// A range of bytes in a head, as offsets from its first byte.
 struct Span {
     var start: UInt32
     var count: UInt32
@@ -21,7 +21,7 @@ extension UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: self[span.range])
     }
 
-    /// Whether the bytes spell `text`, which must be lower case, without regard to ASCII case.
+    /// Compares the bytes with `text`, which must be lower case, ignoring ASCII case.
     @inline(__always)
     func spells(_ text: StaticString) -> Bool {
         guard count == text.utf8CodeUnitCount else { return false }
@@ -34,7 +34,7 @@ extension UnsafeRawBufferPointer {
         return true
     }
 
-    /// Whether both hold the same bytes; the time taken depends on the lengths only.
+    /// Compares the bytes in a time that depends on the lengths only.
     @inline(__always)
     func equalsInConstantTime(_ other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
@@ -45,7 +45,7 @@ extension UnsafeRawBufferPointer {
 
     var text: String { String(decoding: self, as: UTF8.self) }
 
-    /// The bytes without spaces and tabs at either end.
+    /// The bytes without leading and trailing spaces and tabs.
     var trimmed: UnsafeRawBufferPointer {
         var range = 0..<count
         while let first = range.first, self[first] == 0x20 || self[first] == 0x09 { range.removeFirst() }
@@ -53,7 +53,7 @@ extension UnsafeRawBufferPointer {
         return UnsafeRawBufferPointer(rebasing: self[range])
     }
 
-    /// Calls `body` with each element of a comma-separated list (RFC 9110 §5.6.1), trimmed; empty ones are skipped.
+    /// Calls `body` with each element of a comma-separated list (RFC 9110 §5.6.1), trimmed. Empty elements are skipped.
     func forEachListElement(_ body: (UnsafeRawBufferPointer) -> Void) {
         var start = 0
         for index in 0...count where index == count || self[index] == UInt8(ascii: ",") {

@@ -5,11 +5,11 @@ import Foundation
 /// `martlet app create|list`
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "app", abstract: "Makes and lists apps.", subcommands: [Create.self, List.self])
+        commandName: "app", abstract: "Creates and lists apps.", subcommands: [Create.self, List.self])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Makes an app with its first keys, and prints them: they are shown this once.")
+            abstract: "Creates an app and prints its first keys, which are shown only once.")
 
         @Option(help: "The app's name, 1 to 200 characters.")
         var name: String
@@ -18,7 +18,7 @@ struct AppCommand: AsyncParsableCommand {
         var json = false
 
         func validate() throws {
-            guard (1...200).contains(name.unicodeScalars.count) else { throw ValidationError("a name has 1 to 200 characters") }
+            guard (1...200).contains(name.unicodeScalars.count) else { throw ValidationError("a name must have 1 to 200 characters") }
         }
 
         func run() async throws {

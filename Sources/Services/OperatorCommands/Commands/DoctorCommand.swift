@@ -6,8 +6,8 @@ import MartletPostgres
 /// `martlet doctor`
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: "Checks a running server, says what is wrong, and exits 1 if anything is.",
-        discussion: "Reads .martlet/connection.json of a server started by deploy/up, else MARTLET_DATABASE_URL alone.")
+        commandName: "doctor", abstract: "Checks a running server, reports problems, and exits with status 1 if there are any.",
+        discussion: "Reads .martlet/connection.json of a server started by deploy/up. Without that file, uses MARTLET_DATABASE_URL and skips the processes.")
 
     @Option(help: "The server's state folder.")
     var state = ".martlet"
@@ -40,7 +40,7 @@ struct DoctorCommand: AsyncParsableCommand {
                 findings.append(try await Self.ruleFinding(client))
                 let skew: Double = try await client.query("SELECT extract(epoch FROM clock_timestamp())::double precision")[0].decode(0)
                 let difference = abs(skew - Date().timeIntervalSince1970)
-                findings.append(Finding(name: "clocks of here and the database agree within 5 s", isGood: difference < 5))
+                findings.append(Finding(name: "local and database clocks agree within 5 s", isGood: difference < 5))
                 return findings
             }
         } catch {
@@ -59,9 +59,9 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    /// Rules of notifications that cannot act on what happens: `GET /notifications/rules` of their apps says why.
+    /// Finds notification rules that are stuck. `GET /notifications/rules` of their apps shows why.
     private static func ruleFinding(_ client: PostgresClient) async throws -> Finding {
-        let name = "notification rules go on"
+        let name = "notification rules are not stuck"
         do {
             let rows = try await client.query(
                 """
@@ -71,9 +71,9 @@ struct DoctorCommand: AsyncParsableCommand {
                 JOIN notifications.spaces AS s ON s.id = stuck.space WHERE stuck.since IS NOT NULL GROUP BY 1 ORDER BY 2 LIMIT 5
                 """)
             let apps = try rows.map { "\(try $0.decode(0, as: String.self)) since \(try $0.decode(1, as: String.self))" }
-            return Finding(name: apps.isEmpty ? name : name + ": stuck are those of " + apps.joined(separator: ", "), isGood: apps.isEmpty)
+            return Finding(name: apps.isEmpty ? name : name + "; stuck: " + apps.joined(separator: ", "), isGood: apps.isEmpty)
         } catch let error as PostgresError where ["42P01", "42703", "3F000"].contains(error.sqlState) {
-            // The finding on its schema says that it is not there yet.
+            // The finding about its schema already reports that it is missing.
             return Finding(name: name, isGood: true)
         }
     }
@@ -81,6 +81,6 @@ struct DoctorCommand: AsyncParsableCommand {
     private func diskFinding() -> Finding {
         let attributes = try? FileManager.default.attributesOfFileSystem(forPath: ".")
         let free = (attributes?[.systemFreeSize] as? NSNumber)?.int64Value ?? 0
-        return Finding(name: "at least 1 GiB of disk is free here", isGood: free >= 1 << 30)
+        return Finding(name: "at least 1 GiB of disk space is free", isGood: free >= 1 << 30)
     }
 }

@@ -7,7 +7,7 @@ import NIOHTTP1
 /// `martlet health URL`
 struct HealthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "health", abstract: "Exits 0 when the address answers 200, else 1. For container health checks.")
+        commandName: "health", abstract: "Exits with status 0 if the address answers 200, otherwise 1. For container health checks.")
 
     @Argument(help: "For example http://127.0.0.1:9202/health/ready.")
     var url: String
@@ -19,17 +19,17 @@ struct HealthCommand: AsyncParsableCommand {
     }
 }
 
-/// Asks a health address once.
+/// Calls a health address once.
 enum Health {
     static func isOK(_ url: String) async -> Bool { await problem(url) == nil }
 
-    /// What is wrong with it, as the end of a sentence; nil: it answers 200.
+    /// The problem, as the end of a sentence; nil if the address answers 200.
     static func problem(_ url: String) async -> String? {
         do {
             let response = try await HTTPClient.shared.execute(HTTPClientRequest(url: url), timeout: .seconds(2))
             return response.status == .ok ? nil : "answered \(response.status.code)"
         } catch {
-            return "gave no answer: \(error)"
+            return "did not answer: \(error)"
         }
     }
 }

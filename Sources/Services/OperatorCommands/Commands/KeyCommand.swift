@@ -7,12 +7,12 @@ import MartletCore
 /// `martlet key create|list|revoke`
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "key", abstract: "Makes, lists and revokes an app's keys and secrets.",
-        discussion: "To rotate one without an outage: create, ship, revoke the old one when `last used` stands still.",
+        commandName: "key", abstract: "Creates, lists and revokes an app's keys and secrets.",
+        discussion: "To rotate a key without an outage, create a new one, deploy it, and revoke the old one once its `last used` time stops changing.",
         subcommands: [Create.self, List.self, Revoke.self])
 
     struct Create: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Makes a key or secret and prints it: it is shown this once.")
+        static let configuration = CommandConfiguration(abstract: "Creates a key or secret and prints it. It is shown only once.")
 
         @Option(help: "The app's id.")
         var app: String
@@ -23,16 +23,16 @@ struct KeyCommand: AsyncParsableCommand {
         @Option(help: "live or test; for client, ingest and evaluation.")
         var environment = "live"
 
-        @Option(help: "What it is for, at most 200 characters.")
+        @Option(help: "Its purpose, at most 200 characters.")
         var label = ""
 
-        @Option(help: "Days until it is refused; without it, until revoked.")
+        @Option(help: "Days until it expires. Default: valid until revoked.")
         var expiresInDays: Int?
 
-        @Option(help: "CIDR block it may come from; may be repeated.")
+        @Option(help: "CIDR block from which it is accepted; may be repeated.")
         var network: [String] = []
 
-        @Option(help: "What a secret or master key is limited to: an area such as storage, or storage:read; may be repeated.")
+        @Option(help: "Limits a secret or master key to an area such as storage, or to storage:read; may be repeated.")
         var scope: [String] = []
 
         @Flag(help: "Print JSON.")
@@ -46,15 +46,15 @@ struct KeyCommand: AsyncParsableCommand {
         func run() async throws {
             guard let kind = CredentialKind(rawValue: kind) else { throw ValidationError("no such kind: \(kind)") }
             guard let environment = AppEnvironment(rawValue: environment) else {
-                throw ValidationError("an environment is live or test")
+                throw ValidationError("an environment must be live or test")
             }
-            guard label.unicodeScalars.count <= 200 else { throw ValidationError("a label has at most 200 characters") }
+            guard label.unicodeScalars.count <= 200 else { throw ValidationError("a label must have at most 200 characters") }
             guard expiresInDays.map({ (1...36_500).contains($0) }) ?? true else {
-                throw ValidationError("days are 1 to 36500")
+                throw ValidationError("days must be 1 to 36500")
             }
-            guard network.allSatisfy(NetworkBlock.isOne) else { throw ValidationError("a network is a CIDR block such as 10.0.0.0/8") }
+            guard network.allSatisfy(NetworkBlock.isOne) else { throw ValidationError("a network must be a CIDR block such as 10.0.0.0/8") }
             guard scope.allSatisfy({ KeyScope($0) != nil }) else {
-                throw ValidationError("a scope is one of \(KeyArea.allCases.map(\.rawValue).joined(separator: ", ")), perhaps with :read behind it")
+                throw ValidationError("a scope must be one of \(KeyArea.allCases.map(\.rawValue).joined(separator: ", ")), optionally followed by :read")
             }
             guard scope.isEmpty || kind == .secret || kind == .master else { throw ValidationError("only secrets and master keys can be limited") }
             let expires = expiresInDays.map { Date(timeIntervalSinceNow: Double($0) * 86_400) }
@@ -72,7 +72,7 @@ struct KeyCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Lists an app's keys and secrets, without their text.")
+        static let configuration = CommandConfiguration(abstract: "Lists an app's keys and secrets without their text.")
 
         @Option(help: "The app's id.")
         var app: String
@@ -96,15 +96,15 @@ struct KeyCommand: AsyncParsableCommand {
     }
 
     struct Revoke: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Ends a key or secret, at every gateway within two seconds.")
+        static let configuration = CommandConfiguration(abstract: "Revokes a key or secret. Takes effect at every gateway within two seconds.")
 
         @Argument(help: "Its id, from `martlet key list`.")
         var id: String
 
         func run() async throws {
-            guard let id = UUID(uuidString: id) else { throw ValidationError("an id is a UUID") }
+            guard let id = UUID(uuidString: id) else { throw ValidationError("an id must be a UUID") }
             guard try await Database.withClient({ try await CredentialStore(postgres: $0).revoke(id) }) else {
-                throw ValidationError("no live key or secret has this id")
+                throw ValidationError("no active key or secret has this id")
             }
             print("revoked")
         }

@@ -5,7 +5,7 @@ import MartletCore
 /// `martlet migrate`
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "migrate", abstract: "Makes roles and schemas, and applies the migrations that are missing.",
+        commandName: "migrate", abstract: "Creates roles and schemas, and applies pending migrations.",
         discussion: """
             MARTLET_DATABASE_URL names a superuser. MARTLET_SERVICE_PASSWORD_AUTH, …_STORAGE, …_CONFIG, …_ANALYTICS and \
             …_NOTIFICATIONS set the passwords of the services' roles.

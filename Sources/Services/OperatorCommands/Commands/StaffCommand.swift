@@ -6,21 +6,21 @@ import MartletCore
 /// `martlet staff create|list|reset-password|disable`
 struct StaffCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "staff", abstract: "Makes, lists and shuts out staff members, and helps who has lost a password.",
-        discussion: "What these commands change is in the audit log as done by `operator`.",
+        commandName: "staff", abstract: "Creates, lists and disables staff members, and resets passwords.",
+        discussion: "The audit log records changes by these commands under `operator`.",
         subcommands: [Create.self, List.self, ResetPassword.self, Disable.self])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Makes an administrator.",
-            discussion: "Reads the password from the first line of standard input; with none, makes one and prints it.")
+            abstract: "Creates an administrator.",
+            discussion: "Reads the password from the first line of standard input. If it is empty, generates one and prints it.")
 
-        @Option(help: "1 to 100 of a-z 0-9 . _ @ -, a letter or digit first.")
+        @Option(help: "1 to 100 characters from a-z 0-9 . _ @ -, starting with a letter or digit.")
         var userName: String
 
         func run() async throws {
             guard userName.wholeMatch(of: /[a-z0-9][a-z0-9._@-]{0,99}/) != nil else {
-                throw ValidationError("a user name is 1 to 100 of a-z 0-9 . _ @ -, a letter or digit first")
+                throw ValidationError("a user name must be 1 to 100 characters from a-z 0-9 . _ @ -, starting with a letter or digit")
             }
             let password = try NewPassword.read()
             let isNew = try await Database.withClient {
@@ -54,13 +54,13 @@ struct StaffCommand: AsyncParsableCommand {
 
     struct ResetPassword: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Gives a staff member a password, to be changed at the next sign-in, and ends all their sessions.",
-            discussion: "Reads the password from the first line of standard input; with none, makes one and prints it.")
+            abstract: "Sets a staff member's password, to be changed at the next sign-in, and ends all their sessions.",
+            discussion: "Reads the password from the first line of standard input. If it is empty, generates one and prints it.")
 
         @Argument(help: "The user name.")
         var userName: String
 
-        @Flag(help: "Remove the second factor, too: the authenticator app and the recovery codes are lost.")
+        @Flag(help: "Remove the second factor, too, if the authenticator app and the recovery codes are lost.")
         var removeSecondFactor = false
 
         func run() async throws {
@@ -75,8 +75,8 @@ struct StaffCommand: AsyncParsableCommand {
 
     struct Disable: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Shuts a staff member out, at every gateway within two seconds.",
-            discussion: "An administrator lets them in again by PATCH /admin/staff/{id} with {\"disabled\":false}.")
+            abstract: "Disables a staff member. Takes effect at every gateway within two seconds.",
+            discussion: "An administrator can enable them again with PATCH /admin/staff/{id} with {\"disabled\":false}.")
 
         @Argument(help: "The user name.")
         var userName: String
@@ -86,14 +86,14 @@ struct StaffCommand: AsyncParsableCommand {
                 let isThere = try await Database.withClient { try await StaffStore(postgres: $0).disable(userName) }
                 guard isThere else { throw ValidationError("no staff member has this user name") }
             } catch is LastAdministratorError {
-                throw ValidationError("the last administrator has to stay")
+                throw ValidationError("the last administrator cannot be disabled")
             }
             print("disabled")
         }
     }
 }
 
-/// A password from standard input, or one that was made.
+/// A password from standard input, or a generated one.
 private struct NewPassword {
     let text: Secret
     let isGiven: Bool
@@ -101,7 +101,7 @@ private struct NewPassword {
     static func read() throws -> NewPassword {
         let given = isatty(STDIN_FILENO) == 0 ? readLine(strippingNewline: true) ?? "" : ""
         guard !given.isEmpty else { return NewPassword(text: .random(), isGiven: false) }
-        guard given.utf8.count >= 12 else { throw ValidationError("a password has at least 12 characters") }
+        guard given.utf8.count >= 12 else { throw ValidationError("a password must have at least 12 characters") }
         return NewPassword(text: Secret(given), isGiven: true)
     }
 }

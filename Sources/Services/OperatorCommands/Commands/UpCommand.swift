@@ -10,20 +10,20 @@ import UnixSignals
 /// `martlet up`
 struct UpCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "up", abstract: "Starts a whole server on this machine, and keeps it running until SIGTERM.",
+        commandName: "up", abstract: "Starts a complete server on this machine and keeps it running until SIGTERM.",
         discussion: """
             PostgreSQL is a cluster of its own in the state folder, unless MARTLET_DATABASE_URL names one (as superuser). \
             MARTLET_PORT is the public port (8080), MARTLET_HOST its address (127.0.0.1). MARTLET_GATEWAY_… reaches the \
             gateway as MARTLET_….
             """)
 
-    @Option(help: "Where data, secrets and logs are kept.")
+    @Option(help: "Folder for data, secrets and logs.")
     var state = ".martlet"
 
-    @Option(help: "Folder of the other programs; without it, the one of this program.")
+    @Option(help: "Folder of the other programs. Default: the folder of this program.")
     var programs: String?
 
-    @Option(help: "The gateway's routes.")
+    @Option(help: "The gateway's route file.")
     var routes = "gateway/routes.json"
 
     func run() async throws {
@@ -64,18 +64,18 @@ struct UpCommand: AsyncParsableCommand {
     }
 
     private func makeFolders(_ folder: URL) throws {
-        // First and open: with the mode of `log` the user `postgres` could not pass through to its data.
+        // Created first and accessible: with the mode of `log`, the user `postgres` could not reach its data.
         try StartChecks.makeFolder(folder, mode: 0o755)
         for (name, mode) in [("log", 0o700), ("run", 0o755), ("gateway", 0o700)] {
             try StartChecks.makeFolder(folder.appending(path: name), mode: mode)
         }
     }
 
-    /// Two supervisors over one state folder would fight; the lock goes with the process.
+    /// Prevents two supervisors from using the same state folder. The lock is released when the process ends.
     private func lockState(_ folder: URL) throws -> Int32 {
         let handle = open(folder.appending(path: "run/supervisor.pid").path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard handle >= 0, flock(handle, LOCK_EX | LOCK_NB) == 0 else {
-            throw UpError("a server is running over \(folder.path) already (deploy/down stops it)")
+            throw UpError("a server is already running in \(folder.path) (stop it with deploy/down)")
         }
         ftruncate(handle, 0)
         let text = "\(getpid())\n"

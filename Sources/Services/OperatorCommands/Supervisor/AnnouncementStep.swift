@@ -4,7 +4,8 @@ import MartletCore
 import MartletPostgres
 import ServiceLifecycle
 
-/// Makes the first app and staff member, writes `connection.json`, and prints it once every process is ready.
+/// Creates the first app and staff member, writes `connection.json`, and prints the connection once every process is
+/// ready.
 struct AnnouncementStep: Service {
     let plan: ServerPlan
     let publicURL: String
@@ -26,7 +27,7 @@ struct AnnouncementStep: Service {
         try? FileManager.default.removeItem(at: state.appending(path: "run/ready"))
     }
 
-    /// Before the services start, so that none is ready without knowing the app.
+    /// Runs before the services start, so that no service becomes ready without the app.
     func prepare() async throws {
         let connection = try await Database.withClient(url: superuserURL, makeConnection)
         try connection.write(to: file)
@@ -34,7 +35,7 @@ struct AnnouncementStep: Service {
 
     private var file: URL { state.appending(path: "connection.json") }
 
-    /// The connection of an earlier start with today's addresses, or a new one.
+    /// Updates the connection of an earlier start with the current addresses, or creates a new one.
     private func makeConnection(_ client: PostgresClient) async throws -> Connection {
         let apps = AppStore(postgres: client)
         if var known = try? Connection.read(from: file), try await apps.find(known.appId) != nil {
@@ -66,7 +67,7 @@ struct AnnouncementStep: Service {
         connection.internalServices = Dictionary(uniqueKeysWithValues: plan.entries.map { ($0.name, $0.internalAddress) })
     }
 
-    /// `admin`, or a name beside it when a lost `connection.json` took admin's password along.
+    /// Creates `admin`, or a numbered name if `admin` exists but its password was lost with `connection.json`.
     private func makeStaff(_ client: PostgresClient) async throws -> (name: String, password: String) {
         let store = StaffStore(postgres: client)
         let password = Secret.random()
@@ -75,7 +76,7 @@ struct AnnouncementStep: Service {
                 return (name, password.withValue { $0 })
             }
         }
-        throw UpError("no free name for a first staff member")
+        throw UpError("no user name is available for the first staff member")
     }
 
     private func announce(_ connection: Connection) {

@@ -3,14 +3,14 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// A process that is kept running: started again when it ends, after 0.2 s at first and 5 s at most, until shutdown.
+/// Keeps a process running until shutdown: restarts it after it ends, with a delay that grows from 0.2 s to 5 s.
 final class ChildProcess: Service {
     private static let stopGrace: Duration = .seconds(30)
-    /// A process that lived longer than this had started successfully.
+    /// A process that has run for longer than this counts as started successfully.
     private static let longStart: Duration = .seconds(10)
     private static let maximumFailedStarts = 5
-    /// One start at a time: Foundation learns of a process's end when its side of a socket closes, and a sibling started at
-    /// the same moment could inherit that side and keep it open.
+    /// Serializes starts. Foundation detects the end of a process when its side of a socket closes; a sibling started
+    /// at the same moment could inherit that side and keep it open.
     private static let start = Mutex<Void>(())
 
     let name: String
@@ -21,7 +21,7 @@ final class ChildProcess: Service {
     private let logger: Logger
     private let stopSignal: Int32
 
-    /// SIGINT is PostgreSQL's fast shutdown; SIGTERM would wait for clients.
+    /// SIGINT requests PostgreSQL's fast shutdown; SIGTERM would wait for clients.
     static func stopSignal(of name: String) -> Int32 { name == "postgres" ? SIGINT : SIGTERM }
 
     init(name: String, command: [String], environment: [String: String], state: URL, logger: Logger) {
@@ -41,13 +41,13 @@ final class ChildProcess: Service {
             let start = ContinuousClock.now
             let (status, wasKilled) = try await runOnce()
             if Task.isShuttingDownGracefully || Task.isCancelled { break }
-            logger.warning("process ended", metadata: ["process.name": "\(name)", "process.status": "\(status)"])
+            logger.warning("A process ended unexpectedly; restarting it unless it keeps failing.", metadata: ["process.name": "\(name)", "process.status": "\(status)"])
             if ContinuousClock.now - start > Self.longStart {
                 (pause, failedStarts) = (.milliseconds(200), .min)
             } else if !wasKilled {
                 failedStarts += 1
             }
-            // A process that has run well is restarted for as long as it takes; one that never did would not start the next time either.
+            // A process that has run well is restarted indefinitely. One that never did would fail again.
             if failedStarts == Self.maximumFailedStarts {
                 throw UpError("\(name) does not start: \(LastLine.of(log) ?? "it ended with the status \(status)")")
             }
@@ -57,10 +57,10 @@ final class ChildProcess: Service {
         try? FileManager.default.removeItem(at: pidFile)
     }
 
-    /// Killed from outside, by a person or for want of memory: that says nothing about its start.
+    /// A process killed from outside, by a person or because of lack of memory, did not fail to start.
     private typealias End = (status: Int32, wasKilled: Bool)
 
-    /// Runs it to its end; on shutdown asks it to stop, and kills it after `stopGrace`.
+    /// Runs the process to its end. On shutdown, asks it to stop and kills it after `stopGrace`.
     private func runOnce() async throws -> End {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: command[0])
@@ -81,7 +81,7 @@ final class ChildProcess: Service {
         }
     }
 
-    /// Starts the process and returns its status when it has ended, or -1 when it could not be started.
+    /// Starts the process and returns its status when it ends, or -1 if it could not be started.
     private func end(of process: Process) async -> End {
         await withCheckedContinuation { continuation in
             process.terminationHandler = {
@@ -91,11 +91,11 @@ final class ChildProcess: Service {
                 try Self.start.withLock { _ in try process.run() }
             } catch {
                 process.terminationHandler = nil
-                logger.error("process not started", metadata: ["process.name": "\(name)", "error.cause": "\(error)"])
+                logger.error("Could not start a process.", metadata: ["process.name": "\(name)", "error.cause": "\(error)"])
                 return continuation.resume(returning: (-1, false))
             }
             try? Data("\(process.processIdentifier)\n".utf8).write(to: pidFile)
-            // Shutdown may have come before there was anybody to signal.
+            // Shutdown may have been requested before the process existed.
             if Task.isCancelled || Task.isShuttingDownGracefully { stop(process) }
         }
     }
@@ -114,7 +114,7 @@ final class ChildProcess: Service {
         if !FileManager.default.fileExists(atPath: log.path) {
             _ = FileManager.default.createFile(atPath: log.path, contents: nil, attributes: [.posixPermissions: 0o600])
         }
-        // Appending, so that the file can be cut off under the process (`LogRotation`).
+        // Opened for appending, so that `LogRotation` can truncate the file while the process writes.
         let handle = open(log.path, O_WRONLY | O_APPEND | O_CLOEXEC)
         guard handle >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
         return FileHandle(fileDescriptor: handle, closeOnDealloc: true)

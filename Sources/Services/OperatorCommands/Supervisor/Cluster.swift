@@ -1,10 +1,10 @@
 import Foundation
 import MartletCore
 
-/// A PostgreSQL cluster of our own, in the state folder.
+/// A PostgreSQL cluster of our own in the state folder.
 ///
-/// PostgreSQL refuses to run as root; then it runs as the user `postgres`, and its files stand in `/var/lib/martlet` where
-/// that user cannot reach the state folder.
+/// PostgreSQL refuses to run as root. In that case it runs as the user `postgres`, and its files are in
+/// `/var/lib/martlet` if that user cannot access the state folder.
 struct Cluster: Sendable {
     static let database = "martlet"
 
@@ -21,7 +21,7 @@ struct Cluster: Sendable {
         let mark = Self.mark(of: state)
         let isReachable = getuid() != 0 || Self.postgresUserReaches(state)
         dataFolder = isReachable ? state.appending(path: "postgres") : URL(fileURLWithPath: "/var/lib/martlet/\(mark)")
-        // The path of a UNIX socket has at most 107 bytes. Never in a folder where others may write.
+        // The path of a Unix socket has at most 107 bytes. Never use a folder that others can write to.
         let ownFolder = state.appending(path: "run/socket")
         socketFolder =
             getuid() == 0
@@ -29,7 +29,7 @@ struct Cluster: Sendable {
             : ownFolder.path.utf8.count < 85 ? ownFolder : URL(fileURLWithPath: NSHomeDirectory() + "/.martlet-\(mark)")
     }
 
-    /// Names folders of a state folder that are elsewhere.
+    /// A name for folders that belong to a state folder but are located elsewhere.
     static func mark(of state: URL) -> String { String(Credential.hexDigest(of: state.path).prefix(12)) }
 
     /// `postgresql://…` over TCP, as superuser.
@@ -37,18 +37,18 @@ struct Cluster: Sendable {
         password.withValue { "postgresql://postgres:\($0)@127.0.0.1:\(port)/\(Self.database)" }
     }
 
-    /// Over the UNIX socket, which costs less per query.
+    /// A URL for the Unix socket, which costs less per query.
     func url(user: String, password: String) -> String {
         let host = socketFolder.path.replacing("/", with: "%2F")
         return "postgresql://\(user):\(password)@\(host):\(port)/\(Self.database)"
     }
 
-    /// Makes the cluster when it is not there.
+    /// Creates the cluster if it does not exist.
     func initialize() throws {
         try makeFolder(socketFolder, mode: 0o711)
         if FileManager.default.fileExists(atPath: dataFolder.appending(path: "PG_VERSION").path) {
             guard let owner = getuid() == 0 ? getpwnam("postgres")?.pointee.pw_uid : getuid() else {
-                throw UpError("there is no user postgres (apt-get install postgresql)")
+                throw UpError("the user postgres does not exist (apt-get install postgresql)")
             }
             return try StartChecks.checkDataFolder(dataFolder, owner: owner)
         }
@@ -64,13 +64,13 @@ struct Cluster: Sendable {
             ]))
     }
 
-    /// The command line of the server, for a supervisor to run.
+    /// The server's command line, to be run by a supervisor.
     var command: [String] {
         asOwner([
             binaries.appending(path: "postgres").path, "-D", dataFolder.path, "-k", socketFolder.path, "-p", String(port),
             "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200", "-c", "shared_buffers=256MB",
             "-c", "timezone=UTC", "-c", "log_min_error_statement=panic", "-c", "log_parameter_max_length_on_error=0",
-            // Without DETAIL, which quotes the values of a violated index.
+            // Omits DETAIL, which contains the values that violated an index.
             "-c", "log_error_verbosity=terse",
         ])
     }
@@ -80,7 +80,8 @@ struct Cluster: Sendable {
     }
 
     private func makeFolder(_ folder: URL, mode: Int) throws {
-        // In two steps: what is made on the way gets the attributes too, and the user `postgres` must pass through.
+        // In two steps, because intermediate folders get the same attributes, and the user `postgres` must be able to
+        // pass through them.
         let parent = folder.deletingLastPathComponent()
         try FileManager.default.createDirectory(
             at: parent, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o711])
@@ -118,7 +119,7 @@ struct Cluster: Sendable {
     }
 }
 
-/// Why a server could not be started, as one sentence for the person who tried.
+/// The reason why the server could not be started, as one sentence for the operator.
 struct UpError: Error, CustomStringConvertible {
     let description: String
 

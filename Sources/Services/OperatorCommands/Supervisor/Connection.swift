@@ -1,8 +1,8 @@
 import Foundation
 
-/// How to reach a running server: `.martlet/connection.json`, mode 600.
+/// The connection data of a running server: `.martlet/connection.json`, mode 600.
 struct Connection: Codable, Sendable {
-    /// Public address, `http://127.0.0.1:8080`.
+    /// Public address, such as `http://127.0.0.1:8080`.
     var url: String
     var appId: String
     var appNumber: Int
@@ -12,17 +12,19 @@ struct Connection: Codable, Sendable {
     var testAppKey: String
     var ingestKey: String
     var evaluationKey: String
-    /// Where other applications let users of the first app sign in (OpenID Connect Discovery 1.0); nil in files of older versions.
+    /// The issuer for other applications in which users of the first app sign in (OpenID Connect Discovery 1.0); nil in
+    /// files of older versions.
     var oidcIssuer: String?
-    /// Where Sentry's clients of the first app send crash reports (https://develop.sentry.dev/sdk/overview/); nil in files of older versions.
+    /// The DSN for Sentry clients of the first app (https://develop.sentry.dev/sdk/overview/); nil in files of older
+    /// versions.
     var sentryDSN: String?
     var staffUser: String
     var staffPassword: String
-    /// As superuser of the cluster.
+    /// Connects as superuser of the cluster.
     var databaseURL: String
-    /// Process → its own address.
+    /// Process name → its address.
     var services: [String: String]
-    /// Process → address of health and metrics.
+    /// Process name → its address for health and metrics.
     var internalServices: [String: String]
 
     static func read(from file: URL) throws -> Connection {
@@ -36,7 +38,7 @@ struct Connection: Codable, Sendable {
     }
 }
 
-/// Files that only their owner may read, from the first byte on.
+/// Writes files that only their owner can ever read.
 enum PrivateFile {
     static func write(_ data: Data, to file: URL) throws {
         let fresh = file.appendingPathExtension("new")

@@ -4,16 +4,16 @@ import MartletCore
 import MartletPostgres
 import ServiceLifecycle
 
-/// Waits for PostgreSQL, makes the database, applies what is missing, makes the first app, and opens the gate.
+/// Waits for PostgreSQL, creates the database, applies pending migrations, creates the first app, and opens the gate.
 struct DatabaseStep: Service {
     let superuserURL: Secret
     let makesDatabase: Bool
     let secrets: StoredSecrets
-    /// Service and the address it gets.
+    /// Service name and its database URL.
     let serviceURLs: [(name: String, url: Secret)]
     let announcement: AnnouncementStep
     let gate: StartGate
-    /// PostgreSQL's, where it is ours.
+    /// The log of our own PostgreSQL; nil for an external one.
     let log: URL?
 
     func run() async throws {
@@ -32,13 +32,13 @@ struct DatabaseStep: Service {
         for service in serviceURLs { try await checkRole(of: service.name, service.url) }
     }
 
-    /// The walls between services and apps are worth nothing to a service that logs in as superuser.
+    /// A service that logs in as superuser would bypass the isolation between services and apps.
     private func checkRole(of service: String, _ url: Secret) async throws {
         let isRight = try await Database.withClient(url: url) { client -> Bool in
             try await client.query(
                 "SELECT rolname = \("martlet_" + service) AND NOT rolsuper FROM pg_roles WHERE rolname = current_user")[0].decode(0)
         }
-        guard isRight else { throw UpError("\(service) would not log in as martlet_\(service)") }
+        guard isRight else { throw UpError("the database address of \(service) must log in as martlet_\(service), which must not be a superuser") }
     }
 
     private func makeDatabase() async throws {

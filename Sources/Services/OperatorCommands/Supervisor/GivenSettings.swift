@@ -1,10 +1,11 @@
 import MartletCore
 
-/// The settings that the operator gives to `martlet up` for the processes.
+/// The settings passed to `martlet up` for the processes.
 ///
-/// `MARTLET_X` is for every process that has the setting X; `MARTLET_<PROCESS>_X` is for one, and goes before the other.
+/// `MARTLET_X` applies to every process that has the setting X. `MARTLET_<PROCESS>_X` applies to one process and takes
+/// precedence.
 struct GivenSettings {
-    /// Settings whose values differ from process to process, so that one value for all would be wrong. They may be given with a process's name.
+    /// Settings that must differ between processes, so they can only be given with a process name.
     private static let ofOneProcess: Set<String> = [
         "http.host", "http.port", "http.socket", "internal.host", "internal.port", "internal.secret", "database.url",
         "keyring.url", "routes.file", "state.directory",
@@ -12,16 +13,16 @@ struct GivenSettings {
 
     private let environment: [String: String]
 
-    /// - Throws: `UpError` when a variable is for nobody, naming the one that may have been meant.
+    /// - Throws: `UpError` if no process has the setting, with the name that was probably meant.
     init(_ environment: [String: String]) throws {
         self.environment = environment
         let forOne = SettingNames.byProcess.keys.flatMap(Self.variables(forOne:)).map(\.variable)
         for name in environment.keys.sorted() where name.hasPrefix("MARTLET_") && !forOne.contains(name) {
-            // Of `martlet up` itself.
+            // Used by `martlet up` itself.
             if name == "MARTLET_DATABASE_URL" { continue }
             if let key = Self.ofOneProcess.first(where: { SettingNames.variable($0) == name }) {
                 let own = Self.variable(key, forOne: "storage")
-                throw UpError("\(name) would be the same for all processes; give it to one, as in \(own)")
+                throw UpError("\(name) would be the same for all processes; set it for one process, as in \(own)")
             }
             guard SettingNames.isKnown(variable: name) else {
                 throw UpError(SettingNames.refusal(variable: name, others: forOne))
@@ -29,7 +30,7 @@ struct GivenSettings {
         }
     }
 
-    /// Variables and values as the process reads them.
+    /// Variables and values for the process.
     func settings(of process: String) -> [String: String] {
         var settings: [String: String] = [:]
         for (key, variable) in Self.variables(forOne: process) {
@@ -40,7 +41,7 @@ struct GivenSettings {
         return settings
     }
 
-    /// Storage removes from its bucket or folder what it does not know, so nobody shares it.
+    /// Storage deletes unknown files from its bucket or folder, so no other process may share it.
     private func isOfStorageOnly(_ key: String, _ process: String) -> Bool {
         key.hasPrefix("files.") && process != "storage"
     }

@@ -8,9 +8,9 @@ import Synchronization
 
 /// PostgreSQL and the six processes on one machine.
 ///
-/// The order of `services` is the order of start; shutdown goes backwards, so the gateway drains first and PostgreSQL
-/// stops last. Between them `DatabaseStep` waits for PostgreSQL and brings the schema up to date, and at the end
-/// `AnnouncementStep` waits for everybody and tells the operator.
+/// `services` are listed in start order. Shutdown is in reverse order, so the gateway drains first and PostgreSQL stops
+/// last. In between, `DatabaseStep` waits for PostgreSQL and updates the schema; at the end, `AnnouncementStep` waits
+/// for all processes and prints the connection.
 struct LocalServer {
     let services: [any Service]
 
@@ -64,14 +64,14 @@ struct LocalServer {
         return 8080
     }
 
-    /// Nil: not given.
+    /// Nil if the variable is not set.
     static func port(_ text: String?, of name: String) throws -> Int? {
         guard let text, !text.isEmpty else { return nil }
         guard let port = Int(text), (1...65_535).contains(port) else { throw UpError("\(name) must be 1 to 65535") }
         return port
     }
 
-    /// The address to call on this machine.
+    /// The address for calls from this machine.
     static func publicURL(_ environment: [String: String], port: Int) -> String {
         let hasTLS = (environment["MARTLET_GATEWAY_TLS_CERTIFICATE"] ?? environment["MARTLET_TLS_CERTIFICATE"]) != nil
         let scheme = hasTLS ? "https" : "http"
@@ -80,16 +80,16 @@ struct LocalServer {
         return "\(scheme)://\(isAny ? "127.0.0.1" : host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 
-    /// The same database as another user.
+    /// The address of the same database for another user.
     ///
-    /// - Throws: `UpError` unless the address is a URI whose user and password stand before the host: anywhere else they
-    ///   would still be the superuser's.
+    /// - Throws: `UpError` unless the address is a URI with user and password before the host. Elsewhere they would
+    ///   remain those of the superuser.
     static func url(_ url: String, user: String, password: String) throws -> String {
         let isURI = url.hasPrefix("postgresql://") || url.hasPrefix("postgres://")
         guard isURI, var parts = URLComponents(string: url), parts.host != nil,
             !(parts.queryItems ?? []).contains(where: { ["user", "password", "passfile", "service"].contains($0.name) })
         else {
-            throw UpError("MARTLET_DATABASE_URL must read postgresql://user:password@host:port/database")
+            throw UpError("MARTLET_DATABASE_URL must have the form postgresql://user:password@host:port/database")
         }
         parts.user = user
         parts.password = password
@@ -98,7 +98,7 @@ struct LocalServer {
     }
 }
 
-/// Opens once, when the database is ready for the services.
+/// A gate that opens once the database is ready for the services.
 final class StartGate: Sendable {
     private let isOpen = Atomic(false)
 
@@ -106,13 +106,13 @@ final class StartGate: Sendable {
         isOpen.store(true, ordering: .releasing)
     }
 
-    /// Returns when open, or at once when the task is cancelled.
+    /// Returns when the gate is open or the task is cancelled.
     func pass() async {
         while !isOpen.load(ordering: .acquiring) && !Task.isCancelled { try? await Task.sleep(for: .milliseconds(10)) }
     }
 }
 
-/// Runs a service once the gate is open.
+/// Runs a service after the gate has opened.
 struct GatedService: Service {
     let service: any Service
     let gate: StartGate

@@ -1,9 +1,9 @@
 import Foundation
 import ServiceLifecycle
 
-/// Keeps the log folder small: a log beyond `maximumSizeInBytes` is copied to `<name>.log.1` and emptied.
+/// Limits the size of the log folder: a log larger than `maximumSizeInBytes` is copied to `<name>.log.1` and truncated.
 ///
-/// Lines written between copy and emptying are lost, a few milliseconds' worth.
+/// Lines written between copying and truncating are lost, which takes a few milliseconds.
 struct LogRotation: Service {
     static let maximumSizeInBytes = 64 << 20
     private static let interval: Duration = .seconds(10)

@@ -4,26 +4,27 @@ import MartletCore
 import MartletPostgres
 import ServiceLifecycle
 
-/// Waits with a limit for things to come up.
+/// Waits for conditions, with a time limit.
 enum Readiness {
-    /// - Throws: `UpError` naming `what` after `limit`.
+    /// Waits until `isThere` returns true.
     ///
-    /// - Parameter log: Its last line goes into the error.
+    /// - Parameter log: A log whose last line is added to the error.
+    /// - Throws: `UpError` that names `what` after `limit`.
     static func wait(for what: String, log: URL?, limit: Duration, _ isThere: () async -> Bool) async throws {
         let end = ContinuousClock.now + limit
         while !(await isThere()) {
             guard ContinuousClock.now < end else {
                 let line = log.flatMap(LastLine.of).map { "; the last line of its log: \($0)" } ?? ""
-                throw UpError("\(what) did not get ready within \(limit)\(line)")
+                throw UpError("\(what) was not ready within \(limit)\(line)")
             }
             try await Task.sleep(for: .milliseconds(50))
         }
     }
 }
 
-/// The end of a log file, where a process says why it ends.
+/// The last line of a log file, where a process reports why it ended.
 enum LastLine {
-    /// At most 500 characters of it; nil: there is none.
+    /// At most 500 characters; nil if the log is missing or empty.
     static func of(_ log: URL) -> String? {
         guard let handle = try? FileHandle(forReadingFrom: log) else { return nil }
         defer { try? handle.close() }

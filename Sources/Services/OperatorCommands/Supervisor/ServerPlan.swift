@@ -4,7 +4,7 @@ import MartletAPI
 import MartletCore
 import NIOCore
 
-/// Which processes a server on one machine consists of, where each listens, and with which environment.
+/// The processes of a server on one machine, with their addresses and environments.
 struct ServerPlan: Sendable {
     static let serviceNames = ServiceName.allCases.map(\.rawValue)
 
@@ -14,21 +14,21 @@ struct ServerPlan: Sendable {
         var internalPort: Int
         var environment: [String: String]
 
-        /// Where it listens for the gateway; nil: by the port only, because the path would be too long.
+        /// The Unix socket for the gateway; nil if its path would be too long, so that the gateway uses the port.
         var socket: String? { environment["MARTLET_HTTP_SOCKET"] }
         var address: String { "http://127.0.0.1:\(port)" }
         var internalAddress: String { "http://127.0.0.1:\(internalPort)" }
     }
 
-    /// The services, then the gateway.
+    /// The services, followed by the gateway.
     let entries: [Entry]
 
-    /// Two for each service, one inside for the gateway.
+    /// Two ports for each service, and an internal one for the gateway.
     static let portCount = 2 * serviceNames.count + 1
 
     /// - Parameters:
-    ///   - ports: `portCount` free ones, for what has none of its own in `inherited`.
-    ///   - databaseURL: service name → the address of the database under the service's role.
+    ///   - ports: `portCount` free ports, used where `inherited` sets none.
+    ///   - databaseURL: Returns the database address for a service's role.
     init(
         publicHost: String, publicPort: Int, ports: [Int], state: URL, routes: URL, secrets: StoredSecrets,
         inherited: [String: String], databaseURL: (String) throws -> String
@@ -41,7 +41,7 @@ struct ServerPlan: Sendable {
         for (index, name) in Self.serviceNames.enumerated() {
             var environment = base
             environment["MARTLET_DATABASE_URL"] = try databaseURL(name)
-            // Each reaches each other one.
+            // Every service can call every other one.
             for (other, service) in Self.serviceNames.enumerated() where service != name {
                 environment["MARTLET_SERVICES_" + service.uppercased()] = "http://127.0.0.1:\(ports[2 * other])"
             }
@@ -83,7 +83,7 @@ struct ServerPlan: Sendable {
         }
     }
 
-    /// In the order of `init`'s `ports`: those that the operator gives to one process; nil: it may have any.
+    /// The ports that the operator has set, in the order of `init`'s `ports`; nil for those that may be any.
     static func fixedPorts(_ inherited: [String: String]) throws -> [Int?] {
         let given = try GivenSettings(inherited)
         let names = serviceNames.flatMap { [($0, "http.port"), ($0, "internal.port")] } + [("gateway", "internal.port")]
@@ -93,12 +93,12 @@ struct ServerPlan: Sendable {
         }
     }
 
-    /// The address of an app's OIDC provider, as the auth service calls itself.
+    /// The address of an app's OIDC provider, as published by the auth service.
     func issuer(of appID: String) -> String? {
         entries.first { $0.name == AuthService.name }?.environment["MARTLET_PUBLIC_URL"].map { Issuer.url(publicURL: $0, appID, .live) }
     }
 
-    /// The address by which Sentry's clients know an app.
+    /// The DSN of an app for Sentry clients.
     func sentryDSN(key: String, appNumber: Int, publicURL: String) -> String? {
         guard var address = URLComponents(string: publicURL) else { return nil }
         address.user = key

@@ -3,9 +3,9 @@ import MartletCore
 import NIOCore
 import NIOPosix
 
-/// Finds what would keep the server from starting before anything is started. Each error is one sentence that says what to do.
+/// Detects problems before anything is started. Each error is one sentence that says what to do.
 enum StartChecks {
-    /// - Throws: `UpError` when the folder is a file, or cannot be made.
+    /// - Throws: `UpError` if the folder is a file or cannot be created.
     static func makeFolder(_ folder: URL, mode: Int) throws {
         var isFolder: ObjCBool = false
         if FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder), !isFolder.boolValue {
@@ -15,25 +15,25 @@ enum StartChecks {
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: mode])
         } catch {
-            throw UpError("the folder \(folder.path) cannot be made: \((error as NSError).localizedDescription)")
+            throw UpError("cannot create the folder \(folder.path): \((error as NSError).localizedDescription)")
         }
     }
 
-    /// - Throws: `UpError` when the routes are missing or not JSON, or a program is missing.
+    /// - Throws: `UpError` if the route file is missing or not JSON, or a program is missing.
     static func checkFiles(routes: URL, programs: URL) throws {
         guard let data = FileManager.default.contents(atPath: routes.path) else {
-            throw UpError("the gateway's routes are not at \(routes.path) (--routes names the file)")
+            throw UpError("the gateway's route file is not at \(routes.path) (set it with --routes)")
         }
         guard (try? JSONSerialization.jsonObject(with: data)) != nil else { throw UpError("\(routes.path) is not JSON") }
         for name in ServerPlan.serviceNames + ["gateway"] {
             let path = programs.appending(path: name).path
             guard FileManager.default.isExecutableFile(atPath: path) else {
-                throw UpError("the program \(path) is missing or not executable (--programs names the folder)")
+                throw UpError("the program \(path) is missing or not executable (set its folder with --programs)")
             }
         }
     }
 
-    /// - Throws: `UpError` when nobody could listen at the public address.
+    /// - Throws: `UpError` if it is impossible to listen on the public address.
     static func checkAddress(host: String, port: Int) async throws {
         do {
             let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
@@ -43,22 +43,23 @@ enum StartChecks {
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
             throw UpError("port \(port) of \(host) is in use by another program (MARTLET_PORT or MARTLET_GATEWAY_HTTP_PORT sets another one)")
         } catch let error as IOError where error.errnoCode == EACCES {
-            throw UpError("port \(port) needs more rights than this user has (MARTLET_PORT or MARTLET_GATEWAY_HTTP_PORT sets another one)")
+            throw UpError("port \(port) needs more permissions than this user has (MARTLET_PORT or MARTLET_GATEWAY_HTTP_PORT sets another one)")
         } catch {
             throw UpError("\(host) is not an address of this machine (MARTLET_HOST sets another one)")
         }
     }
 
-    /// PostgreSQL starts only if its own user owns the data folder, its group may not write to it, and others have no rights.
+    /// PostgreSQL starts only if its own user owns the data folder, the group cannot write to it, and others have no
+    /// permissions.
     ///
-    /// - Throws: `UpError` when the folder is another user's or its mode is wrong.
+    /// - Throws: `UpError` if the folder belongs to another user or has the wrong mode.
     static func checkDataFolder(_ folder: URL, owner: uid_t) throws {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: folder.path) else { return }
         if let id = (attributes[.ownerAccountID] as? NSNumber)?.uint32Value, id != owner {
             throw UpError("the data folder \(folder.path) belongs to the user \(id), not to \(owner), which PostgreSQL runs as (chown)")
         }
         if let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue, mode & 0o027 != 0 {
-            throw UpError("the data folder \(folder.path) has the mode \(String(mode, radix: 8)); PostgreSQL wants 700 (chmod)")
+            throw UpError("the data folder \(folder.path) has the mode \(String(mode, radix: 8)); PostgreSQL requires 700 (chmod)")
         }
     }
 }

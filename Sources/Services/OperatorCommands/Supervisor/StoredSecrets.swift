@@ -1,13 +1,13 @@
 import Foundation
 import MartletCore
 
-/// What the processes of one server know and nobody else: `.martlet/secrets.json`, mode 600, made once.
+/// The secrets of one server's processes: `.martlet/secrets.json`, mode 600, generated once.
 struct StoredSecrets: Codable, Sendable {
-    /// Signs principals between our processes.
+    /// Signs principals for calls between our processes.
     var internalSecret: String
     /// Password of the cluster's superuser.
     var superuserPassword: String
-    /// Service → password of its database role.
+    /// Service name → password of its database role.
     var servicePasswords: [String: String]
 
     static func readOrMake(at file: URL) throws -> StoredSecrets {

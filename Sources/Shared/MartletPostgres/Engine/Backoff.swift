@@ -1,11 +1,11 @@
-/// Waiting times between attempts to connect: doubling from 50 ms to 5 s, each shortened at random by up to a half so that many clients do
-/// not return together.
+/// Delays between connection attempts: doubling from 50 ms to 5 s, each reduced at random by up to half, so that
+/// clients do not reconnect simultaneously.
 struct Backoff {
     private(set) var failures = 0
 
     mutating func succeed() { failures = 0 }
 
-    /// The nanoseconds to wait after one more failure. `random` is from 0 to 1.
+    /// Records a failure and returns the nanoseconds to wait. `random` ranges from 0 to 1.
     mutating func fail(random: Double) -> Int64 {
         failures += 1
         let full = min(5_000_000_000, 50_000_000 * pow2(failures - 1))

@@ -1,27 +1,28 @@
 import CLibPQ
 
-/// Stopping, on the server, a statement that nobody waits for any more.
+/// Cancels a statement on the server after its caller has stopped waiting.
 ///
-/// PostgreSQL cancels whatever a connection runs when the request arrives, not a particular statement. So it is sent only for the
-/// statement at the head of the pipeline, only if it still runs after a grace period, and nothing is sent meanwhile. A neighbour that is
-/// hit all the same is recognised by `mayHaveHitNeighbour` and sent again.
+/// PostgreSQL cancels whatever the connection is running when the request arrives, not a particular statement. The
+/// engine therefore cancels only the statement at the head of the pipeline, only if it is still running after a grace
+/// period, and sends nothing else in the meantime. If another statement is hit anyway, `mayHaveHitNeighbour` detects it
+/// and the statement is sent again.
 struct Cancellation {
     static let gracePeriod: Nanoseconds = 5_000_000
     static let interval: Nanoseconds = 1_000_000_000
-    /// A connection whose head does not end for so long is closed.
+    /// A connection whose head does not finish within this time is closed.
     static let patience: Nanoseconds = 5_000_000_000
-    /// How long after being sent a cancellation may still hit something.
+    /// How long after it was sent a cancellation may still take effect.
     static let echo: Nanoseconds = 2_000_000_000
 
-    /// A thread is sending it.
+    /// Whether a thread is sending a cancellation.
     private(set) var isRunning = false
-    /// When to send it.
+    /// When to send the cancellation.
     private(set) var dueAt: Nanoseconds?
-    /// When to give up the connection.
+    /// When to close the connection.
     private(set) var giveUpAt: Nanoseconds?
     private var lastSentAt: Nanoseconds?
 
-    /// The head is not wanted any more.
+    /// Called when the statement at the head is no longer needed.
     mutating func schedule(now: Nanoseconds) {
         guard dueAt == nil, giveUpAt == nil else { return }
         dueAt = now + Self.gracePeriod
@@ -40,7 +41,7 @@ struct Cancellation {
         if giveUpAt != nil { dueAt = now + Self.interval }
     }
 
-    /// The head has ended; the next one starts afresh.
+    /// Called when the head has finished. The next one starts without a cancellation.
     mutating func headDidChange() {
         dueAt = nil
         giveUpAt = nil
@@ -50,12 +51,12 @@ struct Cancellation {
         isRunning || lastSentAt.map { now - $0 < Self.echo } ?? false
     }
 
-    /// The next time at which something is to be done.
+    /// The time of the next action.
     var timer: Nanoseconds? { [dueAt, giveUpAt].compactMap { $0 }.min() }
 }
 
 extension Connection {
-    /// Sends the cancellation from a thread of its own, as libpq blocks while doing so. False when that is not possible.
+    /// Sends the cancellation from a separate thread, because libpq blocks meanwhile. False if that is impossible.
     func startCancellation(now: Nanoseconds, then done: @escaping @Sendable () -> Void) -> Bool {
         guard let cancel = PQgetCancel(pointer) else { return false }
         let ticket = CancellationTicket(pointer: cancel)
@@ -69,7 +70,7 @@ extension Connection {
     }
 }
 
-/// `@unchecked Sendable`: a `PGcancel` is a copy of address and key that only the one thread uses.
+/// `@unchecked Sendable`: a `PGcancel` is a copy of address and key, used by a single thread.
 private struct CancellationTicket: @unchecked Sendable {
     let pointer: OpaquePointer
 

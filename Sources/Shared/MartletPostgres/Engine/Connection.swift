@@ -1,37 +1,37 @@
 import CLibPQ
 
-/// One connection in pipeline mode. Lives on the engine's thread.
+/// One connection in pipeline mode, confined to the engine's thread.
 ///
-/// Every statement is followed by a sync, so that a failing one does not touch its neighbours.
+/// A sync follows every statement, so that a failure does not affect its neighbours.
 final class Connection {
     let id: Int
     let socket: Int32
     private(set) var inFlight = FIFO<Segment>()
-    /// Since when what is at the head has been there.
+    /// When the segment at the head became the head.
     var headSince: Nanoseconds = 0
-    /// Whose statements are in flight, outside transactions; of no meaning while it is idle.
+    /// The role whose statements are in flight outside transactions. Meaningless while the connection is idle.
     private(set) var tenant: Tenant?
-    /// How many statements were sent since it was idle.
+    /// Number of statements sent since the connection was last idle.
     var batchSize = 0
     var roles = RoleTracker()
-    /// The session's own list of the roles that it may become is to be read anew before the next switch or transaction.
+    /// Whether the session must reload its list of roles before the next role switch or transaction.
     ///
-    /// PostgreSQL (15: `roles_is_member_of` in acl.c) marks the list as good after reading it, also when a role was granted while it read.
-    /// Such a list refuses the new role until some other role is granted or revoked.
+    /// PostgreSQL (15: `roles_is_member_of` in acl.c) marks the list as valid after reading it, even if a role was
+    /// granted in the meantime. Such a list refuses the new role until another role is granted or revoked.
     var hasStaleRoles = false
     var statements: StatementCache
 
-    /// Who uses it alone, and what of theirs is not sent yet.
+    /// The transaction that uses the connection exclusively, and its statements not sent yet.
     var lease: Lease?
     var held = FIFO<Request>()
-    /// Who will use it alone once it is idle.
+    /// The transaction that will get the connection once it is idle.
     var reservation: Request?
 
-    /// Cancelling what is at the head.
+    /// Cancellation of the statement at the head.
     var cancellation = Cancellation()
-    /// A script runs: libpq is out of pipeline mode.
+    /// Whether a script is running, which takes libpq out of pipeline mode.
     private(set) var isRunningScript = false
-    /// Something was sent since the last flush.
+    /// Whether anything was sent since the last flush.
     var isDirty = false
     var isWatchingForWritable = false
 
@@ -51,22 +51,23 @@ final class Connection {
 
     var isIdle: Bool { inFlight.isEmpty }
 
-    /// From now on its statements are of `tenant`, or of a transaction, until it is idle again.
+    /// Assigns the connection to `tenant`, or to a transaction, until it is idle again.
     func beginBatch(of tenant: Tenant?, now: Nanoseconds) {
         self.tenant = tenant
         batchSize = 0
         headSince = now
     }
 
-    /// Whether it takes statements outside transactions.
+    /// Whether the connection accepts statements outside transactions.
     func isShared(depth: Int) -> Bool {
         lease == nil && reservation == nil && !cancellation.isRunning && inFlight.count < depth
     }
 
-    /// Whether what is at the head was there at `time` already: it may wait for a lock, and whatever is sent now waits with it.
+    /// Whether the head has been the same since before `time`. It may wait for a lock, which would delay everything
+    /// sent after it.
     func isSlow(since time: Nanoseconds) -> Bool { !inFlight.isEmpty && headSince < time }
 
-    /// Whether it takes a statement of its lease holder.
+    /// Whether the connection accepts a statement from its lease holder.
     func isOpenToHolder(depth: Int) -> Bool {
         !cancellation.isRunning && !isRunningScript && inFlight.count < depth
     }
@@ -77,7 +78,7 @@ final class Connection {
 // MARK: - Sending
 
 extension Connection {
-    /// Sends a request's segment. False when libpq refuses: the connection is of no more use.
+    /// Sends a request's segment. False if libpq refuses; the connection is then unusable.
     func send(_ request: Request, parameters: ParameterBuffer) -> Bool {
         var segment = Segment(number: lastSegment + 1, request: request, steps: [], statement: nil, switchedRole: nil)
         if request.lease == nil, !deallocateStaleStatements(&segment) { return false }
@@ -88,7 +89,7 @@ extension Connection {
         return true
     }
 
-    /// Runs SQL of several statements by the simple protocol. Needs an idle connection.
+    /// Runs several SQL statements using the simple query protocol. Requires an idle connection.
     func sendScript(_ request: Request) -> Bool {
         guard PQexitPipelineMode(pointer) == 1, PQsendQuery(pointer, request.query.sql) == 1 else { return false }
         isRunningScript = true
@@ -96,7 +97,7 @@ extension Connection {
         return true
     }
 
-    /// Whether everything has left; `nil` when the connection is broken.
+    /// Whether all output was sent; `nil` if the connection is broken.
     func flush() -> Bool? {
         switch PQflush(pointer) {
         case 0: true
@@ -105,7 +106,7 @@ extension Connection {
         }
     }
 
-    /// Whether libpq would have to be asked to switch the role for this request.
+    /// Whether the request needs a role switch on this connection.
     func needsRoleSwitch(for request: Request) -> Bool {
         request.lease == nil && roles.needsSwitch(to: request.query.role)
     }
@@ -130,7 +131,7 @@ extension Connection {
         if let begin = request.begin {
             guard sendCommand(begin.sql) else { return false }
             segment.steps.append(.begin)
-            // After it: a query ahead of it would have settled the isolation.
+            // After `BEGIN`, because a query before it would fix the isolation level.
             guard forgetStaleRoles(&segment) else { return false }
             if roles.needsSwitch(to: begin.role) {
                 guard sendCommand("SET LOCAL role TO \(begin.role?.quoted ?? "DEFAULT")") else { return false }
@@ -145,7 +146,7 @@ extension Connection {
         return true
     }
 
-    /// The list is of one member at a time: asking about another makes PostgreSQL forget it.
+    /// PostgreSQL caches the role list of one member at a time, so a query about another member discards it.
     private func forgetStaleRoles(_ segment: inout Segment) -> Bool {
         guard hasStaleRoles else { return true }
         hasStaleRoles = false
@@ -190,8 +191,8 @@ extension Connection {
         PQsendQueryParams(pointer, sql, 0, nil, nil, nil, nil, 1) == 1
     }
 
-    /// Outside transactions only, where a failure harms nobody; each in a segment of its own ahead of `next`, which gets the number after
-    /// them.
+    /// Deallocates evicted statements. Only outside transactions, where a failure is harmless. Each gets its own
+    /// segment before `next`, which is renumbered.
     private func deallocateStaleStatements(_ next: inout Segment) -> Bool {
         while let statement = staleStatements.popLast() {
             let name = statement.name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
@@ -215,16 +216,16 @@ extension Connection {
 
     enum Receipt {
         case answer(Answer)
-        /// Nothing complete yet.
+        /// No complete segment has arrived yet.
         case pending
-        /// The connection is of no more use. The error is the server's farewell, if there was one.
+        /// The connection is unusable. The error is the last one the server sent, if any.
         case broken(PostgresError?)
     }
 
-    /// Takes in what the socket has. False when it has ended.
+    /// Reads the available input from the socket. False if the connection has ended.
     func consumeInput() -> Bool { PQconsumeInput(pointer) == 1 }
 
-    /// The next complete segment.
+    /// Returns the next complete segment.
     func receive() -> Receipt {
         while let segment = inFlight.first {
             if PQisBusy(pointer) != 0 { return PQstatus(pointer) == CONNECTION_BAD ? .broken(progress.failure) : .pending }
@@ -252,13 +253,13 @@ extension Connection {
                 if PQstatus(pointer) == CONNECTION_BAD { return .broken(progress.failure) }
             default:
                 PQclear(result)
-                return .broken(PostgresError(.protocolViolation, "an answer out of turn; COPY is not supported"))
+                return .broken(PostgresError(.protocolViolation, "unexpected result; COPY is not supported"))
             }
         }
         return .pending
     }
 
-    /// The next notification.
+    /// Returns the next notification.
     func receiveNotification() -> (channel: String, payload: String, processID: Int)? {
         guard let notification = PQnotifies(pointer) else { return nil }
         defer { PQfreemem(notification) }
@@ -276,7 +277,7 @@ extension Connection {
         return .answer(Answer(segment: segment, rows: progress.rows, failure: progress.failure))
     }
 
-    /// A statement stays in the cache only if the server has it, and has it up to date.
+    /// Keeps a statement in the cache only if the server has a current version of it.
     private func reviewStatement(of segment: Segment) {
         guard let statement = segment.statement else { return }
         let prepareStep = segment.steps.firstIndex { if case .prepare = $0 { true } else { false } }

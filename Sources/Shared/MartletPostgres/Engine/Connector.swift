@@ -1,14 +1,15 @@
 import CLibPQ
 import Glibc
 
-/// A connection that is up, in pipeline mode, and belongs to whoever holds the handle.
+/// An established connection in pipeline mode, owned by the holder of the handle.
 ///
-/// `@unchecked Sendable`: libpq allows any thread to use a connection, one at a time; the connector hands it on and forgets it.
+/// `@unchecked Sendable`: libpq allows any thread to use a connection, one at a time. The connector passes the handle
+/// on and keeps no reference.
 struct ConnectionHandle: @unchecked Sendable {
     let pointer: OpaquePointer
 }
 
-/// Makes one connection. Blocks: name look-up, TLS and the password's hash take a while. Runs on a thread of its own.
+/// Opens one connection. Blocks during name resolution, TLS and password hashing, so it runs on a separate thread.
 struct Connector: Sendable {
     let configuration: PostgresConfiguration
 
@@ -44,7 +45,7 @@ struct Connector: Sendable {
     }
 
     private func prepare(_ pointer: OpaquePointer) -> PostgresError? {
-        // Notices go nowhere: they may quote values.
+        // Discard notices, because they may contain values.
         PQsetNoticeReceiver(pointer, { _, _ in }, nil)
         guard PQsetnonblocking(pointer, 1) == 0, PQenterPipelineMode(pointer) == 1 else { return failure(pointer) }
         return nil
@@ -59,7 +60,7 @@ struct Connector: Sendable {
 struct ConnectionOptions {
     private var values: [String: String] = [:]
 
-    /// `nil` when libpq cannot read the string. Its reason is dropped: it may quote the password.
+    /// `nil` if libpq cannot parse the string. Its message is dropped because it may contain the password.
     init?(connectionString: String) {
         guard !connectionString.utf8.contains(0), let list = PQconninfoParse(connectionString, nil) else { return nil }
         defer { PQconninfoFree(list) }
@@ -70,13 +71,14 @@ struct ConnectionOptions {
         }
     }
 
-    /// What the configuration sets. Values of the connection string win, except settings, which add up.
+    /// Applies the configuration. Values in the connection string take precedence, except session settings, which are
+    /// combined.
     mutating func apply(_ configuration: PostgresConfiguration) {
         values["client_encoding"] = "UTF8"
         let defaults = [
             "application_name": configuration.applicationName, "keepalives_idle": "30", "keepalives_interval": "10",
             "keepalives_count": "3",
-            // Kerberos is not looked for, unless asked: it costs a round trip and loads libraries that keep global state.
+            // Disable Kerberos unless requested: it costs a round trip and loads libraries with global state.
             "gssencmode": "disable",
         ]
         values.merge(defaults) { own, _ in own }
@@ -84,8 +86,9 @@ struct ConnectionOptions {
         let limits = [
             "statement_timeout": String(Engine.statementTimeoutInMilliseconds(configuration.queryTimeout.nanoseconds)),
             "lock_timeout": String(Self.milliseconds(configuration.lockTimeout)),
-            // What others see is on disk: an acknowledged write survives a crash, and so does the number of a transaction that a follower has
-            // seen (`Snapshot.durable`). Stronger than the server's, the role's and the database's setting.
+            // Visible changes must be on disk: an acknowledged write survives a crash, and so does a transaction number
+            // that a follower has seen (`Snapshot.durable`). Takes precedence over settings of the server, role and
+            // database.
             "synchronous_commit": "on",
         ]
         settings.merge(limits) { own, _ in own }
@@ -93,7 +96,7 @@ struct ConnectionOptions {
         values["options"] = ([values["options"]].compactMap { $0 } + added).joined(separator: " ")
     }
 
-    /// `nil` when out of memory.
+    /// `nil` if out of memory.
     func start() -> OpaquePointer? {
         let pairs = values.map { (strdup($0.key), strdup($0.value)) }
         defer { pairs.forEach { free($0.0); free($0.1) } }
@@ -102,12 +105,12 @@ struct ConnectionOptions {
         return PQconnectStartParams(keywords, contents, 0)
     }
 
-    /// At least one, unless it is zero, which PostgreSQL takes for no limit.
+    /// Rounds up to at least one. Zero stays zero, which means no limit in PostgreSQL.
     private static func milliseconds(_ duration: Duration) -> Int64 {
         min((duration.nanoseconds + 999_999) / 1_000_000, Int64(Int32.max))
     }
 
-    /// The server splits `options` at white space; a backslash keeps the next character.
+    /// The server splits `options` at white space; a backslash escapes the next character.
     private static func escape(_ text: String) -> String {
         text.reduce(into: "") { escaped, character in
             if character.isWhitespace || character == "\\" { escaped.append("\\") }

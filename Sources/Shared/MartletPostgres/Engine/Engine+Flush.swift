@@ -1,11 +1,11 @@
-/// Writing what libpq could not write at once.
+/// Flushes output that libpq could not send immediately.
 extension Engine {
     func needsFlush(_ connection: Connection) {
         connection.isDirty = true
     }
 
-    /// Flushes what was sent in this turn. Mostly nothing is left: libpq 15 flushes at every sync, one `send` per statement,
-    /// measured as 15 % of the client's CPU. (libpq 17's `PQsendPipelineSync` does not.)
+    /// Flushes what was sent in this turn. Usually nothing is left: libpq 15 flushes at every sync with one `send` per
+    /// statement, which takes 15 % of the client's CPU time. (`PQsendPipelineSync` of libpq 17 does not.)
     func flush() {
         for connection in connections where connection.isDirty { flush(connection) }
         if let connection = listener.connection, connection.isDirty { flush(connection) }

@@ -1,7 +1,7 @@
-/// Connections that one transaction uses alone.
+/// Connections used exclusively by one transaction.
 extension Engine {
-    /// At least one connection stays for queries outside transactions, so that these cannot starve, nor a transaction's own task that
-    /// runs one.
+    /// One connection is reserved for queries outside transactions, so that these cannot starve, and neither can a
+    /// transaction's own task that runs such a query.
     private var maximumLeases: Int { max(1, configuration.maximumConnections - 1) }
 
     func grantReservations() {
@@ -36,7 +36,8 @@ extension Engine {
         if !isReusable || !connection.isIdle { lose(connection, nil) }
     }
 
-    /// The transaction would wait for what takes long: another connection may be free before.
+    /// Returns the request to the queue, because it would wait for a slow statement while another connection may become
+    /// free sooner.
     private func withdrawReservation(_ connection: Connection) {
         guard let request = connection.reservation else { return }
         connection.reservation = nil

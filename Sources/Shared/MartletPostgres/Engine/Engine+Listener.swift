@@ -1,6 +1,6 @@
 import Logging
 
-/// `LISTEN`: one connection for all readers, made when the first one comes.
+/// `LISTEN`: one connection for all subscribers, opened for the first one.
 extension Engine {
     func listen(_ subscription: Subscription) {
         let isNew = listener.add(subscription)
@@ -32,7 +32,7 @@ extension Engine {
 
     func listenerDidLose() {
         listener.didFail(now: now)
-        logger.debug("lost the listening connection to PostgreSQL")
+        logger.debug("Lost the listening connection to PostgreSQL; reconnecting.")
     }
 
     func didListen(_ channel: String, _ failure: PostgresError?, on connection: Connection) {

@@ -1,4 +1,4 @@
-/// Requests: from the mailbox to a connection, and back.
+/// The path of requests from the mailbox to a connection and back.
 extension Engine {
     func submit(_ request: Request) {
         guard !request.isCancelled else { return complete(request, .failure(.givenUp(.cancelled, request))) }
@@ -17,7 +17,7 @@ extension Engine {
         }
     }
 
-    /// Resumes whoever waits for the request; the first call counts.
+    /// Resumes the task that waits for the request. Only the first call has an effect.
     func complete(_ request: Request, _ result: Result<Request.Reply, PostgresError>) {
         guard !request.isDone else { return }
         if case .internalStatement = request.work {} else { metrics.didAnswer(after: now - request.startedAt) }
@@ -30,9 +30,9 @@ extension Engine {
         giveUp(request, .cancelled)
     }
 
-    /// Stops waiting for a request. If it was sent, it is stopped on the server as well once it is its turn.
+    /// Fails a request early. If it was already sent, it is also cancelled on the server once it reaches the head.
     func giveUp(_ request: Request, _ code: PostgresError.Code) {
-        // A cancellation may come before its request.
+        // A cancellation may arrive before its request.
         guard !request.isDone, request.isQueued || request.isSent else { return }
         complete(request, .failure(.givenUp(code, request)))
         if request.isSent {
@@ -48,8 +48,8 @@ extension Engine {
         if case .lease = request.work { waitingForLease.didGiveUp() } else { waiting.didGiveUp(request) }
     }
 
-    /// Hands out waiting requests for as long as connections take them. Statements go first: where both compete for the last connection
-    /// that gets on, they and transactions then alternate.
+    /// Distributes waiting requests to connections with capacity. Statements go first. Where statements and
+    /// transactions compete for the last responsive connection, they alternate from then on.
     func dispatch() {
         grantReservations()
         for connection in connections { sendHeld(connection) }
@@ -59,10 +59,11 @@ extension Engine {
         reconnectListenerIfWanted()
     }
 
-    /// The roles take turns at idle connections; what else they have goes behind their own statements.
+    /// Roles take turns at idle connections; further statements of a role follow its own ones.
     ///
-    /// Nothing is sent behind a statement of another role: that one may turn out to wait for a lock, and those sent before this shows
-    /// would wait with it (30 inserts into a locked table held others up for as many lock time-outs).
+    /// No statement is sent behind one of another role: that one may turn out to wait for a lock, and all statements
+    /// sent before this is noticed would wait, too (30 inserts into a locked table delayed others by as many lock
+    /// timeouts).
     private func sendWaiting() {
         var stuck: [Tenant] = []
         while connections.contains(where: { $0.isIdle && isOpen($0) }), let (tenant, request) = waiting.next() {
@@ -79,7 +80,7 @@ extension Engine {
         if !waiting.isEmpty { extendBatches() }
     }
 
-    /// While another role waits for a connection no batch grows beyond a limit: the connection gets idle, and is that role's.
+    /// Limits batches while another role waits, so that the connection becomes idle and available to that role.
     private func extendBatches() {
         for connection in connections where !connection.isIdle {
             guard let tenant = connection.tenant, !tenant.waiting.isEmpty else { continue }
@@ -94,19 +95,20 @@ extension Engine {
         }
     }
 
-    /// Whether a connection takes statements: never behind one that takes long, with which they would be stuck and could not be called
-    /// back.
+    /// Whether the connection accepts statements. A connection with a slow head does not, because statements cannot be
+    /// taken back once sent.
     private func isOpen(_ connection: Connection) -> Bool {
         connection.isShared(depth: configuration.maximumPipelineDepth) && !connection.isSlow(since: slowSince)
     }
 
-    /// Heads that have been there since before are slow.
+    /// Heads that became the head before this time are slow.
     var slowSince: Nanoseconds { now - configuration.maximumHeadAge.nanoseconds }
 
-    /// No role is on all connections at once, so that one whose statements all wait for a lock leaves a connection to the others.
+    /// No role uses all connections at once, so that a role whose statements all wait for a lock leaves one to the
+    /// others.
     private var maximumConnectionsOfTenant: Int { max(1, configuration.maximumConnections - 1) }
 
-    /// Fewest statements in flight first; a switch of roles counts as two.
+    /// Prefers the fewest statements in flight; a role switch counts as two.
     private func leastLoaded(for request: Request, where isFitting: (Connection) -> Bool) -> Connection? {
         var best: (connection: Connection, load: Int)?
         for connection in connections where isOpen(connection) && isFitting(connection) {
@@ -145,8 +147,9 @@ extension Engine {
         needsFlush(connection)
     }
 
-    /// PostgreSQL's own time-out is widened for the one statement, in segments around it: statements such as `CREATE INDEX
-    /// CONCURRENTLY` must be alone in theirs. In a transaction, which may begin with it, that is done in its segment.
+    /// Raises `statement_timeout` for one statement. Outside transactions this happens in separate segments around it,
+    /// because statements such as `CREATE INDEX CONCURRENTLY` must be alone in theirs. In a transaction, which may
+    /// begin with the statement, the setting is part of its segment.
     private func sendWithLongTimeout(_ request: Request, on connection: Connection) {
         let milliseconds = Self.statementTimeoutInMilliseconds(request.timeout)
         let isSent: Bool
@@ -174,12 +177,13 @@ extension Engine {
     private func refusal(_ request: Request) -> PostgresError? {
         guard case .query = request.work, !request.isTransactionControl else { return nil }
         if request.query.binds.count > Self.maximumParameters {
-            return PostgresError(.misuse, "more than \(Self.maximumParameters) parameters")
+            return PostgresError(.misuse, "a statement can have at most \(Self.maximumParameters) parameters")
         }
         return StatementRule.refusal(request.query.text, inTransaction: request.lease != nil)
     }
 
-    /// libpq did not take the request. Without a sync it cannot have been executed, so it may go elsewhere.
+    /// Called when libpq did not accept the request. Without a sync it was not executed, so another connection may run
+    /// it.
     private func refuse(_ request: Request, on connection: Connection) {
         request.tenant?.forget(connection: connection.id)
         if !request.isSent {
@@ -193,7 +197,7 @@ extension Engine {
         lose(connection, nil)
     }
 
-    /// Takes in all answers that have arrived.
+    /// Processes all answers that have arrived.
     func receive(_ connection: Connection) {
         let isAlive = connection.consumeInput()
         now = monotonicNow()
@@ -233,12 +237,12 @@ extension Engine {
         } else if let rows = answer.rows {
             complete(request, .success(.rows(rows)))
         } else {
-            complete(request, .failure(PostgresError(.protocolViolation, "a statement without a result", mayHaveExecuted: true)))
+            complete(request, .failure(PostgresError(.protocolViolation, "the statement returned no result", mayHaveExecuted: true)))
         }
     }
 
-    /// Whether the failure is none of the statement's own: its prepared form or the list of roles was stale, or a cancellation hit the
-    /// wrong one. Outside a transaction it had no effect and goes again.
+    /// Whether the statement itself did not cause the failure: its prepared form or the role list was stale, or a
+    /// cancellation hit the wrong statement. Outside a transaction it had no effect, so it is sent again.
     private func isWorthRetrying(_ failure: PostgresError, _ request: Request, _ connection: Connection) -> Bool {
         guard request.lease == nil, request.retries < 3 else { return false }
         if failure.isRefusedRole { return true }
@@ -249,6 +253,6 @@ extension Engine {
 
 extension PostgresError {
     static func givenUp(_ code: Code, _ request: Request) -> PostgresError {
-        PostgresError(code, code == .timeout ? "no answer in time" : "the task was cancelled", mayHaveExecuted: request.isSent)
+        PostgresError(code, code == .timeout ? "the query timed out" : "the task was cancelled", mayHaveExecuted: request.isSent)
     }
 }

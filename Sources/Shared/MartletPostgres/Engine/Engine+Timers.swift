@@ -1,6 +1,6 @@
-/// Time-outs, cancellations and the pauses between attempts to connect.
+/// Timeouts, cancellations and delays between connection attempts.
 extension Engine {
-    /// Nanoseconds until the next timer; `nil` for never.
+    /// Nanoseconds until the next timer; `nil` if there is none.
     var timeUntilTimer: Nanoseconds? {
         var next = min(sweepAt, drainDeadline)
         if attempt.isWanted, connections.isEmpty || !waiting.isEmpty || !waitingForLease.isEmpty, attempt.running == 0, attempt.notBefore > now {
@@ -9,13 +9,13 @@ extension Engine {
         if let timer = listener.timer { next = min(next, timer) }
         for connection in connections {
             if let timer = connection.cancellation.timer { next = min(next, timer) }
-            // A reservation is withdrawn when the head turns out slow.
+            // Wake up to withdraw the reservation if the head turns out to be slow.
             if connection.reservation != nil { next = min(next, connection.headSince + configuration.maximumHeadAge.nanoseconds + 1) }
         }
         return next == .max ? nil : max(0, next - now)
     }
 
-    /// Deadlines are looked at together, when the earliest of them is due: most requests are long answered by then.
+    /// Schedules one check of all deadlines for when the earliest is due. Most requests are answered long before.
     func watchDeadline(of request: Request) {
         sweepAt = min(sweepAt, request.deadline)
         if connections.isEmpty { sweepAt = min(sweepAt, connectionDeadline(of: request)) }
@@ -71,7 +71,7 @@ extension Engine {
     }
 
     private func cutOffFromServer(_ request: Request) {
-        complete(request, .failure(attempt.lastError ?? PostgresError(.unavailable, "no connection to PostgreSQL in time")))
+        complete(request, .failure(attempt.lastError ?? PostgresError(.unavailable, "could not connect to PostgreSQL in time")))
         didGiveUpWaiting(request)
     }
 }

@@ -1,20 +1,21 @@
 import Logging
 import Synchronization
 
-/// Drives all connections of a client on one thread of its own.
+/// Drives all connections of a client on one dedicated thread.
 ///
-/// A turn: take the messages, fire the timers, hand waiting requests to connections, wait for sockets, take in answers. Everything here
-/// is confined to that thread; the mailbox is the only way in.
+/// Each turn takes messages, fires timers, assigns waiting requests to connections, waits for sockets and processes
+/// answers. All state is confined to the thread; the mailbox is the only entrance.
 final class Engine {
     static let statementTimeoutMarginInMilliseconds: Int64 = 5000
-    /// The protocol counts them in 16 bits.
+    /// The protocol counts parameters in 16 bits.
     static let maximumParameters = 65_535
-    /// Statements that a role sends on a connection in one go while another role waits for one. Each go costs a round trip without work.
+    /// Maximum number of statements per batch of one role on a connection while another role waits. Between two batches
+    /// the connection is unused for a round trip.
     static let maximumBatch = 16
     static let drainMargin: Nanoseconds = 5_000_000_000
     static let internalStatementTimeout: Nanoseconds = 30_000_000_000
 
-    /// What PostgreSQL itself allows a statement whose answer is waited for as long as `timeout`.
+    /// PostgreSQL's own limit for a statement whose caller waits for `timeout`.
     static func statementTimeoutInMilliseconds(_ timeout: Nanoseconds) -> Int64 {
         min(timeout / 1_000_000 + statementTimeoutMarginInMilliseconds, Int64(Int32.max))
     }
@@ -26,22 +27,22 @@ final class Engine {
     let parameters = ParameterBuffer()
     var poller: Poller
 
-    /// The time at the start of the turn, or of the batch of answers.
+    /// The time at the start of the turn or of the current batch of answers.
     var now = monotonicNow()
 
     var connections: [Connection] = []
     var waiting = TenantQueues()
     var waitingForLease = RequestQueue()
-    /// When the next request may have to be given up.
+    /// When the next request may time out.
     var sweepAt = Nanoseconds.max
 
     var attempt = ConnectAttempts()
     var listener: Listener
     private var lastConnection = 0
 
-    /// Resumed when all is done; non-empty means that it is to be done.
+    /// Resumed when the engine has drained; non-empty while it drains.
     private var drainers: [UnsafeContinuation<Void, Never>] = []
-    /// When a transaction that does not end is cut off.
+    /// When transactions that have not ended are aborted.
     private(set) var drainDeadline = Nanoseconds.max
     private var isAbandoned = false
     private var messages: [Mailbox.Message] = []
@@ -93,7 +94,7 @@ final class Engine {
         for index in 0..<poller.wait(timeout: maySleep ? timeUntilTimer : 0) {
             guard let event = poller.event(index), let connection = connection(Int(event.key)) else { continue }
             if event.isWritable { flush(connection) }
-            // The flush may have found it broken.
+            // The flush may have found the connection broken.
             if event.isReadable, self.connection(connection.id) != nil { receive(connection) }
         }
     }
@@ -138,12 +139,12 @@ extension Engine {
         return connections.first { $0.id == id }
     }
 
-    /// Starts to connect, unless it is too early after a failure or as many attempts run as make sense.
+    /// Opens connections as needed, subject to the backoff after a failure and the number of attempts that are useful.
     func connectIfWanted() {
         guard attempt.isWanted, now >= attempt.notBefore else { return }
         let demand = waiting.count + waitingForLease.count
         guard demand > 0 || (!isDraining && connections.allSatisfy { !$0.isIdle }) else { return }
-        // Against a server that is down one attempt at a time is enough.
+        // While the server is down, one attempt at a time is enough.
         let useful = attempt.backoff.failures > 0 ? 1 : max(1, demand)
         while now >= attempt.notBefore, attempt.running < useful, connections.count + attempt.running < configuration.maximumConnections {
             attempt.running += 1
@@ -172,15 +173,15 @@ extension Engine {
             attempt.succeed()
             connections.append(connection)
             publishConnections()
-            logger.debug("connected to PostgreSQL", metadata: ["postgres.connections": "\(connections.count)"])
+            logger.debug("Connected to PostgreSQL.", metadata: ["postgres.connections": "\(connections.count)"])
         case .failure(let error):
             if isListener { return listenerDidFail() }
             attempt.fail(error, now: now)
-            logger.debug("cannot connect to PostgreSQL", metadata: ["error": "\(error)", "attempt": "\(attempt.backoff.failures)"])
+            logger.debug("Could not connect to PostgreSQL; retrying.", metadata: ["error": "\(error)", "attempt": "\(attempt.backoff.failures)"])
         }
     }
 
-    /// Gives up a connection. What was sent on it has an unknown fate; `farewell` is what the server said last.
+    /// Closes a connection. Statements sent on it may have been executed. `farewell` is the server's last error.
     func lose(_ connection: Connection, _ farewell: PostgresError?) {
         poller.remove(connection.socket)
         if listener.connection === connection { return listenerDidLose() }
@@ -191,7 +192,7 @@ extension Engine {
         failInFlight(connection, farewell)
         for request in connection.held.removeAll() { complete(request, .failure(.lost(mayHaveExecuted: false))) }
         if let reservation = connection.reservation, !reservation.isDone { waitingForLease.prepend(reservation) }
-        logger.debug("lost a connection to PostgreSQL", metadata: ["postgres.connections": "\(connections.count)"])
+        logger.debug("A connection to PostgreSQL has ended.", metadata: ["postgres.connections": "\(connections.count)"])
     }
 
     private func failInFlight(_ connection: Connection, _ farewell: PostgresError?) {
@@ -210,16 +211,16 @@ extension Engine {
     }
 }
 
-/// The attempts to connect for queries.
+/// State of the connection attempts for queries.
 struct ConnectAttempts {
-    /// Somebody wants a connection; from the first time on, one is kept up.
+    /// Whether a connection was ever needed. From then on, one is kept open.
     var isWanted = false
     var running = 0
     var backoff = Backoff()
     var notBefore: Nanoseconds = 0
-    /// Since when there has been no connection.
+    /// When the last connection was lost.
     var aloneSince: Nanoseconds = 0
-    /// Why the last attempt failed.
+    /// The error of the last failed attempt.
     var lastError: PostgresError?
 
     mutating func succeed() {
@@ -234,7 +235,7 @@ struct ConnectAttempts {
     }
 }
 
-/// Closes a connection that nobody took.
+/// Closes a connection that is not needed.
 private func discard(_ handle: ConnectionHandle) {
     _ = Connection(id: 0, handle: handle, statementCacheSize: 1)
 }

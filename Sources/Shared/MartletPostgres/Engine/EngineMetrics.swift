@@ -1,6 +1,6 @@
 import Metrics
 
-/// `postgres_…` metrics. Counts are gathered on the engine's thread and handed over once per turn.
+/// The `postgres_…` metrics. Counts are collected on the engine's thread and reported once per turn.
 struct EngineMetrics {
     private let queries = Counter(label: "postgres_queries_total")
     private let duration = Timer(label: "postgres_query_duration")

@@ -1,4 +1,4 @@
-/// The connection that hears notifications, and who listens to what.
+/// The connection that receives notifications, and its subscriptions.
 struct Listener {
     var connection: Connection?
     private(set) var subscriptions: [Int: Subscription] = [:]
@@ -6,7 +6,7 @@ struct Listener {
     private(set) var isConnecting = false
     private var notBefore: Nanoseconds = 0
 
-    /// Whether to start connecting now.
+    /// Returns whether to start connecting now.
     mutating func startsConnecting(now: Nanoseconds) -> Bool {
         guard connection == nil, !isConnecting, !subscriptions.isEmpty, now >= notBefore else { return false }
         isConnecting = true
@@ -24,13 +24,13 @@ struct Listener {
         subscriptions.values.filter { $0.channel == channel }
     }
 
-    /// Whether the channel is new.
+    /// Adds a subscription; returns whether its channel is new.
     mutating func add(_ subscription: Subscription) -> Bool {
         defer { subscriptions[subscription.id] = subscription }
         return subscriptions(to: subscription.channel).isEmpty
     }
 
-    /// The channel that nobody listens to any more, if so.
+    /// Removes a subscription; returns its channel if no other one uses it.
     mutating func remove(_ id: Int) -> String? {
         guard let channel = subscriptions.removeValue(forKey: id)?.channel else { return nil }
         return subscriptions(to: channel).isEmpty ? channel : nil
@@ -55,14 +55,14 @@ struct Listener {
     }
 }
 
-/// One reader of a channel.
+/// One subscriber of a channel.
 ///
-/// `@unchecked Sendable`: after it is handed to the mailbox its mutable state is touched by the engine's thread alone.
+/// `@unchecked Sendable`: once it is in the mailbox, only the engine's thread accesses its mutable state.
 final class Subscription: @unchecked Sendable {
     let id: Int
     let channel: String
     private let continuation: AsyncStream<PostgresNotification>.Continuation
-    /// `LISTEN` is in effect and the reader knows.
+    /// Whether `LISTEN` is in effect and the subscriber was notified of it.
     var isActive = false
     private var hasMissed = false
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What the rest of the process asks of the engine, in order. The only state that both sides touch.
+/// Messages to the engine, in order. The only state shared between the engine and the rest of the process.
 final class Mailbox: Sendable {
     enum Message {
         case submit(Request)
@@ -11,17 +11,17 @@ final class Mailbox: Sendable {
         case listen(Subscription)
         case unlisten(Int)
         case warmUp
-        /// Finish what was submitted, close the connections, then resume.
+        /// Finish submitted requests, close the connections, then resume.
         case drain(UnsafeContinuation<Void, Never>)
-        /// Nobody is left to wait for anything.
+        /// The client was released, so no caller is waiting.
         case abandon
     }
 
     fileprivate struct State {
         var messages: [Message] = []
-        /// Queries in `messages`.
+        /// Number of queries in `messages`.
         var submitted = 0
-        /// Queries in the engine's queue, as of its last look.
+        /// Number of queries in the engine's queue when it last reported.
         var waiting = 0
         var isAsleep = false
         var isDraining = false
@@ -29,14 +29,15 @@ final class Mailbox: Sendable {
     }
 
     let waker = Waker()
-    /// Connections ready for queries.
+    /// Number of connections ready for queries.
     let liveConnections = Atomic<Int>(0)
     private let state = Mutex(State())
     private let maximumWaiting: Int
 
     init(maximumWaiting: Int) { self.maximumWaiting = maximumWaiting }
 
-    /// Takes a request in, or says why not. Requests on a lease are always taken while the engine runs: they finish what has begun.
+    /// Enqueues a request or returns the reason for refusing it. While the engine runs, it accepts all requests on a
+    /// lease, because they complete transactions that have begun.
     func submit(_ request: Request) -> PostgresError? {
         let (refusal, mustWake): (PostgresError?, Bool) = state.withLock { state in
             if state.isClosed || (state.isDraining && request.lease == nil) {
@@ -55,7 +56,7 @@ final class Mailbox: Sendable {
         return refusal
     }
 
-    /// False, and nothing done, when the engine has ended.
+    /// Enqueues a message. Returns false, without effect, if the engine has ended.
     @discardableResult
     func post(_ message: Message) -> Bool {
         let (isTaken, mustWake) = state.withLock { state in
@@ -78,7 +79,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Whether the engine may sleep; if so, the next message wakes it.
+    /// Returns whether the engine may sleep. If so, the next message wakes it.
     func prepareToSleep(waiting: Int) -> Bool {
         state.withLock { state in
             state.waiting = waiting
@@ -87,7 +88,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Ends the mailbox; returns what nobody will handle.
+    /// Closes the mailbox and returns the unhandled messages.
     func close() -> [Message] {
         state.withLock { state in
             state.isClosed = true

@@ -1,6 +1,6 @@
 import CLibPQ
 
-/// The arrays in which libpq takes parameters, reused for every query.
+/// The parameter arrays for libpq, reused for every query.
 final class ParameterBuffer {
     private var capacity = 0
     private(set) var values = UnsafeMutablePointer<UnsafePointer<CChar>?>.allocate(capacity: 0)
@@ -12,11 +12,12 @@ final class ParameterBuffer {
 
     deinit { deallocate() }
 
-    /// Fills the arrays and calls `body` with the number of parameters. They point into the query only during the call.
+    /// Fills the arrays and calls `body` with the number of parameters. The pointers into the query are valid only
+    /// during the call.
     func with<R>(_ query: PostgresQuery, _ body: (Int32) -> R) -> R {
         if query.binds.count > capacity { reserve(query.binds.count) }
         return query.bytes.withUnsafeBytes { bytes in
-            // libpq takes a NULL pointer for NULL, so an empty value still needs an address.
+            // libpq interprets a NULL pointer as NULL, so an empty value still needs an address.
             let base = bytes.baseAddress ?? emptyValue
             for (number, bind) in query.binds.enumerated() {
                 types[number] = bind.type.rawValue
@@ -28,7 +29,7 @@ final class ParameterBuffer {
         }
     }
 
-    // An address is never read through.
+    // Only the address is used; it is never dereferenced.
     private var emptyValue: UnsafeRawPointer { UnsafeRawPointer(values) }
 
     private func reserve(_ count: Int) {

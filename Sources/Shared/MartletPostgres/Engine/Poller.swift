@@ -1,9 +1,9 @@
 import CLibPQ
 import Glibc
 
-/// `epoll` over the sockets of the connections, keyed by their numbers.
+/// `epoll` for the connections' sockets, keyed by connection number.
 ///
-/// Lives on the engine's thread, except `Waker`, which wakes it from any other.
+/// Confined to the engine's thread, except `Waker`, which wakes it from any thread.
 struct Poller: ~Copyable {
     struct Event {
         let key: UInt64
@@ -17,7 +17,7 @@ struct Poller: ~Copyable {
     init?(waker: Waker) {
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard epoll >= 0 else { return nil }
-        // Edge-triggered, so that the counter need never be read.
+        // Edge-triggered, so that the counter never has to be read.
         control(EPOLL_CTL_ADD, waker.descriptor, EPOLLIN.rawValue | EPOLLET.rawValue, key: Waker.key)
     }
 
@@ -35,17 +35,17 @@ struct Poller: ~Copyable {
         control(EPOLL_CTL_DEL, descriptor, 0, key: 0)
     }
 
-    /// Waits for up to `timeout`, forever when `nil`; returns how many events there are to look at.
+    /// Waits up to `timeout`, or indefinitely if `nil`, and returns the number of events.
     mutating func wait(timeout: Nanoseconds?) -> Int {
         let milliseconds = timeout.map { Int32(clamping: ($0 + 999_999) / 1_000_000) } ?? -1
         return max(0, events.withUnsafeMutableBufferPointer { Int(epoll_wait(epoll, $0.baseAddress, Int32($0.count), milliseconds)) })
     }
 
-    /// `nil` for a wake by the waker.
+    /// `nil` if the event is a wake-up.
     func event(_ index: Int) -> Event? {
         let event = events[index]
         guard event.data.u64 != Waker.key else { return nil }
-        // Errors and hang-ups show when reading.
+        // Errors and hang-ups are detected when reading.
         let isReadable = event.events & (EPOLLIN.rawValue | EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0
         return Event(key: event.data.u64, isReadable: isReadable, isWritable: event.events & EPOLLOUT.rawValue != 0)
     }
@@ -56,7 +56,7 @@ struct Poller: ~Copyable {
     }
 }
 
-/// An `eventfd` that ends the wait of a `Poller`.
+/// An `eventfd` that wakes a `Poller`.
 final class Waker: Sendable {
     static let key = UInt64.max
 

@@ -1,18 +1,18 @@
 import MartletCore
 
-/// One piece of work on its way through the engine, and the task that waits for it.
+/// A unit of work for the engine, and the task that waits for it.
 ///
-/// `@unchecked Sendable`: the task that makes a request touches it until it has put it into the mailbox; from then on only the
+/// `@unchecked Sendable`: the task that creates a request accesses it until it is in the mailbox, then only the
 /// engine's thread does. The mailbox's lock orders the two.
 final class Request: @unchecked Sendable {
     enum Work {
         /// A statement on any connection, or on the leased one.
         case query
-        /// The exclusive use of a connection.
+        /// Exclusive use of a connection.
         case lease
-        /// Statements by the simple protocol on the leased connection.
+        /// Statements in the simple query protocol on the leased connection.
         case script
-        /// A statement of the engine's own that nobody waits for.
+        /// A statement of the engine itself, without a waiting caller.
         case internalStatement
         case listen(channel: String)
         case unlisten
@@ -26,9 +26,9 @@ final class Request: @unchecked Sendable {
     let work: Work
     let query: PostgresQuery
     let lease: Lease?
-    /// What opens the transaction, sent in one segment in front of its first statement.
+    /// How to open the transaction. Sent in the segment of its first statement.
     let begin: PostgresTransactionStart?
-    /// Whether the statement may be `COMMIT`, `ROLLBACK` and the like, which users' statements may not.
+    /// Whether the statement may be `COMMIT`, `ROLLBACK` or similar, which callers must not send themselves.
     let isTransactionControl: Bool
     let startedAt: Nanoseconds
     let timeout: Nanoseconds
@@ -36,17 +36,17 @@ final class Request: @unchecked Sendable {
 
     private var continuation: UnsafeContinuation<Reply, any Error>?
     private(set) var isDone = false
-    /// Cancelled before it arrived.
+    /// Cancelled before it reached the engine.
     var isCancelled = false
-    /// Arrived in the engine.
+    /// Received by the engine.
     var isQueued = false
-    /// Handed to libpq.
+    /// Passed to libpq.
     var isSent = false
-    /// Whose it is, if it is for any connection.
+    /// The role it belongs to, unless it runs on a lease.
     var tenant: Tenant?
-    /// A setting for the rest of the transaction, sent in front of the statement in its segment.
+    /// A setting for the rest of the transaction, sent before the statement in the same segment.
     var setting: String?
-    /// How often it was sent again, after a stale statement or a cancellation meant for a neighbour.
+    /// Number of retries after a stale statement, a stale role list or a misdirected cancellation.
     var retries = 0
 
     init(
@@ -69,7 +69,7 @@ final class Request: @unchecked Sendable {
         self.continuation = continuation
     }
 
-    /// Resumes the waiting task, once. Further calls do nothing.
+    /// Resumes the waiting task. Only the first call has an effect.
     func complete(_ result: Result<Reply, PostgresError>, now: Nanoseconds) {
         guard !isDone else { return }
         isDone = true
@@ -83,14 +83,14 @@ final class Request: @unchecked Sendable {
     }
 }
 
-/// The exclusive use of one connection. It stays valid, and fails every statement, after the connection is lost.
+/// Exclusive use of one connection. After the connection is lost, every statement on the lease fails.
 final class Lease: Sendable {
     let connection: Int
 
     init(connection: Int) { self.connection = connection }
 }
 
-/// How a transaction begins.
+/// The parameters of a transaction's `BEGIN`.
 struct PostgresTransactionStart: Sendable {
     let isolation: PostgresIsolation
     let isReadOnly: Bool

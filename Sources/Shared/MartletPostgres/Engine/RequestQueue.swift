@@ -1,13 +1,14 @@
-/// Requests not yet sent, first come, first served. Those given up meanwhile stay as husks until their turn or the next `compact`.
+/// Unsent requests in order of arrival. Requests that were given up stay in the queue until their turn or the next
+/// `compact`.
 struct RequestQueue {
     private var requests = FIFO<Request>()
     private var husks = 0
 
-    /// Requests that somebody waits for.
+    /// Number of requests that were not given up.
     var count: Int { requests.count - husks }
     var isEmpty: Bool { count == 0 }
 
-    /// The next request that somebody waits for.
+    /// The next request that was not given up.
     mutating func first() -> Request? {
         while let request = requests.first {
             guard request.isDone else { return request }
@@ -23,7 +24,7 @@ struct RequestQueue {
 
     mutating func prepend(_ request: Request) { requests.prepend(request) }
 
-    /// A request in the queue was given up.
+    /// Records that a queued request was given up.
     mutating func didGiveUp() {
         husks += 1
         if husks > 1000, husks > requests.count / 2 { compact() }

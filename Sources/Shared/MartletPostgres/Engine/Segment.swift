@@ -1,33 +1,33 @@
-/// What was sent between two syncs: PostgreSQL executes it as a whole or, after the first failure, not at all.
+/// The messages between two syncs. PostgreSQL executes all of them, or stops at the first failure and rolls back.
 struct Segment {
     enum Step {
         case switchRole
         case prepare(PreparedStatement)
         case begin
-        /// A setting of the transaction.
+        /// A setting for the transaction.
         case setting
-        /// The request's own statement; always the last.
+        /// The request's statement, always the last step.
         case statement
     }
 
     let number: Int
     let request: Request
     var steps: [Step]
-    /// The prepared statement it executes.
+    /// The prepared statement that the segment executes.
     var statement: PreparedStatement?
-    /// The role it switches the session to, if it does.
+    /// The role that the segment switches the session to, if any.
     var switchedRole: PostgresIdentifier??
 }
 
-/// The results of the segment at the head of a pipeline, as they come in.
+/// The results received so far for the segment at the head of a pipeline.
 struct SegmentProgress {
     private(set) var finishedSteps = 0
     private(set) var failure: PostgresError?
     private(set) var rows: PostgresResult?
-    /// Two ends of results in a row do not occur in libpq's protocol; they would mean an endless loop.
+    /// Detects two consecutive ends of results. libpq's protocol has none; they would cause an endless loop.
     private var sawEnd = false
 
-    /// A result that is not an error; kept when it is that of the last step.
+    /// Records a successful result, and keeps it if it belongs to the last step.
     mutating func receive(_ result: PostgresResult, stepCount: Int) {
         sawEnd = false
         if failure == nil && finishedSteps == stepCount - 1 { rows = result }
@@ -38,12 +38,12 @@ struct SegmentProgress {
         if failure == nil { failure = error }
     }
 
-    /// A step that was skipped because one before it failed.
+    /// Records a step that was skipped after an earlier failure.
     mutating func receiveSkipped() {
         sawEnd = false
     }
 
-    /// False when out of turn.
+    /// Records the end of a step's results. False if it was unexpected.
     mutating func receiveEnd() -> Bool {
         if failure == nil { finishedSteps += 1 }
         defer { sawEnd = true }

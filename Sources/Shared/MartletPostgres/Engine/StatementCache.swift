@@ -1,6 +1,6 @@
 import MartletCore
 
-/// The prepared statements of one connection, keyed by text and parameter types; the one unused for longest is evicted.
+/// The prepared statements of one connection, keyed by text and parameter types, with LRU eviction.
 struct StatementCache {
     private var statements: [StatementKey: PreparedStatement] = [:]
     private let capacity: Int
@@ -21,7 +21,7 @@ struct StatementCache {
         return statement
     }
 
-    /// The caller prepares it.
+    /// Adds a statement. The caller prepares it on the server.
     mutating func insert(_ query: PostgresQuery) -> PreparedStatement {
         clock += 1
         lastNumber += 1
@@ -30,8 +30,8 @@ struct StatementCache {
         return statement
     }
 
-    /// Forgets a statement that the server does not have, or has out of date; false when it is already forgotten. A newer one for the same text
-    /// stays.
+    /// Removes a statement that is missing or outdated on the server. False if it was already removed. A newer
+    /// statement with the same text stays.
     @discardableResult
     mutating func remove(_ statement: PreparedStatement) -> Bool {
         guard statements[statement.key] === statement else { return false }
@@ -39,7 +39,7 @@ struct StatementCache {
         return true
     }
 
-    /// The statement to deallocate before another is inserted, when there is no room.
+    /// Removes and returns the statement to deallocate before the next insertion if the cache is full.
     mutating func evict() -> PreparedStatement? {
         guard statements.count >= capacity, let oldest = statements.values.min(by: { $0.lastUse < $1.lastUse }) else { return nil }
         remove(oldest)
@@ -49,10 +49,11 @@ struct StatementCache {
 
 final class PreparedStatement {
     let key: StatementKey
-    /// The NUL-terminated name on the server, never used twice on one connection.
+    /// NUL-terminated name on the server, unique per connection.
     let name: ContiguousArray<CChar>
     var lastUse: Int
-    /// The server has said that it has it. Until then it may still be refused, and only the request that prepares it depends on it.
+    /// Whether the server has confirmed the statement. Until then it may still be refused, so only the request that
+    /// prepares it uses it.
     var isConfirmed = false
 
     init(key: StatementKey, name: String, lastUse: Int) {
@@ -62,7 +63,7 @@ final class PreparedStatement {
     }
 }
 
-/// What makes two queries the same statement: text, places and types of the parameters. Values do not count.
+/// Identifies a prepared statement: text, and positions and types of parameters. Values are irrelevant.
 struct StatementKey: Hashable {
     private let text: String
     private let binds: [PostgresBind]
@@ -72,7 +73,7 @@ struct StatementKey: Hashable {
         binds = query.binds
     }
 
-    /// By bytes: on fields whose names only look alike there are different statements.
+    /// Compares bytes: Unicode-equivalent field names with different encodings are different statements.
     static func == (left: StatementKey, right: StatementKey) -> Bool {
         left.text.hasSameBytes(as: right.text) && left.binds.elementsEqual(right.binds) { $0.mark == $1.mark && $0.type == $1.type }
     }

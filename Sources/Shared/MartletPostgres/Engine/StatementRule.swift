@@ -1,8 +1,9 @@
-/// Statements that would change a connection which others share, or the transaction that `withTransaction` is about to end.
+/// Detects statements that would change a shared connection or interfere with the transaction that `withTransaction`
+/// manages.
 ///
-/// A guard against mistakes, asked once per prepared statement; nothing depends on it for safety from users, whose text never is SQL.
+/// Guards against programming mistakes and is not a security measure, because users' text never becomes SQL.
 enum StatementRule {
-    /// Why the statement may not be sent, if so.
+    /// Returns the error if the statement must not be sent.
     static func refusal(_ sql: String, inTransaction: Bool) -> PostgresError? {
         let words = firstWords(sql)
         let isRefused =
@@ -18,7 +19,7 @@ enum StatementRule {
         return PostgresError(.misuse, "\(word) cannot be run here; see withTransaction, executeScript and listen")
     }
 
-    /// The first two words in upper case, white space and comments skipped.
+    /// The first two words in upper case, without white space and comments.
     private static func firstWords(_ sql: String) -> [String] {
         var rest = sql.utf8[...]
         var words: [String] = []

@@ -1,15 +1,15 @@
-/// What one role waits for, and which connections its statements are on.
+/// The waiting statements of one role and the connections it uses.
 ///
-/// Lives on the engine's thread.
+/// Confined to the engine's thread.
 final class Tenant {
-    /// Statements not yet sent.
+    /// Statements not sent yet.
     var waiting = RequestQueue()
-    /// Listed among those whose turn comes.
+    /// Whether the role is in the rotation.
     fileprivate var isListed = false
-    /// Connections that its statements are in flight on, and how many; few, so not a dictionary.
+    /// Number of statements in flight per connection. Short, so not a dictionary.
     private var inFlight: [(connection: Int, count: Int)] = []
 
-    /// Nothing waits and nothing is in flight.
+    /// Whether nothing is waiting or in flight.
     fileprivate var isGone: Bool { !isListed && waiting.isEmpty && inFlight.isEmpty }
 
     var connectionCount: Int { inFlight.count }
@@ -28,17 +28,17 @@ final class Tenant {
         if inFlight[index].count == 0 { inFlight.remove(at: index) }
     }
 
-    /// The connection is lost, and all that was on it.
+    /// Forgets a lost connection and everything sent on it.
     func forget(connection: Int) {
         inFlight.removeAll { $0.connection == connection }
     }
 }
 
-/// Statements not yet sent, by role. The roles take turns: one with a long queue, or with nowhere to go, delays no other.
+/// Unsent statements by role. Roles take turns, so a role with a long queue or without a connection delays no other.
 struct TenantQueues {
     private static let maximumIdle = 1024
 
-    /// Statements that somebody waits for.
+    /// Number of statements that were not given up.
     private(set) var count = 0
     private var tenants: [PostgresIdentifier?: Tenant] = [:]
     private var turns = FIFO<Tenant>()
@@ -52,7 +52,7 @@ struct TenantQueues {
         didAdd(to: tenant)
     }
 
-    /// Puts back what was taken, ahead of its role's others.
+    /// Returns a request to the front of its role's queue.
     mutating func prepend(_ request: Request) {
         let tenant = request.tenant ?? tenant(of: request.query.role)
         request.tenant = tenant
@@ -60,13 +60,13 @@ struct TenantQueues {
         didAdd(to: tenant)
     }
 
-    /// A request in the queue was given up.
+    /// Records that a queued request was given up.
     mutating func didGiveUp(_ request: Request) {
         request.tenant?.waiting.didGiveUp()
         count -= 1
     }
 
-    /// The role whose turn it is, and its first statement. The caller says what becomes of it by `take` or `returnTurns`.
+    /// The next role in the rotation and its first statement. The caller then calls `take` or `returnTurns`.
     mutating func next() -> (tenant: Tenant, request: Request)? {
         while let tenant = turns.popFirst() {
             if let request = tenant.waiting.first() { return (tenant, request) }
@@ -75,25 +75,25 @@ struct TenantQueues {
         return nil
     }
 
-    /// Takes the first statement out; the role goes to the end of the line.
+    /// Removes the first statement and moves the role to the end of the rotation.
     mutating func take(from tenant: Tenant) {
         tenant.waiting.removeFirst()
         count -= 1
         turns.append(tenant)
     }
 
-    /// Takes the first statement out; the role keeps its place.
+    /// Removes the first statement without changing the rotation.
     mutating func takeOutOfTurn(from tenant: Tenant) {
         tenant.waiting.removeFirst()
         count -= 1
     }
 
-    /// Whether there is such a role with statements.
+    /// Whether any role with waiting statements satisfies `isWanted`.
     func contains(where isWanted: (Tenant) -> Bool) -> Bool {
         turns.contains { !$0.waiting.isEmpty && isWanted($0) }
     }
 
-    /// The roles keep their places, ahead of all others.
+    /// Returns the roles to the front of the rotation.
     mutating func returnTurns(of stuck: [Tenant]) {
         for tenant in stuck.reversed() { turns.prepend(tenant) }
     }

@@ -1,9 +1,9 @@
 import CLibPQ
 import Glibc
 
-/// Runs `body` on a new thread of its own. For what blocks; the threads of Swift's pool must not.
+/// Runs `body` on a new thread. For blocking work, which must not run on Swift's thread pool.
 ///
-/// Returns false when the system has no thread to give.
+/// - Returns: False if the system cannot create a thread.
 @discardableResult
 func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
     let box = Unmanaged.passRetained(ThreadBody(name: name, run: body))

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Monotonic nanoseconds. Integers, because the engine compares them for every query.
+/// Monotonic time in nanoseconds. An integer, because the engine compares times for every query.
 typealias Nanoseconds = Int64
 
 func monotonicNow() -> Nanoseconds {
@@ -10,7 +10,7 @@ func monotonicNow() -> Nanoseconds {
 }
 
 extension Duration {
-    /// Clamped to between 0 and about 100 years, so that sums do not overflow.
+    /// Clamped to the range from 0 to about 100 years, so that sums do not overflow.
     var nanoseconds: Nanoseconds {
         let (seconds, attoseconds) = components
         return Int64(max(0, min(seconds, 3_000_000_000))) * 1_000_000_000 + max(0, attoseconds / 1_000_000_000)

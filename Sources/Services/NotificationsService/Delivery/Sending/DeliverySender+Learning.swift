@@ -23,10 +23,10 @@ extension DeliverySender {
         if outcome.believesCredential { state.withLock { $0.doubts.clear(lane) } }
         warn(failure, device)
         switch failure.meaning {
-        case .deviceGone(let since): await forget(device, since, failure, means)
+        case .deviceGone(let since): await forget(device, since, failure, sendCredentials)
         case .credentialBroken:
             let (length, isNew) = hold(own, atLeast: 5)
-            if isNew { await doubt(device, means, failure.reason) }
+            if isNew { await doubt(device, sendCredentials, failure.reason) }
             return length
         case .backOff(.credential, let delay): return hold(own, atLeast: delay / .seconds(1)).length
         case .backOff(.service, let delay): return hold(everybody, atLeast: delay / .seconds(1)).length
@@ -71,7 +71,7 @@ extension DeliverySender {
     private func doubt(_ device: Device, _ sendCredentials: PushTransport.SendCredentials, _ reason: String) async {
         let (lane, time, version) = (DeliveryLane(space: device.space, service: device.service), now(), sendCredentials.current.versions[device.service.credential])
         let isBroken = state.withLock { $0.doubts.note(lane, version: version, patience: settings.patience, at: time) }
-        if isBroken, !sendCredentials.current.isBroken(device.service.credential) { await markBroken(device.service, device.space, means, reason, isTried: true) }
+        if isBroken, !sendCredentials.current.isBroken(device.service.credential) { await markBroken(device.service, device.space, sendCredentials, reason, isTried: true) }
     }
 
     /// Whether others would fare no better now.
@@ -95,7 +95,7 @@ extension DeliverySender {
             if !isDoubtful, state.gone.count < Self.maximumGone { state.gone.append(token) }
             return false
         }
-        if trips { await markBroken(.apns, device.space, means, TokenRateBreaker.sentence, isTried: false) }
+        if trips { await markBroken(.apns, device.space, sendCredentials, TokenRateBreaker.sentence, isTried: false) }
     }
 
     private func markBroken(_ service: PushService, _ space: Int32, _ sendCredentials: PushTransport.SendCredentials, _ reason: String, isTried: Bool) async {

@@ -30,7 +30,7 @@ struct PushTransport: Sendable {
         return .again(after: delay, reason: "credential-broken", counts: false)
     }
 
-    func send(_ push: PushMessage, to device: Device, with credentials: SendCredentials) async -> PushOutcome {
+    func send(_ push: PushMessage, to device: Device, with sendCredentials: SendCredentials) async -> PushOutcome {
         switch push {
         case .apns(let notification):
             guard let credential = sendCredentials.current.apns else { break }
