@@ -3,9 +3,9 @@ public import MartletCore
 
 /// An exception in the format of Martlet's first client: `TBException`.
 ///
-/// `{"level","name","reason","message","userInfo","stackReturnAddress":[…],"stackSymbols":[…],"method","file","line","tags":{…},"timeStamp",
-/// "buildVersion"|"version","osVersion"|"OSVersion","deviceMake","deviceModel","configVersion","uncaught"}`; every
-/// member is optional.
+/// `{"level","name","reason","message","userInfo","stackReturnAddress":[…],"stackSymbols":[…],"method","file","line",
+/// "tags":{…},"timeStamp","buildVersion"|"version","osVersion"|"OSVersion","deviceMake","deviceModel","configVersion",
+/// "uncaught"}`; every member is optional.
 public struct TBAnalyticsException: Sendable {
     private let value: JSONValue
 
