@@ -39,11 +39,11 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"level":"loud"}"#, "level is none of debug, info, warning, error and fatal"), (#"{"platform":{}}"#, "platform is no text"),
-        (#"{"exception":"oops"}"#, "exception is neither a list nor an object"), (#"{"exception":["oops"]}"#, "exception[0] is no object"),
-        (#"{"exception":[{"type":{},"value":"v"}]}"#, "exception[0].type is no text"), (#"{"exception":[{"type":"t","stacktrace":[]}]}"#, "exception[0].stacktrace is no object"),
-        (#"{"user":"me"}"#, "user is no object"), (#"{"contexts":[]}"#, "contexts is no object"), (#"{"tags":5}"#, "tags is neither an object nor a list of pairs"),
-        (#"{"fingerprint":"f"}"#, "fingerprint is no list"), (#"{"logentry":[1]}"#, "logentry is neither text nor an object"),
+        (#"{"level":"loud"}"#, "level is not one of debug, info, warning, error and fatal"), (#"{"platform":{}}"#, "platform is not text"),
+        (#"{"exception":"oops"}"#, "exception is neither a list nor an object"), (#"{"exception":["oops"]}"#, "exception[0] is not an object"),
+        (#"{"exception":[{"type":{},"value":"v"}]}"#, "exception[0].type is not text"), (#"{"exception":[{"type":"t","stacktrace":[]}]}"#, "exception[0].stacktrace is not an object"),
+        (#"{"user":"me"}"#, "user is not an object"), (#"{"contexts":[]}"#, "contexts is not an object"), (#"{"tags":5}"#, "tags is neither an object nor a list of pairs"),
+        (#"{"fingerprint":"f"}"#, "fingerprint is not a list"), (#"{"logentry":[1]}"#, "logentry is neither text nor an object"),
     ])
     func `What is wrong is named and the rest is read`(_ text: String, _ problem: String) throws {
         let event = try event(text.dropLast() + #","release":"1.0"}"#)

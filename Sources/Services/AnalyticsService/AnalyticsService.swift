@@ -6,11 +6,11 @@ import MartletJobs
 import MartletPostgres
 public import ServiceLifecycle
 
-/// Events and questions about them, crash reports with their issues, tickets and board.
+/// Analytics events and the queries on them, crash reports grouped into issues, and tickets with their board.
 ///
-/// Settings: `database.url` (secret; role `martlet_analytics`), `database.connections` (4), `files.…` (`FileBackends`; attachments and debug
-/// symbols), `internal.secret` (secret), `services.auth`, `hooks.private.allowed` (false), and those of `EventSettings`, `CrashSettings` and
-/// `SymbolSettings`.
+/// Settings: `database.url` (secret; role `martlet_analytics`), `database.connections` (4), `files.…` (`FileBackends`;
+/// attachments and debug symbols), `internal.secret` (secret), `services.auth`, `hooks.private.allowed` (false), and
+/// those of `EventSettings`, `CrashSettings` and `SymbolSettings`.
 public struct AnalyticsService: ServiceDefinition {
     public static let name = ServiceName.analytics.rawValue
     public static let defaultPort = ServiceName.analytics.port
@@ -28,10 +28,11 @@ public struct AnalyticsService: ServiceDefinition {
         var configuration = PostgresConfiguration(
             url: try settings.requiredSecret("database.url"), applicationName: "martlet-analytics",
             maximumConnections: try settings.integer("database.connections", default: 4, in: 1...64))
-        // Both cost more to start than a query may take, and one app's large question would take all cores from the others.
+        // Starting either costs more than a query should take, and parallel workers would let one app's large query
+        // occupy all cores.
         configuration.sessionSettings["jit"] = "off"
         configuration.sessionSettings["max_parallel_workers_per_gather"] = "0"
-        // Sets of persons and sorts of a question stay in memory.
+        // Keeps the person sets and sorts of a query in memory.
         configuration.sessionSettings["work_mem"] = "32MB"
         var options = AnalyticsOptions()
         options.events = try EventSettings(settings)
@@ -73,8 +74,8 @@ public struct AnalyticsService: ServiceDefinition {
         [postgres, worker] + events.background + questions.background + crashes.background + symbols.background + tickets.background
     }
 
-    /// What was done and said by users; each part has its own. Blocks and roll-ups are behind the events that they would be made of again, and people last of
-    /// what is found by them.
+    /// Personal data, one holder per part. Events come before blocks and roll-ups, which would otherwise be rebuilt
+    /// from them; people come after the parts that are looked up through them.
     public var userData: any UserDataHolder {
         let subjects = events.subjects
         return UserDataParts(parts: [
@@ -86,11 +87,11 @@ public struct AnalyticsService: ServiceDefinition {
     public func isReady() async -> Bool { postgres.isReady }
 }
 
-/// What the parts of the service are set up with.
+/// Settings and collaborators of the service's parts.
 struct AnalyticsOptions: Sendable {
     var events = EventSettings()
     var crashes = CrashSettings()
     var symbols = SymbolSettings()
-    /// Who may be given tickets and issues.
+    /// Looks up the staff members that tickets and issues can be assigned to.
     var staff = StaffDirectory.empty
 }

@@ -4,9 +4,10 @@ import MartletCore
 import MartletPostgres
 import Synchronization
 
-/// Says of objects with an `assignee` who that is, and whether they are gone: deleted, disabled, or without the right to read the area any more.
+/// Adds to objects with an `assignee` the assignee's name, and whether the assignee is gone: deleted, disabled, or no
+/// longer allowed to read the area.
 final class AssigneeNames: Sendable {
-    /// Without an answer from auth nobody is asked again for so long: lists do without names meanwhile.
+    /// After a failed call to auth, how long lists do without names before auth is asked again.
     private static let pause: Duration = .seconds(5)
 
     private let directory: StaffDirectory
@@ -16,9 +17,10 @@ final class AssigneeNames: Sendable {
         self.directory = directory
     }
 
-    /// Each object with `assigneeName` (null: nobody's, or gone) and `isAssigneeGone`, which is null while auth cannot say.
+    /// Adds `assigneeName` (null if there is no assignee, or no known one) and `isAssigneeGone` (null while auth is
+    /// unavailable) to each object.
     ///
-    /// - Parameter objects: texts of JSON objects that have a member `assignee`: a staff member's id, or null.
+    /// - Parameter objects: JSON objects as text, each with a member `assignee`: a staff member's id, or null.
     func named(_ objects: [String], _ area: StaffArea, in space: Space) async throws -> [String] {
         let assignees = try objects.map { text -> UUID? in
             if case .string(let id)? = try JSONValue(parsing: text.utf8)["assignee"] { UUID(uuidString: id) } else { nil }
@@ -31,7 +33,7 @@ final class AssigneeNames: Sendable {
         }
     }
 
-    /// Of those who are there; nil: nobody can say.
+    /// The names of the members found; nil if auth is unavailable.
     private func names(of ids: Set<UUID>, _ area: StaffArea, in space: Space) async throws -> [UUID: String]? {
         guard !ids.isEmpty else { return [:] }
         if let until = awayUntil.withLock({ $0 }), .now < until { return nil }

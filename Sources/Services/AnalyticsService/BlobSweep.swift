@@ -1,36 +1,37 @@
 import Foundation
 import MartletFiles
 
-/// Looks at the blobs of a space and at the rows that name them, both in the order of their ids, a page at a time. A death between the one and the
-/// other leaves bytes that no row names, or a row whose bytes are gone.
+/// Compares the blobs of a space with the rows that reference them, page by page in the order of their ids. A crash
+/// between writing the one and the other leaves bytes without a row, or a row without bytes.
 struct BlobSweep: Sendable {
     private static let pageLength = 500
-    /// In one pass; the next one finds more.
+    /// The maximum of lost blobs reported by one run; the next run finds more.
     static let maximumLost = 500
 
     let files: any FileBackend
-    /// The first part of the blobs' names.
+    /// The first component of the blobs' names.
     let space: String
-    /// Which of these blobs rows name.
+    /// The subset of these blobs that rows reference.
     let named: @Sendable (_ ids: [String]) async throws -> Set<String>
-    /// The blobs that rows from before a time name: behind the first id and up to the second, or all behind, in their order.
+    /// The blobs referenced by rows older than `before`, in ascending order: those after the first id, up to and
+    /// including the second if there is one.
     let rows: @Sendable (_ after: String, _ upTo: String?, _ before: Date, _ limit: Int) async throws -> [String]
 
     struct Findings: Sendable {
-        /// Blobs that rows name and that there are no bytes of.
+        /// Blobs that rows reference but whose bytes are missing.
         var lost: [String] = []
-        /// Blobs that rows name, and that are there.
+        /// Number of blobs that are present and referenced.
         var kept = 0
 
-        /// Whether what is missing is an exception. Else something is wrong with the files as a whole, such as a disk that is not there, and nothing
-        /// is to be concluded from it.
+        /// Whether missing blobs are the exception. If not, the storage itself is probably at fault, for example an
+        /// unmounted disk, and the findings must not be acted on.
         var isException: Bool { kept >= lost.count }
     }
 
     /// - Parameters:
-    ///   - date: what is younger may be under way, and is left alone.
-    ///   - orphans: gets the ids of blobs that no row names, page by page.
-    /// - Returns: nil when it was stopped in between.
+    ///   - date: Younger blobs and rows may belong to a write in progress and are skipped.
+    ///   - orphans: Receives the ids of blobs without a row, one page at a time.
+    /// - Returns: nil if the task was cancelled.
     func run(before date: Date, orphans: ([String]) async throws -> Void = { _ in }) async throws -> Findings? {
         var findings = Findings()
         var (cursor, last) = (String?.none, "")

@@ -2,9 +2,10 @@ import MartletJobs
 public import MartletPostgres
 
 extension AnalyticsService {
-    /// The schema `analytics`, step by step. A file is never edited once released.
+    /// The migrations of the schema `analytics`, in the order in which they are applied. A file is never edited once
+    /// released.
     ///
-    /// The compiler plug-in puts `_` for the leading digit of a file's name: `001_…` is `_01_…`.
+    /// The compiler plug-in replaces the leading digit of a file's name by `_`: `001_…` becomes `_01_…`.
     public static let migrations: [Migration] = [
         Migration(number: 1, name: "events", sql: PackageResources._01_events_sql),
         JobQueue.migration(number: 2, schema: name),

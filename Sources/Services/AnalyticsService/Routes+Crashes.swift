@@ -3,7 +3,7 @@ import MartletHTTP
 import MartletPostgres
 
 extension AnalyticsService {
-    /// What crash reporters send. A slash at the end of a path makes no difference.
+    /// Routes for crash reporters, and the routes for issues. A trailing slash makes no difference.
     func addCrashesRoutes(to router: Router<ServiceContext>) {
         router.on(.post, "crash/api/:project/envelope", PostEnvelope(intake: crashes.intake))
         router.on(.post, "crash/api/:project/store", PostStoredEvent(intake: crashes.intake))

@@ -2,7 +2,7 @@ import Hummingbird
 import MartletHTTP
 
 extension AnalyticsService {
-    /// What is asked and decided about issues; area `crashes`.
+    /// Routes for reading and changing issues; area `crashes`.
     func addIssueRoutes(to router: Router<ServiceContext>) {
         let life = crashes.life
         router.on(.get, "crashes/issues", ListIssues(life: life))

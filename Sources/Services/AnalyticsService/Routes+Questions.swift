@@ -3,7 +3,7 @@ import MartletHTTP
 import MartletPostgres
 
 extension AnalyticsService {
-    /// Questions about an app's events, for its own server and for staff with the right to read in `analytics`.
+    /// Queries on an app's events, for its own server and for staff who may read `analytics`.
     func addQuestionsRoutes(to router: Router<ServiceContext>) {
         let store = questions.store
         router.on(.get, "analytics/counts", CountEvents(spaces: spaces, store: store))
@@ -15,10 +15,10 @@ extension AnalyticsService {
         router.on(.get, "analytics/live", ReadLive(spaces: spaces, store: store))
         router.on(.get, "analytics/events", ListEvents(spaces: spaces, store: store))
 
-        // The whole server's
+        // Counts for the whole server
         router.on(.get, "admin/requests", ListRequestCounts(store: questions.requests))
 
-        // Between our own processes
+        // Calls between our own processes
         router.on(.post, "internal/analytics/experiments", SumExperiment(spaces: spaces, store: store))
         router.on(.post, "internal/requests", AddRequestCounts(store: questions.requests))
     }

@@ -4,8 +4,8 @@ import MartletHTTP
 import MartletPostgres
 
 extension AnalyticsService {
-    /// What `sentry-cli` asks for. `/api/0/…` of the gateway is `/crash/api/0/…`: it knows only servers at the root of their address. A slash at the end
-    /// of a path makes no difference.
+    /// The part of Sentry's API that `sentry-cli` uses. The gateway maps `/api/0/…` to `/crash/api/0/…`, because
+    /// `sentry-cli` only supports servers at the root of their address. A trailing slash makes no difference.
     func addSentryAPIRoutes(to router: Router<ServiceContext>) {
         let (releases, life) = (crashes.releases, crashes.life)
         router.on(.get, "crash/api/0", SentryAPI(DescribeSentryAPI()))

@@ -3,7 +3,7 @@ import MartletHTTP
 import MartletPostgres
 
 extension AnalyticsService {
-    /// Debug files as people see them; `sentry-cli` brings them by `addSentryAPIRoutes`.
+    /// Debug files for staff; `sentry-cli` uploads them through `addSentryAPIRoutes`.
     func addSymbolsRoutes(to router: Router<ServiceContext>) {
         let files = symbols.files
         router.on(.get, "crashes/symbols", ListDebugFiles(files: files))

@@ -3,7 +3,7 @@ import MartletHTTP
 import MartletPostgres
 
 extension AnalyticsService {
-    /// Tickets, sprints and the board; and feedback, which becomes tickets.
+    /// Tickets, sprints, the board, and feedback, which becomes tickets.
     func addTicketsRoutes(to router: Router<ServiceContext>) {
         let (access, store) = (tickets.access, tickets.store)
         router.on(.post, "feedback", PostFeedback(feedback: tickets.feedback, spaces: spaces))

@@ -2,8 +2,8 @@ public import Hummingbird
 public import MartletHTTP
 
 extension AnalyticsService {
-    /// Staff ask under `/admin/apps/{app}/analytics/…`, `…/crashes/…` and `…/tickets/…`, of which the gateway makes `/analytics/…`,
-    /// `/crashes/…` and `/tickets/…`.
+    /// Staff call `/admin/apps/{app}/analytics/…`, `…/crashes/…` and `…/tickets/…`; the gateway maps these to
+    /// `/analytics/…`, `/crashes/…` and `/tickets/…`.
     public func addRoutes(to router: Router<ServiceContext>) {
         addEventsRoutes(to: router)
         addQuestionsRoutes(to: router)

@@ -3,7 +3,8 @@ import Hummingbird
 import MartletHTTP
 
 extension ServiceContext {
-    /// A part of the path without its percent-encoding, which the router leaves as it is; empty when that is no text, or none that PostgreSQL has.
+    /// A path parameter with its percent-encoding removed, which the router leaves in place. Empty if the result is not
+    /// valid text or contains a NUL, which PostgreSQL cannot store.
     func component(_ name: String) -> String {
         guard let text = parameters.get(name)?.removingPercentEncoding, !text.utf8.contains(0) else { return "" }
         return text

@@ -5,22 +5,23 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// Who of staff there is. Auth knows; nothing is remembered here, so that who leaves, or loses a right, is gone at once.
+/// Looks up staff members in the auth service. Nothing is cached, so that a member who leaves or loses a right is gone
+/// at once.
 struct StaffDirectory: Sendable {
-    /// Ids in one question.
+    /// Maximum number of ids in one call.
     static let maximumStaff = 100
-    /// Somebody waits for an answer that needs to know.
+    /// Short, because a client is waiting for the answer.
     private static let patience: Duration = .seconds(2)
     private static let maximumAnswerSizeInBytes = 64 << 10
 
     struct Member: Sendable, Decodable {
         var id: UUID
         var userName: String
-        /// Where mail reaches them; nil: nowhere.
+        /// The member's e-mail address, if any.
         var email: String?
     }
 
-    /// Those of these who are there and not disabled and, with an area, may read it in an app.
+    /// The members among `ids` that exist and are not disabled. With an area, only those who may read it in the app.
     ///
     /// - Throws: as `ServiceCalls.post`.
     let members: @Sendable (_ ids: [UUID], _ app: String?, _ area: StaffArea?) async throws -> [Member]
@@ -29,10 +30,12 @@ struct StaffDirectory: Sendable {
         self.members = members
     }
 
-    /// Looks whether work may be given to somebody. Whoever asks is staff for certain.
+    /// Checks that work may be assigned to a staff member. A principal may always assign work to itself.
     ///
-    /// - Parameter area: which they must be able to read in the app; nil: it is enough that they are there.
-    /// - Throws: `invalid-body` for who is not there or is disabled; `unavailable` while auth cannot say.
+    /// - Parameter area: An area of the app that the assignee must be able to read; nil if it is enough that they
+    ///   exist.
+    /// - Throws: `invalid-body` if the assignee does not exist, is disabled or may not read the area; `unavailable` if
+    ///   auth cannot be reached.
     func check(_ assignee: UUID, of area: StaffArea? = nil, askedBy principal: Principal) async throws {
         if let staff = principal.staff, UUID(uuidString: staff.id) == assignee { return }
         try await check([assignee], principal.appID, area, field: "assignee")
@@ -45,17 +48,17 @@ struct StaffDirectory: Sendable {
             known = Set(try await members(ids, app, area).map(\.id))
         } catch let error where !(error is CancellationError) {
             throw HTTPProblem(
-                .unavailable, "Auth cannot say whether there is such a staff member. Try again.", cause: "\(error)", headers: [.retryAfter: "5"])
+                .unavailable, "The auth service could not confirm that the staff member exists. Try again.", cause: "\(error)", headers: [.retryAfter: "5"])
         }
         guard known.isSuperset(of: ids) else {
-            let more = area.map { " They may not read \($0.rawValue) of this app, perhaps." } ?? ""
+            let more = area.map { " They may also lack the right to read \($0.rawValue) of this app." } ?? ""
             throw HTTPProblem(.invalidBody, "There is no such staff member, or they are disabled.\(more)", field: field)
         }
     }
 }
 
 extension StaffDirectory {
-    /// Nobody is known.
+    /// A directory without members.
     static let empty = StaffDirectory { _, _, _ in [] }
 
     private struct Question: Encodable {

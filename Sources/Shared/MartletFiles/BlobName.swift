@@ -1,13 +1,13 @@
-/// Where a file's bytes lie: the space they belong to and 128 random bits.
+/// The name of a file's bytes: the space they belong to and 128 random bits.
 ///
-/// Made by us and never by a client: no path that somebody sent becomes the name of anything. What is stored under a name
-/// never changes; a new version of a file is a new blob.
+/// Chosen by us, never by a client: no path sent from outside becomes a name in storage. The content of a blob never
+/// changes; a new version of a file is a new blob.
 public struct BlobName: Sendable, Hashable {
     public let space: String
-    /// 32 lower-case hexadecimal digits.
+    /// 32 hexadecimal digits in lower case.
     public let id: String
 
-    /// Nil unless `space` is 1 to 63 of `a-z0-9_` and `id` 32 hexadecimal digits.
+    /// Nil unless `space` is 1 to 63 of `a-z0-9_` and `id` 32 hexadecimal digits in lower case.
     public init?(space: String, id: String) {
         guard Self.isSpace(space), id.utf8.count == 32, id.utf8.allSatisfy(Self.isDigit) else { return nil }
         self.space = space
@@ -19,14 +19,14 @@ public struct BlobName: Sendable, Hashable {
         self.id = id
     }
 
-    /// A name that nobody has.
+    /// A new, unused name.
     public static func random(in space: String) -> BlobName {
         precondition(isSpace(space), "not the name of a space")
         var generator = SystemRandomNumberGenerator()
         return BlobName(unchecked: space, id: hexadecimal(generator.next()) + hexadecimal(generator.next()))
     }
 
-    /// `app_x/3f/3f0a…`: the name as a path of three parts, in every back end.
+    /// `app_x/3f/3f0a…`: the name as a path of three components, the same in every backend.
     public var key: String { space + "/" + id.prefix(2) + "/" + id }
 
     static func isSpace(_ text: String) -> Bool {
@@ -47,7 +47,7 @@ public struct BlobName: Sendable, Hashable {
     }
 }
 
-/// 16 digits.
+/// The number as 16 digits.
 func hexadecimal(_ number: UInt64) -> String {
     let digits = String(number, radix: 16)
     return String(repeating: "0", count: 16 - digits.utf8.count) + digits

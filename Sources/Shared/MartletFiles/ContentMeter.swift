@@ -2,7 +2,7 @@ import Crypto
 import MartletCore
 public import NIOCore
 
-/// Counts, hashes and limits a stream that passes by, and keeps its first bytes.
+/// Counts, hashes and limits a stream as it passes through, and keeps its first bytes.
 public struct ContentMeter {
     public static let prefixLength = 1_024
 

@@ -1,29 +1,29 @@
-/// The media type of a file, told from its first bytes.
+/// Determines the media type of a file from its first bytes.
 ///
-/// What the client claims counts only where it can do no harm: bytes that are markup are markup whatever they were called, and
-/// nothing becomes an image, a sound or a document by its name.
+/// The client's claim counts only where it can do no harm: markup stays markup whatever it is called, and nothing
+/// becomes an image, audio or a document by its name.
 public enum ContentType {
     public static let unknown = "application/octet-stream"
 
-    /// - Parameter declared: the client's word, or nil.
+    /// - Parameter declared: The client's claim, if any.
     public static func decide(declared: String?, prefix: [UInt8]) -> String {
         if let found = sniff(prefix) { return found }
         guard let declared = declared.flatMap(essence), isHarmless(declared) else { return isText(prefix) ? "text/plain" : unknown }
         return declared.hasPrefix("text/") && !isText(prefix) ? unknown : declared
     }
 
-    /// Whether a browser may show it in place. Everything else is saved: it might run in our origin.
+    /// Whether a browser may display it inline. Everything else is downloaded, because it might run in our origin.
     public static func isInline(_ type: String) -> Bool {
         inline.contains(type) || type.hasPrefix("audio/") || type.hasPrefix("video/")
     }
 
-    /// The types that thumbnails are made of.
+    /// Whether thumbnails are made of this type.
     public static func isPicture(_ type: String) -> Bool { pictures.contains(type) }
 
     private static let pictures: Set<String> = ["image/jpeg", "image/png", "image/gif", "image/webp", "image/heic", "image/avif"]
     private static let inline = pictures.union(["image/bmp", "image/tiff", "text/plain", "text/csv", "application/json"])
 
-    /// What the bytes are beyond doubt; nil where they say nothing.
+    /// The type that the bytes have beyond doubt; nil if they do not tell.
     public static func sniff(_ prefix: [UInt8]) -> String? {
         for (offset, magic, type) in signatures where starts(prefix, magic, at: offset) { return type }
         if starts(prefix, "RIFF", at: 0) {
@@ -32,7 +32,7 @@ public enum ContentType {
             if starts(prefix, "AVI ", at: 8) { return "video/x-msvideo" }
         }
         if starts(prefix, "ftyp", at: 4) { return isoMedia(prefix) }
-        // Layer III and ADTS. Layer I would be ff fe too, which is how UTF-16 begins.
+        // Layer III and ADTS. Layer I may begin with ff fe, which is also how UTF-16 begins.
         if prefix.count > 2, prefix[0] == 0xff, [0xfb, 0xfa, 0xf3, 0xf2, 0xe3, 0xe2].contains(prefix[1]) { return "audio/mpeg" }
         if prefix.count > 2, prefix[0] == 0xff, [0xf1, 0xf9].contains(prefix[1]) { return "audio/aac" }
         return markup(prefix)
@@ -55,7 +55,7 @@ public enum ContentType {
         (0, [0x00, 0x61, 0x73, 0x6d], "application/wasm"), (0, [0xcf, 0xfa, 0xed, 0xfe], unknown), (0, Array("MZ".utf8), unknown),
     ]
 
-    /// ISO/IEC 14496-12: the major brand behind `ftyp`.
+    /// ISO/IEC 14496-12: the major brand after `ftyp`.
     private static func isoMedia(_ prefix: [UInt8]) -> String {
         guard prefix.count >= 12 else { return unknown }
         switch String(decoding: prefix[8..<12], as: UTF8.self) {
@@ -67,9 +67,10 @@ public enum ContentType {
         }
     }
 
-    /// Text that a browser would take for a document and run: HTML, SVG and other XML, behind whatever blanks and marks.
+    /// Text that a browser would treat as a document and run: HTML, SVG and other XML, after any blanks and byte order
+    /// marks.
     private static func markup(_ prefix: [UInt8]) -> String? {
-        // UTF-16 with the zeros taken out reads like ASCII.
+        // Without its zeros, UTF-16 reads like ASCII.
         let text = String(decoding: prefix.filter { $0 != 0 }, as: UTF8.self).lowercased()
         guard let first = text.drop(while: { $0.isWhitespace || $0 == "\u{feff}" || $0 == "\u{fffd}" }).first, first == "<" else {
             return nil
@@ -80,7 +81,7 @@ public enum ContentType {
         return "application/xml"
     }
 
-    /// Type and subtype in lower case, without parameters; nil when it is not a media type (RFC 9110 §8.3.1).
+    /// Type and subtype in lower case without parameters; nil if it is not a media type (RFC 9110 §8.3.1).
     private static func essence(_ declared: String) -> String? {
         let text = (declared.split(separator: ";", omittingEmptySubsequences: false).first ?? "").lowercased()
         let trimmed = text.drop { $0 == " " }.prefix { $0 != " " }
@@ -91,7 +92,8 @@ public enum ContentType {
         return String(trimmed)
     }
 
-    /// Types that no browser runs. Those with a signature are not among them: had the bytes one, it would have been found.
+    /// Types that no browser runs. Types with a signature are not listed: bytes that had one would have been
+    /// recognized.
     private static func isHarmless(_ type: String) -> Bool {
         switch type {
         case "text/plain", "text/csv", "text/markdown", "text/calendar", "text/vcard", "application/json", "application/geo+json",
@@ -106,7 +108,7 @@ public enum ContentType {
             && String(validating: prefix.dropLast(incompleteTail(prefix)), as: UTF8.self) != nil
     }
 
-    /// Bytes at the end that begin a character which was cut off.
+    /// The number of bytes at the end that begin a truncated character.
     private static func incompleteTail(_ prefix: [UInt8]) -> Int {
         for back in 1...3 where prefix.count >= back {
             let byte = prefix[prefix.count - back]

@@ -1,9 +1,9 @@
 public import NIOCore
 
 extension FileBackend {
-    /// Stores the bytes of one blob under another name.
+    /// Copies a blob to another name.
     ///
-    /// - Parameter sizeInBytes: of the blob, as `write` answered it.
+    /// - Parameter sizeInBytes: The size of the blob, as returned by `write`.
     /// - Throws: `FileError.missing`, and what `write` throws.
     public func copy(_ blob: BlobName, to target: BlobName, sizeInBytes: Int) async throws {
         let piece = StoredPiece(blob: blob, sizeInBytes: sizeInBytes)
@@ -11,7 +11,7 @@ extension FileBackend {
     }
 }
 
-/// A blob and how large it is, as `FileBackend.write` answered it.
+/// A blob with its size, as returned by `FileBackend.write`.
 public struct StoredPiece: Sendable {
     public var blob: BlobName
     public var sizeInBytes: Int
@@ -22,7 +22,7 @@ public struct StoredPiece: Sendable {
     }
 }
 
-/// The bytes of blobs, one after another, read portion by portion as they are asked for.
+/// The bytes of several blobs in sequence, read in portions on demand.
 public struct JoinedBlobs: AsyncSequence, Sendable {
     public typealias Element = ByteBuffer
 

@@ -2,60 +2,60 @@ public import Foundation
 public import MartletCore
 public import NIOCore
 
-/// Keeps blobs. Any number of processes may use one at the same time.
+/// Stores blobs. Any number of processes may use the same storage concurrently.
 public protocol FileBackend: Sendable {
-    /// Stores a stream under a name that was never used; when it returns, the bytes outlive a loss of power.
+    /// Stores a stream under an unused name. When this returns, the bytes survive a power loss.
     ///
-    /// All or nothing: after an error there is no blob. Holds no more of the stream than one portion.
+    /// Atomic: after an error there is no blob. Implementations hold only a bounded part of the stream in memory.
     ///
-    /// - Throws: `FileError.tooLarge` as soon as the stream is longer than `limitInBytes`; what the stream throws.
+    /// - Throws: `FileError.tooLarge` as soon as the stream exceeds `limitInBytes`; what the stream throws.
     func write<Content: AsyncSequence & Sendable>(
         _ content: Content, to blob: BlobName, limitInBytes: Int
     ) async throws -> WrittenFile where Content.Element == ByteBuffer
 
-    /// Hands over the bytes of `range` portion by portion, no faster than they are taken.
+    /// Passes the bytes of `range` to `consume` portion by portion, with backpressure.
     ///
     /// - Throws: `FileError.missing`; what `consume` throws, which ends the reading.
     func read(_ blob: BlobName, in range: Range<Int>, _ consume: (ByteBuffer) async throws -> Void) async throws
 
-    /// Removes a blob; does nothing when it is not there.
+    /// Removes a blob; does nothing if there is none.
     func remove(_ blob: BlobName) async throws
 
-    /// The blobs of a space in the order of their ids; `cursor` is the `next` of the page before.
+    /// The blobs of a space in the order of their ids; `cursor` is the `next` of the previous page.
     func list(_ space: String, after cursor: String?, limit: Int) async throws -> BlobPage
 
-    /// Removes what writers that died before `date` left half done in a space.
+    /// Removes what writers that died before `date` left unfinished in a space.
     func removeAbandoned(before date: Date, in space: String) async throws
 
-    /// Lends a blob as a file that a program can read; `directory` is where a copy may be made.
+    /// Lends a blob as a file that a program can read; a copy may be made in `directory`.
     func withFile<Result: Sendable>(
         of blob: BlobName, sizeInBytes: Int, copyingTo directory: String, _ body: (String) async throws -> Result
     ) async throws -> Result
 }
 
-/// What was stored.
+/// The properties of a stored stream.
 public struct WrittenFile: Sendable, Equatable {
     public var sizeInBytes: Int
-    /// 64 lower-case hexadecimal digits.
+    /// 64 hexadecimal digits in lower case.
     public var sha256: String
-    /// The first bytes, at most `ContentMeter.prefixLength`, to tell the type from.
+    /// The first bytes, at most `ContentMeter.prefixLength`, from which the type can be determined.
     public var prefix: [UInt8]
 }
 
 public struct StoredBlob: Sendable, Equatable {
     public var id: String
-    /// When it was written.
+    /// The time of writing.
     public var written: Date
 }
 
-/// A part of the list of blobs. It may have fewer than were asked for, also when more follow.
+/// A page of a list of blobs. It may have fewer blobs than requested even if more follow.
 public struct BlobPage: Sendable, Equatable {
     public var blobs: [StoredBlob]
-    /// Where the next page begins; nil: there is none.
+    /// The cursor of the next page; nil on the last page.
     public var next: String?
 }
 
-/// Why a back end did not do what it was asked.
+/// Why an operation failed.
 public enum FileError: Error, DependencyError, CustomStringConvertible {
     case tooLarge(limitInBytes: Int)
     case missing(BlobName)
@@ -73,13 +73,13 @@ public enum FileError: Error, DependencyError, CustomStringConvertible {
         switch self {
         case .tooLarge(let limit): "the file has more than \(limit) bytes"
         case .missing(let blob): "no blob \(blob.key)"
-        case .unavailable(let cause): "the files are not available: \(cause)"
+        case .unavailable(let cause): "file storage is unavailable: \(cause)"
         }
     }
 }
 
 extension FileBackend {
-    /// The whole of a blob, portion by portion.
+    /// Copies the blob to a temporary file, portion by portion, and lends that file.
     public func withFile<Result: Sendable>(
         of blob: BlobName, sizeInBytes: Int, copyingTo directory: String, _ body: (String) async throws -> Result
     ) async throws -> Result {

@@ -1,8 +1,9 @@
 public import MartletHTTP
 
-/// Where a service keeps files, as it was set up.
+/// Creates the configured file storage of a service.
 public enum FileBackends {
-    /// Reads `files.s3.endpoint`, `.bucket`, `.region` (us-east-1), `.key` and `.secret` (secret); without an endpoint files are in `directory`.
+    /// Reads `files.s3.endpoint`, `.bucket`, `.region` (us-east-1), `.key` and `.secret` (secret). Without an endpoint,
+    /// files are stored in `directory`.
     ///
     /// - Throws: `SettingsError`.
     public static func backend(_ settings: Settings, directory: String) throws -> any FileBackend {

@@ -2,13 +2,13 @@ import Crypto
 public import Foundation
 public import MartletCore
 
-/// What a signed link opens.
+/// The file to which a signed link gives access.
 public struct FileLink: Sendable, Equatable {
-    /// `live` or `test`. Whoever opens a link in a browser sends no header that says it.
+    /// `live` or `test`, because a browser that opens the link sends no header with the environment.
     public var environment: String
     public var space: String
     public var path: String
-    /// Of this one file: another that takes the path later is not opened.
+    /// Binds the link to this file; it gives no access to a later file at the same path.
     public var fileID: String
     public var thumbnail: String?
     /// Seconds since 1970.
@@ -24,14 +24,14 @@ public struct FileLink: Sendable, Equatable {
     }
 }
 
-/// Makes and checks links that open one file for some time, without a secret.
+/// Creates and verifies links that give access to one file for a limited time, without a secret.
 ///
-/// The token is `<environment>.<expires>.<mac>`, the mac HMAC-SHA-256 (RFC 2104) of all that the link says, base64url. Each field
-/// goes in with its length, so no two links have the same bytes.
+/// The token is `<environment>.<expires>.<mac>`; the mac is the HMAC-SHA-256 (RFC 2104) of all fields of the link, in
+/// base64url. Each field is prefixed with its length, so that no two links yield the same bytes.
 public struct LinkSigner: Sendable {
     private let key: SymmetricKey
 
-    /// - Parameter secret: at least 32 characters; the key is derived from it (HKDF, RFC 5869).
+    /// - Parameter secret: At least 32 characters; the key is derived from it with HKDF (RFC 5869).
     public init(secret: Secret) {
         key = secret.withValue { secret in
             HKDF<SHA256>.deriveKey(
@@ -44,16 +44,16 @@ public struct LinkSigner: Sendable {
         return "\(link.environment).\(link.expires).\(Base64URL.encode(mac))"
     }
 
-    /// What a token says of itself, which is worth nothing before `isValid`.
+    /// The claims of a token, which must not be trusted before `isValid`.
     public struct Claims: Sendable, Equatable {
         public var environment: String
         public var expires: Int64
     }
 
-    /// Nil for a text that is not shaped like a token.
+    /// Nil if the text does not have the form of a token.
     public static func claims(_ token: String) -> Claims? { split(token)?.claims }
 
-    /// Compares in constant time. `link` must have what `claims(_:)` says.
+    /// Compares in constant time. `link` must match `claims(_:)`.
     public func isValid(_ token: String, for link: FileLink, at now: Date) -> Bool {
         guard let (claims, text) = Self.split(token), let mac = Base64URL.decode(text), Base64URL.encode(mac) == text,
             HMAC<SHA256>.isValidAuthenticationCode(mac, authenticating: Self.message(link), using: key)

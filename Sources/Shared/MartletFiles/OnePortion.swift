@@ -1,6 +1,6 @@
 public import NIOCore
 
-/// A stream of one portion.
+/// A stream that consists of a single portion.
 public struct OnePortion: AsyncSequence, Sendable {
     let portion: ByteBuffer
 

@@ -1,9 +1,9 @@
 public import Foundation
 public import MartletCore
 
-/// Values as clients write them, each way that is seen.
+/// Values in all the forms in which clients write them.
 extension JSONValue {
-    /// Text, also of what was written as a number or truth value.
+    /// Text; numbers and booleans count as their text.
     public var looseText: String? {
         switch self {
         case .string(let text): text
@@ -13,7 +13,7 @@ extension JSONValue {
         }
     }
 
-    /// Also of text that is a number.
+    /// A number, or text that is one.
     public var looseNumber: Double? {
         switch self {
         case .number(let literal): Double(literal)
@@ -22,7 +22,7 @@ extension JSONValue {
         }
     }
 
-    /// Also of text and of 0 and 1.
+    /// A boolean, or its equivalent as text or as 0 or 1.
     public var looseFlag: Bool? {
         switch self {
         case .bool(let value): value
@@ -32,7 +32,7 @@ extension JSONValue {
         }
     }
 
-    /// The elements of a list, of `{"values":[…]}`, or the one object that stands alone; without nulls.
+    /// The elements of a list or of `{"values":[…]}`, or the object itself as the only element; without nulls.
     public var looseList: [JSONValue] {
         switch self {
         case .array(let elements): elements.filter { $0 != .null }
@@ -62,10 +62,10 @@ extension JSONValue {
 }
 
 extension Date {
-    /// A time as RFC 3339, with blanks or without a zone (then UTC), or as seconds since 1970.
+    /// Parses a time in RFC 3339, also with a blank or without a zone (UTC), or seconds since 1970.
     public init?(loose value: JSONValue?) {
         if let seconds = value?.looseNumber {
-            // No year has more than 11 digits of seconds for long: those are milliseconds.
+            // Above 1e11 the seconds would lie beyond the year 5000: the number is in milliseconds.
             let seconds = abs(seconds) > 1e11 ? seconds / 1000 : seconds
             guard seconds.isFinite, (0...253_402_300_799).contains(seconds) else { return nil }
             self = Date(timeIntervalSince1970: seconds)
@@ -78,7 +78,7 @@ extension Date {
     private static func lenient(_ text: String) -> Date? {
         guard (19...40).contains(text.utf8.count) else { return nil }
         var text = text.replacing(" ", with: "T", maxReplacements: 1)
-        // Fractions as Python and Rust write them are longer than is understood.
+        // Python and Rust write more fractional digits than the parser accepts.
         if let point = text.firstIndex(of: ".") {
             let behind = text[text.index(after: point)...]
             let digits = behind.prefix { $0.isNumber }
@@ -103,15 +103,15 @@ extension UUID {
         self.init(uuidString: grouped)
     }
 
-    /// As Sentry's clients write it: 32 lower-case digits.
+    /// The id in the form used by Sentry's clients: 32 digits in lower case.
     public var eventID: String { uuidString.lowercased().filter { $0 != "-" } }
 }
 
 extension String {
-    /// The beginning, of so many characters at most.
+    /// The beginning of the string, at most `limit` characters if it is longer than that in bytes.
     func cut(to limit: Int) -> String { utf8.count <= limit ? self : String(prefix(limit)) }
 
-    /// The beginning, of so many bytes of UTF-8 at most.
+    /// The beginning of the string, at most `limit` bytes in UTF-8.
     public func cut(toBytes limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(startIndex, offsetBy: limit)

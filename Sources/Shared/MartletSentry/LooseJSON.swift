@@ -1,10 +1,12 @@
 public import MartletCore
 
-/// JSON as crash reporters really send it: with NaN, U+0000, lone surrogates, broken UTF-8, repeated names, numbers and depths beyond `JSONLimits`.
+/// Parses JSON as crash reporters really send it: with NaN, U+0000, lone surrogates, broken UTF-8, repeated names, and
+/// numbers and depths beyond `JSONLimits`.
 public enum LooseJSON {
-    /// What is not JSON becomes what is nearest: NaN and what is too large or too deep `null`, a character that is none U+FFFD.
+    /// Replaces invalid values: NaN, numbers that are too long and containers that are too deep become `null`, invalid
+    /// characters U+FFFD.
     ///
-    /// - Throws: `JSONError` for what is no JSON even so.
+    /// - Throws: `JSONError` if the result is still not JSON.
     public static func value(_ bytes: some Collection<UInt8>) throws(JSONError) -> JSONValue {
         do throws(JSONError) {
             return try JSONValue(parsing: bytes)
@@ -15,7 +17,7 @@ public enum LooseJSON {
     }
 }
 
-/// Writes JSON text again with what `JSONValue` refuses replaced.
+/// Rewrites JSON text and replaces what `JSONValue` refuses.
 struct JSONMender {
     private static let maximumDepth = JSONLimits.maximumDepth - 1
     private static let longestNumber = 40
@@ -82,7 +84,7 @@ struct JSONMender {
         output += Array("null".utf8)
     }
 
-    /// To its closing quotation mark.
+    /// Moves to the closing quotation mark.
     private mutating func skipString() {
         position += 1
         while position < bytes.count, bytes[position] != UInt8(ascii: "\"") { position += bytes[position] == UInt8(ascii: "\\") ? 2 : 1 }
@@ -143,7 +145,7 @@ struct JSONMender {
         }
     }
 
-    /// The number of the escape `\uXXXX` that begins at `index`.
+    /// The code unit of the escape `\uXXXX` at `index`.
     private func unit(at index: Int) -> UInt32? {
         guard index + 6 <= bytes.count, bytes[index] == UInt8(ascii: "\\"), bytes[index + 1] == UInt8(ascii: "u") else { return nil }
         let digits = bytes[index + 2..<index + 6]

@@ -86,7 +86,7 @@ import Testing
                 ("PUT", "a/", #"{"refs":[{"commit":"1"}]}"#), ("POST", "", #"{"version":"a","refs":[{"commit":"1"}]}"#),
             ] {
                 let answer = try await app.master(method, Self.path + path, body)
-                #expect(answer.isSentryRefusal(.invalidBody, field: "refs") && answer.text.contains("reads no repositories"), "\(answer)")
+                #expect(answer.isSentryRefusal(.invalidBody, field: "refs") && answer.text.contains("does not read repositories"), "\(answer)")
             }
             #expect(try await app.master("GET", Self.path + "a/").isSentryRefusal(.notFound))
             #expect(try await app.client("POST", Self.path, #"{"version":"a"}"#).isSentryRefusal(.forbidden))

@@ -93,7 +93,7 @@ private final class Post: Sendable {
             post.state.withLock { $0.lost = 1; $0.states["eve@example.org"] = ("queued", "not reached") }
             try await data.happening(try await data.issue(7, "Fault in 42", level: .fatal), "created")
             try await app.look()
-            try await Self.wait(app, "error LIKE 'The mail has not left yet: not reached%'")
+            try await Self.wait(app, "error LIKE 'The mail has not been sent yet: not reached%'")
             #expect(try await app.master("GET", "/crashes/alerts/\(alert)")["lastDelivery.state"] == "\"waiting\"")
             post.state.withLock { $0.states = [:] }
             try await Self.wait(app, "state = 'done'")

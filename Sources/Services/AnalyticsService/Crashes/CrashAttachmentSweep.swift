@@ -4,9 +4,10 @@ import MartletFiles
 import MartletJobs
 import MartletPostgres
 
-/// Removes bytes of attachments that no row names, and rows whose bytes are gone. Every copy of the service may do this at any time.
+/// Removes attachment bytes that no row references, and rows whose bytes are gone. Any instance of the service may run
+/// it at any time.
 struct CrashAttachmentSweep: PeriodicWork {
-    /// Bytes are written before their row; a spool that waits writes them again at each attempt.
+    /// Bytes are written before their row, and a waiting spool writes them again at each attempt.
     static let grace: TimeInterval = 86_400
 
     let postgres: PostgresClient
@@ -16,7 +17,7 @@ struct CrashAttachmentSweep: PeriodicWork {
 
     func work() async throws { try await cleanUp(at: Date()) }
 
-    /// What fails in one space is logged, and keeps no other from its turn.
+    /// A failure in one space is logged and does not affect the others.
     func cleanUp(at now: Date) async throws {
         let spaces: [Int32] = try await postgres.query("SELECT id FROM analytics.spaces ORDER BY id").map { try $0.decode(0) }
         for space in spaces where !Task.isCancelled {
@@ -24,7 +25,7 @@ struct CrashAttachmentSweep: PeriodicWork {
                 try await cleanUp(space, before: now.addingTimeInterval(-Self.grace))
             } catch {
                 guard !Task.isCancelled else { return }
-                logger.warning("crash attachments not cleaned up", metadata: ["analytics.space": "\(space)", "error.cause": "\(error)"])
+                logger.warning("Could not clean up the crash attachments of a space; retrying at the next sweep.", metadata: ["analytics.space": "\(space)", "error.cause": "\(error)"])
             }
         }
     }
@@ -46,12 +47,12 @@ struct CrashAttachmentSweep: PeriodicWork {
                 "DELETE FROM analytics.crash_attachments WHERE space = \(space) AND blob = ANY (\(findings.lost))")
         } else if let findings {
             logger.error(
-                "most files of crash attachments are missing; their rows are kept",
+                "Most files of crash attachments are missing; keeping their rows.",
                 metadata: ["analytics.space": "\(space)", "files.missing": "\(findings.lost.count)", "files.there": "\(findings.kept)"])
         }
         guard removed + lost > 0 else { return }
         logger.notice(
-            "leftovers of crash attachments removed",
+            "Removed orphaned files and rows of crash attachments.",
             metadata: ["analytics.space": "\(space)", "files.removed": "\(removed)", "rows.removed": "\(lost)"])
     }
 

@@ -6,7 +6,7 @@ import MartletPostgres
 import MartletSentry
 
 extension CrashHelpers {
-    /// By the service's own symbols and tickets.
+    /// Uses the service's own symbols and tickets.
     init(symbols: Symbols, feedback tickets: FeedbackIntake) {
         symbolicate = { report, space in
             let answer = await symbols.symbolicate(report, in: space)
@@ -19,7 +19,8 @@ extension CrashHelpers {
                 do {
                     try await tickets.store(fitted, in: space)
                 } catch is FileError {
-                    // While files are away the words go on without pictures: all reports wait behind them.
+                    // While file storage is unavailable, keep the text and drop the images: all reports queue behind
+                    // this one.
                     fitted.files = []
                     try await tickets.store(fitted, in: space)
                 }
@@ -27,7 +28,7 @@ extension CrashHelpers {
             } catch is FeedbackRefusal {
                 return false
             } catch let problem as HTTPProblem where problem.code.status < 500 {
-                // Such as a space that is full of tickets: nothing behind it is to wait for somebody to delete some.
+                // For example, a space that is full of tickets: later reports must not wait until some are deleted.
                 return false
             }
         }
@@ -36,7 +37,7 @@ extension CrashHelpers {
 }
 
 extension Feedback {
-    /// Nil when nothing was said.
+    /// Nil if the feedback has no text.
     fileprivate init?(_ feedback: DigestedFeedback) {
         let words = feedback.words
         let fitted = Feedback.fitted(

@@ -3,20 +3,21 @@ import MartletCore
 import MartletPostgres
 import MartletSentry
 
-/// What the digest asks of the service's other parts.
+/// What the digest needs from the service's other parts.
 struct CrashHelpers: Sendable {
-    /// A report with its addresses turned into lines, as far as there are debug symbols.
+    /// A report whose addresses are resolved to lines, as far as debug symbols are available.
     struct Symbolicated: Sendable {
         var report: JSONValue
-        /// The debug ids that it waits for.
+        /// Debug ids of the missing symbols.
         var awaited: [String] = []
     }
 
     var symbolicate: @Sendable (_ report: JSONValue, Space) async -> Symbolicated = { report, _ in Symbolicated(report: report) }
-    /// Notes which symbols reports wait for, in the transaction that stores them.
+    /// Records which symbols reports wait for, in the transaction that stores the reports.
     var note: @Sendable ([AwaitedSymbols.Report], PostgresTransaction) async throws -> Void = { _, _ in }
-    /// Makes a ticket of what a person wrote; harmless to repeat. False: there will be none. An error means "again".
+    /// Turns a user's feedback into a ticket; idempotent. Returns false if there will never be one; throws if it should
+    /// be retried.
     var feedback: @Sendable (DigestedFeedback, Space) async throws -> Bool = { _, _ in true }
-    /// Joins reports with what somebody said of them before they came, in the transaction that stores them.
+    /// Links reports to feedback that arrived before them, in the transaction that stores the reports.
     var joinFeedback: @Sendable (_ eventIDs: [UUID], Space, PostgresTransaction) async throws -> Void = { _, _, _ in }
 }

@@ -4,11 +4,11 @@ import MartletFiles
 import MartletJobs
 import MartletPostgres
 
-/// Deletes, every hour and in small portions, what is older than reports are kept. Counts by day stay.
+/// Deletes, every hour and in small batches, what is older than the retention period. Daily counts stay.
 struct CrashRetention: PeriodicWork {
     let interval: Duration = .seconds(3_600)
     private static let rowsPerStatement = 500
-    /// A session is not told of again after that.
+    /// Days after which no further updates of a session are expected.
     private static let sessionDays = 7
 
     let postgres: PostgresClient
@@ -27,13 +27,13 @@ struct CrashRetention: PeriodicWork {
             try await delete(table, key, condition, days)
         }
         try await delete("crash_session_states", "ctid", "updated < now() - make_interval(days => $)", Self.sessionDays)
-        // Of spools whose folders are gone. One that lives is not left alone for so long.
+        // Rows of spools whose folders are gone: a live spool updates its row long before that.
         try await delete("crash_spools", "id", "updated < now() - make_interval(days => $)", 400)
-        // Last: while files are away, reports go even so.
+        // Last, so that reports are deleted even while file storage is unavailable.
         try await removeAttachments()
     }
 
-    /// - Parameter condition: with `$` for the days.
+    /// - Parameter condition: SQL with `$` in place of the number of days.
     private func delete(_ table: StaticString, _ key: StaticString, _ condition: StaticString, _ days: Int) async throws {
         let parts = condition.description.split(separator: "$", maxSplits: 1).map { PostgresQuery(unescaped: String($0)) }
         let isOld: PostgresQuery = "\(parts[0])\(Int32(days))\(parts.count > 1 ? parts[1] : "")"
@@ -47,7 +47,8 @@ struct CrashRetention: PeriodicWork {
         }
     }
 
-    /// The bytes first: a row without them is tried again, bytes without a row would stay.
+    /// Removes the bytes before the row: a row without bytes is retried, while bytes without a row would be left
+    /// behind.
     private func removeAttachments() async throws {
         while !Task.isCancelled {
             let rows = try await postgres.query(

@@ -1,17 +1,17 @@
 import MartletCore
 import MartletHTTP
 
-/// `crashes.…`
+/// Settings below `crashes.…`.
 struct CrashSettings: Sendable {
-    /// Where reports wait until PostgreSQL has them: on a disk that outlives the process.
+    /// Where reports wait until they are stored in PostgreSQL. The disk must outlive the process.
     var spoolDirectory = ".martlet/crash-spool"
     var spoolSizeInBytes = 1_024 << 20
-    /// Of an app's environment, by all copies of the service together.
+    /// Per app and environment, shared by all instances of the service.
     var quota = CrashQuota.Limits()
-    /// Of all reports of an app's environment together.
+    /// Total size of the attachments of all reports, per app and environment.
     var attachmentsInBytes = 10 << 30
     var retentionInDays = 90
-    /// CPU time that digesting one report may take, with all that came with it.
+    /// CPU time for digesting one report with everything that came with it.
     var cpuTimePerReport: Duration = .seconds(5)
     var alerts = AlertSettings(secret: .random())
 

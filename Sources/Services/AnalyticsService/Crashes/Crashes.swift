@@ -4,7 +4,7 @@ import MartletFiles
 import MartletPostgres
 import ServiceLifecycle
 
-/// Crash reports: from the spool to issues.
+/// Crash reports, from the spool to issues.
 struct Crashes: Sendable {
     let spaces: Spaces
     let intake: CrashIntake
@@ -50,12 +50,13 @@ struct Crashes: Sendable {
 
     var background: [any Service] { [digester, retention, sweep, sharing, DropTelling(intake: intake)] + life.background }
 
-    /// Symbolicates and groups stored reports again; at most `Reprocessing.maximumEvents`. Ids that are gone are left out.
+    /// Symbolicates and groups stored reports again, at most `Reprocessing.maximumEvents` of them. Ids of deleted
+    /// reports are skipped.
     func digestAgain(_ eventIDs: [UUID], in space: Space) async throws {
         try await reprocessing.digestAgain(eventIDs, in: space)
     }
 
-    /// Gives stored reports the lines around their calls; the same number of them.
+    /// Adds the source lines around each frame to stored reports, with the same limit.
     func addSources(to eventIDs: [UUID], in space: Space) async throws {
         try await reprocessing.addSources(to: eventIDs, in: space)
     }

@@ -1,31 +1,31 @@
 import Foundation
 import MartletHTTP
 
-/// `symbols.…`: limits of uploads, and the programs that read debug files.
+/// Settings below `symbols.…`: limits of uploads, and the programs that read debug files.
 struct SymbolSettings: Sendable {
     /// Of one file.
     var maximumFileSizeInBytes = 1 << 30
-    /// Of all files of an app.
+    /// Total of all files of an app.
     var maximumAppSizeInBytes = 20 << 30
-    /// Of pieces of an app that are not put together yet.
+    /// Total of an app's chunks that are not yet assembled.
     var maximumPendingSizeInBytes = 4 << 30
-    /// How long pieces wait that nobody puts together.
+    /// How long chunks wait to be assembled before they are deleted.
     var uploadLifetime: Duration = .seconds(6 * 3_600)
-    /// Absolute paths; nil: not there.
+    /// Absolute paths; nil if not installed or switched off.
     var symbolizer: String?
     var demangler: String?
-    /// Processes of the symbolizer at once.
+    /// Maximum number of concurrent symbolizer processes.
     var maximumProcesses = 2
-    /// Of one such process, beside the files it maps.
+    /// Memory limit of one such process, not counting the files it maps.
     var memoryInBytes = 1 << 30
-    /// How long one question to it may take.
+    /// Time limit of one query to the symbolizer.
     var time: Duration = .seconds(20)
     var cacheDirectory = NSTemporaryDirectory() + "martlet-symbols"
     var cacheSizeInBytes = 4 << 30
-    /// How often is looked for reports whose symbols came while they were read, and for what is left over.
+    /// How often to look for leftovers, and for reports whose symbols arrived while they were being processed.
     var sweepInterval: Duration = .seconds(60)
 
-    /// With the programs that are installed.
+    /// Uses the programs found on `PATH`.
     init() {
         symbolizer = Self.find("llvm-symbolizer")
         demangler = Self.find("swift-demangle")
@@ -42,7 +42,7 @@ struct SymbolSettings: Sendable {
         memoryInBytes = try settings.integer("symbols.memory.bytes", default: memoryInBytes, in: (64 << 20)...(64 << 30))
         let files = settings.string("files.directory", default: ".martlet/analytics-files")
         let directory = settings.string("symbols.cache.directory", default: files + "/work/symbols")
-        // Its name is quoted in what the symbolizer reads.
+        // The symbolizer's input quotes this path.
         guard !directory.contains(where: { $0 == "\"" || $0.isNewline }) else {
             throw SettingsError(key: "symbols.cache.directory", problem: "must not contain quotation marks or line ends")
         }

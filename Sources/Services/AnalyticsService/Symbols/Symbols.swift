@@ -7,7 +7,7 @@ import MartletJobs
 import MartletPostgres
 import ServiceLifecycle
 
-/// Debug symbols, and addresses turned into lines by them.
+/// Debug symbols, and the symbolication of crash reports with them.
 struct Symbols: Sendable {
     let postgres: PostgresClient
     let spaces: Spaces
@@ -37,15 +37,15 @@ struct Symbols: Sendable {
         sweep = SymbolSweep(
             files: files, chunks: chunks, awaited: awaited, backend: backend, settings: settings, cache: cache, pool: pool,
             queue: queue, logger: logger)
-        if settings.symbolizer == nil { logger.notice("there is no llvm-symbolizer: addresses in crash reports stay addresses") }
-        if settings.demangler == nil { logger.notice("there is no swift-demangle: names in crash reports stay mangled") }
+        if settings.symbolizer == nil { logger.notice("No llvm-symbolizer is available; addresses in crash reports will not be symbolicated.") }
+        if settings.demangler == nil { logger.notice("No swift-demangle is available; names in crash reports will stay mangled.") }
     }
 
     var background: [any Service] { [sweep] }
 
     /// - Parameters:
-    ///   - rerun: reads reports again whose symbols have come.
-    ///   - addSources: the same where sources have come.
+    ///   - rerun: Symbolicates reports again whose symbols have arrived.
+    ///   - addSources: Adds source lines to reports whose sources have arrived.
     func handlers(rerun: @escaping SymbolicateAgain.Rerun, addSources: @escaping SymbolicateAgain.Rerun) -> [any JobHandler] {
         [
             AssembleSymbolFile(files: files, chunks: chunks, backend: backend), SymbolicateAgain(postgres: postgres, rerun: rerun),
@@ -53,14 +53,15 @@ struct Symbols: Sendable {
         ]
     }
 
-    /// A report with functions, files and lines for its addresses, as far as the app's debug files have them, and with readable names.
+    /// Resolves a report's addresses to functions, files and lines, as far as the app's debug files have them, and
+    /// demangles its names.
     ///
-    /// Never fails: what cannot be found stays as it is. May be given what it has made before: the outcome is the same.
+    /// Never fails: what cannot be resolved stays as it is. Idempotent: the input may be an earlier result.
     func symbolicate(_ event: JSONValue, in space: Space) async -> SymbolicatedEvent {
         await symbolication.symbolicate(event, of: space.appID)
     }
 
-    /// Swift's mangled names as people write them; other names as they are. Same order and count.
+    /// Demangles Swift names and leaves all others unchanged. Keeps order and count.
     func demangle(_ names: [String]) async -> [String] {
         await symbolication.demangler.readable(names)
     }

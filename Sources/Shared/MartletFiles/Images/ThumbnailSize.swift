@@ -1,13 +1,13 @@
-/// A size that thumbnails are made in, with the name that clients ask for it by.
+/// A thumbnail size, with the name by which clients request it.
 public struct ThumbnailSize: Sendable, Hashable {
-    /// 1 to 32 of `a-z0-9_-`, a letter first.
+    /// 1 to 32 of `a-z0-9_-`, beginning with a letter.
     public let name: String
     public let width: Int
     public let height: Int
-    /// Whether the picture fills the size and is cut; else all of it fits inside.
+    /// Whether the picture fills the size and is cropped; otherwise it is fitted inside.
     public let isCropped: Bool
 
-    /// Reads `name=160x160` or `name=160x160:crop`; sides of 1 to 4,096 pixels.
+    /// Parses `name=160x160` or `name=160x160:crop`, with sides of 1 to 4,096 pixels.
     public init?(_ text: String) {
         let parts = text.split(separator: "=", omittingEmptySubsequences: false)
         guard parts.count == 2, let first = parts[0].utf8.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first),

@@ -3,13 +3,14 @@ import Glibc
 import MartletCore
 public import NIOCore
 
-/// Makes small pictures of large ones with `vipsthumbnail` (Debian package `libvips-tools`), outside this process.
+/// Makes thumbnails with `vipsthumbnail` (Debian package `libvips-tools`) in a separate process.
 ///
-/// Only JPEG, PNG, GIF, WebP, HEIC and AVIF: libvips runs with `VIPS_BLOCK_UNTRUSTED`, which blocks SVG, PDF, ImageMagick and all other
-/// loaders that were not made for hostile input, and the loader it names must be one of these. The number of pixels is read
-/// from the header first. What comes out has no metadata, and so no position; turned upright by its EXIF before.
+/// Accepts only JPEG, PNG, GIF, WebP, HEIC and AVIF: libvips runs with `VIPS_BLOCK_UNTRUSTED`, which blocks SVG, PDF,
+/// ImageMagick and all other loaders not made for hostile input, and the loader it reports must be one of these. The
+/// number of pixels is read from the header first. Thumbnails are rotated according to the EXIF data and contain no
+/// metadata, and thus no location.
 public struct Thumbnailer: Sendable {
-    /// More are not looked at.
+    /// Larger pictures are refused.
     public var maximumSourceSizeInBytes = 64 << 20
     public var maximumPixels = 50_000_000
 
@@ -18,8 +19,8 @@ public struct Thumbnailer: Sendable {
     var process = LimitedProcess()
 
     /// - Parameters:
-    ///   - directory: where work is done, made when missing; every piece of work has a folder in it.
-    ///   - maximumAtOnce: processes; as many again and eight times more may wait.
+    ///   - directory: The directory for temporary files, created if missing; each thumbnail has a folder in it.
+    ///   - maximumAtOnce: The maximum number of concurrent thumbnails; eight times as many may wait.
     public init(directory: String, maximumAtOnce: Int) {
         self.directory = directory
         semaphore = AsyncSemaphore(
@@ -31,24 +32,24 @@ public struct Thumbnailer: Sendable {
     }
 
     public struct Thumbnail: Sendable {
-        /// `image/jpeg`, or `image/png` for pictures that can be seen through.
+        /// `image/jpeg`, or `image/png` for pictures with transparency.
         public var contentType: String
         public var content: ByteBuffer
     }
 
-    /// Why there is no thumbnail of a picture.
+    /// Why no thumbnail was made of a picture.
     public struct Refusal: Error, Sendable {
-        /// For the client.
+        /// Worded for the client.
         public var reason: String
-        /// Whether the picture is surely to blame, so that there never will be one.
+        /// Whether the picture is certainly at fault, so that retries are pointless.
         public var isLasting = false
     }
 
-    /// - Throws: `Refusal`; `FileError.missing`; `FileError.unavailable` when too many wait, the programs are not there, or something else
-    ///   failed that has nothing to do with the picture.
+    /// - Throws: `Refusal`; `FileError.missing`; `FileError.unavailable` if too many requests are waiting, the programs
+    ///   are missing, or something unrelated to the picture failed.
     public func thumbnail(of blob: BlobName, sizeInBytes: Int, in files: any FileBackend, _ size: ThumbnailSize) async throws -> Thumbnail {
         guard sizeInBytes <= maximumSourceSizeInBytes else {
-            throw Refusal(reason: "Thumbnails are made of pictures of up to \(maximumSourceSizeInBytes) bytes.")
+            throw Refusal(reason: "Thumbnails are only made of pictures of up to \(maximumSourceSizeInBytes) bytes.")
         }
         return try await semaphore.withPermit {
             let folder = directory + "/" + hexadecimal(UInt64.random(in: 0 ... .max))
@@ -63,7 +64,7 @@ public struct Thumbnailer: Sendable {
                 do {
                     return try await make(size, of: source, in: folder)
                 } catch let refusal as Refusal where !refusal.isLasting {
-                    // The programs do not say when it was the disk that did not give the bytes.
+                    // The programs do not report whether it was the disk that failed to return the bytes.
                     try await disk { try InputFile(source, of: blob).check(sizeInBytes: sizeInBytes) }
                     throw refusal
                 }
@@ -71,7 +72,7 @@ public struct Thumbnailer: Sendable {
         }
     }
 
-    /// Removes the folders of work that nobody ends any more, because its process was killed.
+    /// Removes the folders left by killed processes.
     public func removeAbandoned(before date: Date) async throws {
         try await disk { [directory] in
             for name in names(in: directory) where name.utf8.count == 16 && UInt64(name, radix: 16) != nil {
@@ -107,7 +108,7 @@ public struct Thumbnailer: Sendable {
     /// The longest line of `vipsheader` that is parsed, in bytes.
     private static let maximumHeaderLength = 200
 
-    /// `file: 800x600 uchar, 3 bands, srgb, jpegload`
+    /// Parses `file: 800x600 uchar, 3 bands, srgb, jpegload`.
     private func header(of source: String, in folder: String) async throws -> Header {
         let outcome = try await process.run("vipsheader", [source], in: folder)
         try check(outcome, of: "vipsheader")
@@ -115,23 +116,23 @@ public struct Thumbnailer: Sendable {
         guard line.utf8.count <= Self.maximumHeaderLength, let match = line.firstMatch(of: /: (\d{1,9})x(\d{1,9}) [a-z]+, (\d+) bands?, ([a-z0-9-]+)(?:, ([a-z]+load)[a-z_]*)?$/),
             let width = Int(match.1), let height = Int(match.2), let bands = Int(match.3), let loader = match.5,
             ["jpegload", "pngload", "gifload", "webpload", "heifload"].contains(loader)
-        else { throw Refusal(reason: "This is not a picture that thumbnails are made of.", isLasting: true) }
+        else { throw Refusal(reason: "Thumbnails cannot be made of this type of file.", isLasting: true) }
         return Header(width: width, height: height, isTransparent: match.4 != "cmyk" && (bands == 2 || bands == 4))
     }
 
-    /// The programs end with the same status when a picture is broken and when the disk is full: what they say tells the two apart, where it
-    /// does. So only a limit that was met, and what a header says, is held against a picture for good.
+    /// The programs exit with the same status for a broken picture and for a full disk; only their messages may tell
+    /// the two apart. Therefore a refusal is lasting only if a limit was reached or the header is unsuitable.
     private func check(_ outcome: LimitedProcess.Outcome, of program: String) throws {
         switch outcome.end {
         case .exited(0): return
-        case .killed(SIGXCPU), .killed(SIGXFSZ): throw Refusal(reason: "The picture takes too much time or space.", isLasting: true)
+        case .killed(SIGXCPU), .killed(SIGXFSZ): throw Refusal(reason: "Processing the picture takes too much time or space.", isLasting: true)
         case .exited where outcome.text.contains("\(program): ") && !Self.faults.contains(where: { outcome.text.contains($0) }):
             throw Refusal(reason: "The picture cannot be read.")
         default: throw FileError.unavailable(cause: "\(program) ended with \(outcome.end): \(outcome.text.suffix(400))")
         }
     }
 
-    /// How libvips, glib and the loader begin to speak of the machine rather than of the picture.
+    /// Messages of libvips, glib and the loader that indicate a fault of the machine rather than the picture.
     private static let faults = [
         "unix error", "glib: ", "out of memory", "failed to allocate", "does not exist", "error while loading shared libraries",
         "No space left on device", "Input/output error", "Cannot allocate memory", "Resource temporarily unavailable",

@@ -3,14 +3,14 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Does what blocks on a thread that may be blocked.
+/// Runs blocking work on a thread pool.
 func disk<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await NIOThreadPool.singleton.runIfActive(work)
 }
 
-/// A file that is being written and has no name yet that anybody knows.
+/// A file being written, under a random name.
 ///
-/// `@unchecked Sendable`: used by one task at a time, on whichever thread.
+/// `@unchecked Sendable`: used by one task at a time, not always on the same thread.
 final class TemporaryFile: @unchecked Sendable {
     let path: String
     private var descriptor: Int32
@@ -38,7 +38,7 @@ final class TemporaryFile: @unchecked Sendable {
         }
     }
 
-    /// Brings the bytes to the disk, then the name.
+    /// Flushes the bytes to disk, renames the file, and flushes the directory.
     func finish(movingTo destination: String, in directory: String) throws {
         guard fsync(descriptor) == 0 else { throw FileError.system("fsync") }
         close(descriptor)
@@ -52,9 +52,9 @@ final class TemporaryFile: @unchecked Sendable {
     }
 }
 
-/// An open file. Read on while it is open, also when somebody removes its name.
+/// An open file. It can be read as long as it is open, even after its name has been removed.
 ///
-/// `@unchecked Sendable`: `pread` has no position to share.
+/// `@unchecked Sendable`: `pread` shares no file position.
 final class InputFile: @unchecked Sendable {
     private let descriptor: Int32
 
@@ -65,7 +65,7 @@ final class InputFile: @unchecked Sendable {
 
     deinit { close(descriptor) }
 
-    /// At most `count` bytes; none behind the end.
+    /// Reads at most `count` bytes; none after the end.
     func read(_ count: Int, at position: Int) throws -> ByteBuffer {
         var portion = ByteBuffer()
         try portion.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { memory in
@@ -81,9 +81,9 @@ final class InputFile: @unchecked Sendable {
 }
 
 extension InputFile {
-    /// Reads all of it, for its errors.
+    /// Reads the whole file to detect errors of the disk.
     ///
-    /// - Throws: `FileError.unavailable`, also when it is not of this size.
+    /// - Throws: `FileError.unavailable`, also if the size differs.
     func check(sizeInBytes: Int) throws {
         var position = 0
         while case let count = try read(1 << 20, at: position).readableBytes, count > 0 { position += count }
@@ -91,7 +91,7 @@ extension InputFile {
     }
 }
 
-/// Brings a directory's entries to the disk.
+/// Flushes a directory's entries to disk.
 func synchronize(directory: String) throws {
     let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw FileError.system("open") }
@@ -100,7 +100,7 @@ func synchronize(directory: String) throws {
 }
 
 extension FileError {
-    /// What `errno` says. Names no path.
+    /// The current `errno` as an error. Contains no path.
     static func system(_ call: String) -> FileError {
         .unavailable(cause: "\(call): \(String(cString: strerror(errno)))")
     }

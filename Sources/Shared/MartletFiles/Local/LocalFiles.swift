@@ -1,17 +1,17 @@
 public import Foundation
 public import NIOCore
 
-/// Blobs as files in a directory, which every copy of the service must see.
+/// Stores blobs as files in a directory that every instance of the service must share.
 ///
-/// A blob is written to `<space>/incoming/`, brought to the disk with `fsync`, and moved to its place with `rename`: under its
-/// own name it is whole or not there. Files have mode 600 and directories 700.
+/// A blob is written to `<space>/incoming/`, flushed with `fsync` and moved into place with `rename`, so that under its
+/// own name it is complete or absent. Files have mode 600 and directories 700.
 public struct LocalFiles: FileBackend {
     private static let portionLength = 128 << 10
     private static let writeLength = 256 << 10
 
     private let root: String
 
-    /// - Parameter directory: made on the first write.
+    /// - Parameter directory: Created on the first write.
     public init(directory: String) {
         root = directory.hasSuffix("/") ? String(directory.dropLast()) : directory
     }
@@ -95,7 +95,7 @@ public struct LocalFiles: FileBackend {
     public func withFile<Result: Sendable>(
         of blob: BlobName, sizeInBytes: Int, copyingTo directory: String, _ body: (String) async throws -> Result
     ) async throws -> Result {
-        // So that a blob that is not there, or that the disk does not give, is not taken for one that a program cannot read.
+        // Detects a missing or unreadable blob here, so that it is not mistaken for one that the program cannot parse.
         _ = try await disk { try InputFile(path(of: blob), of: blob) }
         return try await body(path(of: blob))
     }
@@ -107,12 +107,12 @@ func names(in directory: String) -> [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
 }
 
-/// When it was last written to; nil when it is not there.
+/// The time of the last modification; nil if the file does not exist.
 func modified(_ path: String) -> Date? {
     (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
 }
 
-/// Makes a directory that will still be there after a loss of power, and those above it that are missing; does nothing when it exists.
+/// Creates a directory and its missing parents so that they survive a power loss; does nothing if it exists.
 private func makeDirectory(_ path: String) throws {
     let parent = (path as NSString).deletingLastPathComponent
     if mkdir(path, 0o700) == 0 { return try synchronize(directory: parent.isEmpty ? "." : parent) }

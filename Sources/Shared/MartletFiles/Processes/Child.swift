@@ -1,7 +1,8 @@
 import Foundation
 import Glibc
 
-/// Starts programs: in a process group of their own, with a clean environment and nothing open but input and output.
+/// Starts programs in a process group of their own, with a clean environment and no open descriptors but input and
+/// output.
 enum Child {
     enum Input {
         case file(String)
@@ -9,18 +10,18 @@ enum Child {
     }
 
     enum Output {
-        /// Made, or emptied.
+        /// Created or truncated.
         case file(String)
         case descriptor(Int32)
     }
 
     enum Errors {
-        /// Where the output goes.
+        /// Redirected to the output.
         case output
         case nowhere
     }
 
-    /// - Throws: `FileError.unavailable` when the program cannot be started.
+    /// - Throws: `FileError.unavailable` if the program cannot be started.
     static func spawn(
         _ command: [String], environment: [String: String], input: Input, output: Output, errors: Errors
     ) throws -> pid_t {
@@ -43,7 +44,7 @@ enum Child {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // Our threads block signals, and a limit ends only those who do not.
+        // Our threads block signals, and a resource limit only ends processes that do not.
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
@@ -62,8 +63,8 @@ enum Child {
 
     private typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
 
-    /// `posix_spawn_file_actions_addclosefrom_np`, which the module map hides behind `_GNU_SOURCE`. Our own descriptors close by
-    /// themselves; this is for those of others.
+    /// `posix_spawn_file_actions_addclosefrom_np`, which the module map hides behind `_GNU_SOURCE`. Our own descriptors
+    /// are close-on-exec; this is for those opened by other code.
     private static let closeFrom: CloseFrom? = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
         unsafeBitCast($0, to: CloseFrom.self)
     }

@@ -1,18 +1,18 @@
 import Foundation
 import Glibc
 
-/// A program run on input that may be hostile: under `prlimit`, in a process group of its own, with a clean environment and nothing
-/// open but its output, and killed when its time is up.
+/// Runs a program on potentially hostile input: under `prlimit`, in a process group of its own, with a clean
+/// environment and no open descriptors but its input and output. It is killed when its time is up.
 public struct LimitedProcess: Sendable {
     public var limits = ProcessLimits()
     public var time: Duration = .seconds(20)
-    /// How much of what it writes is handed over.
+    /// How much of its output is returned.
     public var keptOutputInBytes = 4 << 10
     public var environment: [String: String] = [:]
 
     public init() {}
 
-    /// How it ended, and the beginning of what it wrote to either output.
+    /// How the program ended, and the beginning of its combined output.
     public struct Outcome: Sendable {
         public var end: End
         public var text: String
@@ -20,15 +20,15 @@ public struct LimitedProcess: Sendable {
 
     public enum End: Sendable, Equatable {
         case exited(Int32)
-        /// `SIGXCPU` and `SIGXFSZ`: by a limit.
+        /// `SIGXCPU` and `SIGXFSZ` mean that a limit was reached.
         case killed(signal: Int32)
-        /// Killed because time was up: perhaps its own fault, perhaps the machine was busy.
+        /// Killed because the time was up; the cause may be the program or a busy machine.
         case outOfTime
     }
 
     /// - Parameters:
-    ///   - input: the file it reads from; nil: it has nothing to read.
-    ///   - directory: the working directory, and where its output is kept meanwhile.
+    ///   - input: The file to read from; nil for empty input.
+    ///   - directory: The working directory, which also holds the output temporarily.
     public func run(_ program: String, _ arguments: [String], input: String? = nil, in directory: String) async throws -> Outcome {
         let output = directory + "/output"
         let command = limits.command + ["/usr/bin/env", "-C", directory, program] + arguments
@@ -46,7 +46,7 @@ public struct LimitedProcess: Sendable {
         return Outcome(end: end, text: String(decoding: kept, as: UTF8.self))
     }
 
-    /// Looks every few milliseconds: no thread waits, and nobody else's children are touched.
+    /// Polls every few milliseconds, so that no thread blocks and other children are not affected.
     private func end(of child: pid_t) async -> End {
         let start = ContinuousClock.now
         var status: Int32 = 0

@@ -2,38 +2,39 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A program that answers each line it reads with one line, kept running: under limits, in a process group of its own, with a clean
-/// environment and nothing open but its line to us.
+/// A long-running program that answers each line of input with one line: under limits, in a process group of its own,
+/// with a clean environment and no open descriptors but its connection to us.
 ///
-/// After a failure it is good for nothing more. Ends with the last reference, and by itself when this process ends: its input does.
+/// After a failure it cannot be used any more. It is ended with the last reference, and ends by itself when this
+/// process ends, because its input is closed.
 public final class LineProcess: Sendable {
     public enum Failure: Error, Sendable, Equatable {
-        /// It went away, perhaps by a limit.
+        /// The process ended, perhaps because of a limit.
         case ended
         case outOfTime
-        /// It wrote more than the limit.
+        /// The output exceeded the limit.
         case tooMuch
-        /// It wrote more lines than it was asked for.
+        /// The process wrote more lines than expected.
         case outOfStep
     }
 
     private let socket: Int32
-    /// Nil once it was ended, and its number may be another's.
+    /// Nil after the process was ended, because its number may then belong to another.
     private let child: Mutex<pid_t?>
     private let queue = DispatchQueue(label: "martlet.line-process")
 
-    /// - Parameter directory: the working directory.
+    /// - Parameter directory: The working directory.
     /// - Throws: `FileError.unavailable`.
     public init(
         _ program: String, _ arguments: [String], limits: ProcessLimits, environment: [String: String] = [:], in directory: String
     ) throws {
-        // A socket and not a pipe: writing to one whose other end is gone can be told not to raise SIGPIPE.
+        // A socket rather than a pipe, because it can be written to without SIGPIPE when the other end is closed.
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0, &ends) == 0 else {
             throw FileError.system("socketpair")
         }
         defer { close(ends[1]) }
-        // Not ours to wait for: a program's input and output block.
+        // The program's end must block, as programs expect.
         _ = fcntl(ends[1], F_SETFL, 0)
         do {
             let command = limits.command + ["/usr/bin/env", "-C", directory, program] + arguments
@@ -52,10 +53,10 @@ public final class LineProcess: Sendable {
         close(socket)
     }
 
-    /// Sends lines, which contain no line ends, and reads as many. One exchange at a time.
+    /// Sends lines, which must not contain line ends, and reads the same number of lines. One exchange at a time.
     ///
-    /// - Parameter limitInBytes: of all that comes back.
-    /// - Throws: `Failure`, and the process is ended then.
+    /// - Parameter limitInBytes: The maximum size of the output.
+    /// - Throws: `Failure`, after ending the process.
     public func exchange(_ lines: [String], within time: Duration, upTo limitInBytes: Int = 8 << 20) async throws -> [String] {
         let input = Array((lines.joined(separator: "\n") + "\n").utf8)
         let deadline = ContinuousClock.now + time
@@ -77,7 +78,7 @@ public final class LineProcess: Sendable {
         }
     }
 
-    /// Ends it now; does nothing when it has been.
+    /// Kills the process; does nothing if it was already ended.
     public func end() {
         child.withLock { child in
             guard let number = child else { return }
@@ -89,7 +90,7 @@ public final class LineProcess: Sendable {
     }
 
     private func talk(_ input: [UInt8], _ count: Int, until deadline: ContinuousClock.Instant, _ limit: Int) throws(Failure) -> [String] {
-        // What it had written may still be there.
+        // Output from before the end may still be in the socket.
         guard child.withLock({ $0 != nil }) else { throw .ended }
         var sent = 0
         var output: [UInt8] = []

@@ -1,16 +1,16 @@
-/// What a program may use before the kernel ends it, by `prlimit`.
+/// Resource limits of a program, enforced by the kernel through `prlimit`.
 public struct ProcessLimits: Sendable {
     public var cpuTimeInSeconds = 10
-    /// Of everything it maps, files included.
+    /// Of everything that is mapped, including files.
     public var addressSpaceInBytes = 1 << 30
-    /// Of what it allocates; nil: as much as the address space allows.
+    /// Of allocated memory; nil allows as much as the address space.
     public var dataInBytes: Int?
-    /// Of each file it writes.
+    /// Of each file that is written.
     public var outputSizeInBytes = 16 << 20
 
     public init() {}
 
-    /// What comes before the program's own path.
+    /// The command line that precedes the program's path.
     var command: [String] {
         [
             "/usr/bin/prlimit", "--cpu=\(cpuTimeInSeconds):\(cpuTimeInSeconds + 1)", "--as=\(addressSpaceInBytes)",

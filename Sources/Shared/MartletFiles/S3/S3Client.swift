@@ -5,10 +5,10 @@ import MartletCore
 import NIOCore
 import NIOHTTP1
 
-/// Signed requests to one bucket, addressed by path: `<endpoint>/<bucket>/<key>`.
+/// Sends signed requests to one bucket, with path-style addresses: `<endpoint>/<bucket>/<key>`.
 ///
-/// Every body is held whole, so that a request can be repeated: three tries when the connection fails or the store says 429,
-/// 500, 502, 503 or 504.
+/// Every request body is held in memory, so that a request can be retried: up to three attempts if the connection fails
+/// or the store answers 429, 500, 502, 503 or 504.
 final class S3Client: Sendable {
     private static let maximumTries = 3
     private static let timeout: TimeAmount = .seconds(60)
@@ -28,12 +28,14 @@ final class S3Client: Sendable {
         http.redirectConfiguration = .disallow
         http.connectionPool.retryConnectionEstablishment = false
         http.timeout.connect = .seconds(5)
-        // Also between the portions of a body that somebody's slow phone takes from us. Before the answer begins, `timeout` counts.
+        // Also applies between portions of a body that a slow client takes from us. Before the response begins,
+        // `timeout` applies.
         http.timeout.read = .seconds(300)
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: http)
     }
 
-    /// `https://host` and `host`, with a port only where it is not the scheme's own: as it is signed, so it must be sent.
+    /// `https://host` and `host`, with the port only if it is not the scheme's default: the request must match what is
+    /// signed.
     static func address(_ endpoint: String) throws -> (base: String, host: String) {
         guard let parts = URLComponents(string: endpoint), let scheme = parts.scheme, scheme == "http" || scheme == "https",
             let name = parts.host, parts.query == nil, parts.user == nil, parts.path.isEmpty || parts.path == "/"
@@ -47,19 +49,19 @@ final class S3Client: Sendable {
         client.shutdown { _ in }
     }
 
-    /// What the store answered, without a body that has not been read yet.
+    /// The store's response, whose body may not have been read yet.
     struct Answer: Sendable {
         var status: Int
         var headers: HTTPHeaders
         var body: HTTPClientResponse.Body
 
-        /// The body of an answer that is small by its nature.
+        /// The body of a response known to be small.
         func text() async throws -> String {
             String(buffer: try await body.collect(upTo: 4 << 20))
         }
     }
 
-    /// - Parameter key: nil: the bucket itself.
+    /// - Parameter key: An object's key; nil addresses the bucket itself.
     /// - Throws: `FileError.unavailable` for every status outside `accepted`.
     func send(
         _ method: HTTPMethod, _ key: String?, query: [(name: String, value: String)] = [],
@@ -77,7 +79,7 @@ final class S3Client: Sendable {
                     throw FileError.unavailable(cause: cause)
                 }
             } catch let error as HTTPClientError where tries < Self.maximumTries && error != .cancelled {
-                // The next try.
+                // Retry below.
             } catch let error as HTTPClientError {
                 throw error == .cancelled ? CancellationError() : FileError.unavailable(cause: "S3: \(error)")
             } catch let error where !(error is FileError) && !(error is CancellationError) {
@@ -107,7 +109,7 @@ final class S3Client: Sendable {
     }
 }
 
-/// The little of XML that S3 answers are made of: elements without attributes that matter, five entities.
+/// The subset of XML in S3's responses: elements without relevant attributes, and five entities.
 struct XMLText {
     private let text: Substring
 
@@ -115,12 +117,12 @@ struct XMLText {
         self.text = Substring(text)
     }
 
-    /// The text of the first element of this name.
+    /// The text of the first element with this name.
     subscript(name: String) -> String? {
         all(name).first.map { XMLText.unescaped($0) }
     }
 
-    /// The insides of all elements of this name, which must not contain one another.
+    /// The contents of all elements with this name, which must not be nested.
     func all(_ name: String) -> [Substring] {
         var found: [Substring] = []
         var rest = text

@@ -4,19 +4,19 @@ public import MartletCore
 public import NIOCore
 import NIOHTTP1
 
-/// Blobs as objects of a bucket in an S3-compatible store.
+/// Stores blobs as objects in a bucket of an S3-compatible store.
 ///
-/// A stream longer than one part goes up as a multipart upload, so its length need not be known and one part is all that is
-/// held. Parts of 8 MiB, of which S3 takes 10,000, bound a blob to 78 GiB.
+/// A stream longer than one part is sent as a multipart upload, so that its length need not be known and only one part
+/// is held in memory. S3 accepts 10,000 parts; with parts of 8 MiB a blob can have up to 78 GiB.
 public struct S3Files: FileBackend {
     public struct Configuration: Sendable {
-        /// `https://s3.eu-central-1.amazonaws.com`, without a path.
+        /// For example `https://s3.eu-central-1.amazonaws.com`, without a path.
         public var endpoint: String
         public var bucket: String
         public var region: String
         public var accessKey: String
         public var secretKey: Secret
-        /// At least 5 MiB, which S3 demands of every part but the last.
+        /// At least 5 MiB, which S3 requires of every part but the last.
         public var partSizeInBytes = 8 << 20
 
         public init(endpoint: String, bucket: String, region: String, accessKey: String, secretKey: Secret) {
@@ -28,7 +28,7 @@ public struct S3Files: FileBackend {
         }
     }
 
-    /// The endpoint is no `http` or `https` address without path, query and user.
+    /// The endpoint is not an `http` or `https` address without path, query and user.
     public struct InvalidEndpoint: Error {}
 
     private let client: S3Client
@@ -63,7 +63,8 @@ public struct S3Files: FileBackend {
             }
             return meter.result
         } catch {
-            // Not in this task, which may be cancelled. What this misses, `removeAbandoned` finds.
+            // In a task of its own, because this one may be cancelled. Uploads missed here are removed by
+            // `removeAbandoned`.
             if let upload { Task { try? await upload.abort() } }
             throw error
         }
@@ -92,12 +93,12 @@ public struct S3Files: FileBackend {
         return try Self.page(try await client.send(.GET, nil, query: query).text(), of: space)
     }
 
-    /// What the store says of further pages counts, not how many there are on this one: it may send fewer than it was asked for.
+    /// Only the store's flag tells whether more pages follow: a page may have fewer blobs than requested.
     static func page(_ text: String, of space: String) throws -> BlobPage {
         let answer = XMLText(text)
         let next = answer["IsTruncated"] == "true" ? answer["NextContinuationToken"] : nil
         guard next != nil || answer["IsTruncated"] == "false" else {
-            throw FileError.unavailable(cause: "S3 GET: a list that does not say where it goes on")
+            throw FileError.unavailable(cause: "S3 GET: the list does not state whether or where it continues")
         }
         let blobs = answer.all("Contents").compactMap { entry -> StoredBlob? in
             let entry = XMLText(entry)
@@ -125,16 +126,16 @@ public struct S3Files: FileBackend {
         }
     }
 
-    /// Of 1,000 uploads each; the next sweep goes on.
+    /// Of 1,000 uploads each; the next sweep continues.
     private static let maximumPagesOfUploads = 100
 
-    /// With or without fractions of a second.
+    /// Parses a time with or without fractional seconds.
     private static func date(_ text: String) -> Date? {
         Date(rfc3339: text)
     }
 }
 
-/// A multipart upload that was begun.
+/// A multipart upload in progress.
 private struct MultipartUpload: Sendable {
     private let client: S3Client
     private let key: String
@@ -146,7 +147,7 @@ private struct MultipartUpload: Sendable {
         key = blob.key
         let answer = try await client.send(.POST, key, query: [("uploads", "")])
         guard let id = XMLText(try await answer.text())["UploadId"] else {
-            throw FileError.unavailable(cause: "S3 began no multipart upload")
+            throw FileError.unavailable(cause: "S3 POST: no upload id")
         }
         self.id = id
     }
@@ -158,7 +159,7 @@ private struct MultipartUpload: Sendable {
         tags.append(tag)
     }
 
-    /// S3 may answer 200 and an error in the body.
+    /// S3 may answer 200 with an error in the body.
     func complete() async throws {
         let parts = tags.enumerated().map { "<Part><PartNumber>\($0 + 1)</PartNumber><ETag>\($1)</ETag></Part>" }
         let body = "<CompleteMultipartUpload>\(parts.joined())</CompleteMultipartUpload>"

@@ -2,7 +2,8 @@ import Crypto
 import Foundation
 import MartletCore
 
-/// AWS Signature Version 4 in the `Authorization` header, as S3 wants it: path segments encoded once, payload hashed.
+/// AWS Signature Version 4 in the `Authorization` header, as S3 requires it: path segments encoded once, payload
+/// hashed.
 ///
 /// Source: AWS, "Authenticating Requests: Using the Authorization Header (AWS Signature Version 4)".
 struct SignatureV4: Sendable {
@@ -12,9 +13,9 @@ struct SignatureV4: Sendable {
     var service = "s3"
 
     /// - Parameters:
-    ///   - path: as it stands in the request line, percent-encoded.
-    ///   - query: names and values, not encoded.
-    ///   - headers: all that are to be signed, `host` and `x-amz-date` among them.
+    ///   - path: The percent-encoded path, as in the request line.
+    ///   - query: Names and values, not encoded.
+    ///   - headers: All headers to be signed, including `host` and `x-amz-date`.
     ///   - payloadSHA256: 64 hexadecimal digits.
     func authorization(
         method: String, path: String, query: [(name: String, value: String)], headers: [(name: String, value: String)],
@@ -42,12 +43,12 @@ struct SignatureV4: Sendable {
         HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key)
     }
 
-    /// The query as both the request line and the signature have it: sorted by encoded name.
+    /// The query in the form used by both the request line and the signature: sorted by encoded name.
     static func encoded(_ query: [(name: String, value: String)]) -> String {
         query.map { (encoded($0.name), encoded($0.value)) }.sorted { $0 < $1 }.map { $0.0 + "=" + $0.1 }.joined(separator: "&")
     }
 
-    /// Everything but unreserved characters (RFC 3986 §2.3) in upper-case hexadecimal.
+    /// Percent-encodes everything but unreserved characters (RFC 3986 §2.3), in upper-case hexadecimal.
     static func encoded(_ text: String, keeping kept: String = "") -> String {
         var encoded = ""
         for byte in text.utf8 {
@@ -61,7 +62,7 @@ struct SignatureV4: Sendable {
         return encoded
     }
 
-    /// `20130524T000000Z`
+    /// A time in the form `20130524T000000Z`.
     static func timestamp(_ date: Date) -> String {
         var seconds = time_t(date.timeIntervalSince1970)
         var parts = tm()

@@ -1,7 +1,7 @@
 public import Foundation
 public import MartletCore
 
-/// What a client tells of what it did not send.
+/// A client's report of what it did not send.
 public struct ClientReport: Sendable, Equatable {
     public struct Count: Sendable, Equatable {
         public var category: DataCategory
@@ -11,7 +11,8 @@ public struct ClientReport: Sendable, Equatable {
 
     private static let maximumCounts = 100
     private static let maximumQuantity = 1_000_000
-    /// getsentry/develop, "Client Reports". Others count as `other`: series for them would grow without bound.
+    /// From getsentry/develop, "Client Reports". Other reasons count as `other`, so that the number of series stays
+    /// bounded.
     private static let reasons: Set<String> = [
         "queue_overflow", "cache_overflow", "buffer_overflow", "ratelimit_backoff", "network_error", "sample_rate", "before_send", "event_processor",
         "send_error", "internal_sdk_error", "insufficient_data", "backpressure", "invalid", "too_large", "callback",
@@ -30,17 +31,17 @@ public struct ClientReport: Sendable, Equatable {
     }
 }
 
-/// What a person wrote about a crash, or about the app.
+/// A person's feedback on a crash or on the app.
 public struct UserFeedback: Sendable, Equatable {
-    /// Names the words themselves; a report of the older form has that of the event it is about.
+    /// The feedback's own id, or in the older form that of the event it is about.
     public var id: UUID
-    /// The event it is about.
+    /// The event that the feedback is about.
     public var eventID: UUID?
     public var name: String
     public var email: String
     public var message: String
 
-    /// A `user_report`: `{"event_id","name","email","comments"}`. Nil: it says nothing, or not of what.
+    /// Reads a `user_report`: `{"event_id","name","email","comments"}`. Nil without a comment or an event.
     public init?(userReport value: JSONValue, eventID fallback: UUID?) {
         guard let eventID = value["event_id"]?.looseText.flatMap(UUID.init(eventID:)) ?? fallback,
             let message = value["comments"]?.looseText, !message.isEmpty
@@ -48,7 +49,7 @@ public struct UserFeedback: Sendable, Equatable {
         self.init(id: eventID, eventID: eventID, value["name"], value["email"], message)
     }
 
-    /// A `feedback`: an event with `contexts.feedback`. Nil: it says nothing.
+    /// Reads a `feedback`: an event with `contexts.feedback`. Nil without a message.
     public init?(feedback value: JSONValue, eventID fallback: UUID?) {
         let words = value["contexts"]?["feedback"]
         guard let id = value["event_id"]?.looseText.flatMap(UUID.init(eventID:)) ?? fallback,

@@ -1,10 +1,11 @@
-/// What rate limits and counts are about, as Sentry's protocol names them.
+/// The categories of rate limits and counts in Sentry's protocol.
 public enum DataCategory: String, Sendable, CaseIterable {
     case `default`, error, transaction, security, attachment, session, profile, replay, monitor, span, feedback
     case metricBucket = "metric_bucket"
     case logItem = "log_item"
 
-    /// - Parameter itemType: of an envelope's item; what is not known is `default`. Nil for a client's report of what it dropped, which has no limit.
+    /// - Parameter itemType: The type of an envelope's item; unknown types are `default`. Nil is returned for a client
+    ///   report, which has no limit.
     public init?(itemType: String) {
         switch itemType {
         case "client_report": return nil
@@ -24,14 +25,14 @@ public enum DataCategory: String, Sendable, CaseIterable {
         }
     }
 
-    /// - Parameter name: as clients report it; what is not known is `default`.
+    /// - Parameter name: The name in a client report; unknown names are `default`.
     public init(name: String) { self = DataCategory(rawValue: name) ?? .default }
 }
 
-/// A word of `X-Sentry-Rate-Limits`: how long a client is to keep something to itself.
+/// An entry of `X-Sentry-Rate-Limits`: how long a client must not send certain categories.
 public struct RateLimit: Sendable, Equatable {
     public var seconds: Int
-    /// Empty: everything.
+    /// Empty means all categories.
     public var categories: [DataCategory]
     public var reason: String
 

@@ -1,10 +1,10 @@
 public import Foundation
 public import MartletCore
 
-/// What Sentry's clients post: a header and any number of items, each with a header and a payload.
+/// The format in which Sentry's clients send data: a header and any number of items, each with a header and a payload.
 ///
-/// `Header "\n" (ItemHeader "\n" Payload "\n"?)*`, headers as JSON objects; a payload is as long as its header's `length` says, else it ends
-/// with the line — getsentry/develop, "Envelopes".
+/// `Header "\n" (ItemHeader "\n" Payload "\n"?)*`, with headers as JSON objects; the header's `length` gives the length
+/// of a payload, which otherwise ends with the line (getsentry/develop, "Envelopes").
 public struct Envelope: Sendable {
     public struct Item: Sendable {
         public let header: JSONValue
@@ -41,12 +41,12 @@ public struct Envelope: Sendable {
         self.items = items
     }
 
-    /// Of the event or whatever else the items are about; nil: not said, or nothing that is an id.
+    /// The id of the event that the items belong to; nil if it is missing or invalid.
     public var eventID: UUID? { header["event_id"]?.looseText.flatMap(UUID.init(eventID:)) }
 
     public var sentAt: Date? { Date(loose: header["sent_at"]) }
 
-    /// The envelope as it is sent, with the length of each payload.
+    /// The serialized envelope, with the length of each payload.
     public var bytes: [UInt8] {
         var bytes = Array(header.text.utf8)
         bytes.append(Self.lineFeed)
@@ -64,7 +64,7 @@ public struct Envelope: Sendable {
     static let lineFeed = UInt8(ascii: "\n")
 }
 
-/// Why something is no envelope.
+/// Why an envelope is invalid.
 public enum EnvelopeError: Error, Equatable, CustomStringConvertible {
     case missingHeader
     case invalidHeader(String)
@@ -96,7 +96,7 @@ private struct EnvelopeReader {
         self.bytes = bytes
     }
 
-    /// Skips the blank lines that some clients end with.
+    /// Skips the blank lines at the end that some clients send.
     var hasMore: Bool {
         mutating get {
             while position < bytes.count, bytes[position] == Envelope.lineFeed || bytes[position] == UInt8(ascii: "\r") { position += 1 }
@@ -130,7 +130,7 @@ private struct EnvelopeReader {
         return Envelope.Item(header: header, type: type, payload: payload)
     }
 
-    /// To the next line feed, which is not part of it, or the end.
+    /// The bytes up to the next line feed, which is consumed, or to the end.
     private mutating func takeLine() -> ArraySlice<UInt8> {
         let end = bytes[position...].firstIndex(of: Envelope.lineFeed) ?? bytes.count
         defer { position = min(end + 1, bytes.count) }

@@ -3,13 +3,15 @@ public import MartletCore
 
 extension Event {
     private static let maximumMessageLength = 8_000
-    /// What is kept of a report has fewer. As many threads as an app may have.
+    /// Limits for parsing; the stored content has lower ones. The number of threads is what a real app may have.
     private static let (maximumExceptions, maximumThreads, maximumImages, maximumFramesPerEnd) = (50, 1_000, 2_000, 500)
 
-    /// The report in Sentry's form: translated where KSCrash wrote it on Apple's systems, or a client that uses former names of members.
+    /// The report in Sentry's format, translated from a KSCrash report on Apple's systems or from former names of
+    /// members.
     public static func form(of value: JSONValue) -> JSONValue { KSCrashReport(value)?.event ?? withPresentNames(value) }
 
-    /// Former names of members, which clients such as raven use (getsentry/relay, `relay-event-schema`, `legacy_alias`).
+    /// Former names of members, still used by clients such as raven (getsentry/relay, `relay-event-schema`,
+    /// `legacy_alias`).
     private static let formerNames = [
         "sentry.interfaces.Message": "logentry", "sentry.interfaces.Exception": "exception", "sentry.interfaces.Stacktrace": "stacktrace",
         "sentry.interfaces.Http": "request", "sentry.interfaces.User": "user", "sentry.interfaces.Contexts": "contexts",
@@ -17,7 +19,7 @@ extension Event {
         "sentry.interfaces.Threads": "threads",
     ]
 
-    /// Of a member that is there under both names, the present one counts.
+    /// If a member is present under both names, the current one takes precedence.
     private static func withPresentNames(_ value: JSONValue) -> JSONValue {
         guard case .object(let members) = value, members.contains(where: { formerNames[$0.name] != nil }) else { return value }
         var present = Set(members.lazy.filter { $0.value != .null }.map(\.name))
@@ -30,8 +32,8 @@ extension Event {
     }
 
     /// - Parameters:
-    ///   - value: in Sentry's form. Nil: no object.
-    ///   - id: as the envelope says; the event's own where it says none.
+    ///   - value: The report in Sentry's format. Nil is returned if it is not an object.
+    ///   - id: The id in the envelope; nil uses the event's own.
     public init?(_ value: JSONValue, id: UUID?) {
         guard value.isObject else { return nil }
         var fields = EventFields(value)
@@ -62,10 +64,10 @@ extension Event {
 
     private mutating func readHead(_ fields: inout EventFields) {
         timestamp = Date(loose: fields.value("timestamp"))
-        if timestamp == nil, fields.value("timestamp") != nil { fields.complain("timestamp", "is no time") }
+        if timestamp == nil, fields.value("timestamp") != nil { fields.complain("timestamp", "is not a time") }
         platform = (fields.text("platform") ?? "other").cut(toBytes: 64)
         level = fields.text("level").flatMap(Level.init(name:))
-        if level == nil, fields.text("level") != nil { fields.complain("level", "is none of debug, info, warning, error and fatal") }
+        if level == nil, fields.text("level") != nil { fields.complain("level", "is not one of debug, info, warning, error and fatal") }
         release = fields.text("release").flatMap { $0.isEmpty ? nil : $0.cut(toBytes: 250) }
         stage = (fields.text("environment") ?? "").cut(toBytes: 64)
         transaction = (fields.text("transaction") ?? fields.text("culprit") ?? "").cut(to: 200)
@@ -73,7 +75,7 @@ extension Event {
         fingerprint = fields.texts("fingerprint")
     }
 
-    /// `logentry` or its older name `message`, each an object or text.
+    /// Reads `logentry` or its older name `message`; each may be an object or text.
     private mutating func readMessage(_ fields: inout EventFields) {
         let entry = fields.value("logentry") ?? fields.value("message")
         if let text = entry?.looseText {
@@ -89,7 +91,8 @@ extension Event {
         template = template.cut(to: Self.maximumMessageLength)
     }
 
-    /// `%s`, `%d` and `{}` by the parameters in their order, as far as there are any. What is too long for a message is not looked at.
+    /// Replaces `%s`, `%d` and `{}` by the parameters in their order, as far as there are any. Text beyond the maximum
+    /// length of a message is ignored.
     private static func filledIn(_ template: String, _ parameters: JSONValue?) -> String {
         guard case .array(let values) = parameters, !values.isEmpty else { return template }
         let template = template.cut(to: maximumMessageLength)
@@ -102,7 +105,7 @@ extension Event {
         return text + rest
     }
 
-    /// Where the first placeholder stands, such as `%-08.3f` or `{}`.
+    /// The range of the first placeholder, such as `%-08.3f` or `{}`.
     private static func firstPlace(in template: Substring) -> Range<Substring.Index>? {
         let bytes = template.utf8
         var start = bytes.startIndex
@@ -113,7 +116,7 @@ extension Event {
             case UInt8(ascii: "%"):
                 let end = bytes[next...].firstIndex { !NameBytes.isDigit($0) && !"-#.".utf8.contains($0) }
                 if let end, NameBytes.isLetter(bytes[end]) || bytes[end] == UInt8(ascii: "@") { return start..<bytes.index(after: end) }
-                // No placeholder begins in between.
+                // No placeholder can begin in between.
                 start = end ?? bytes.endIndex
                 continue
             default: break
@@ -142,7 +145,7 @@ extension Event {
 
     private func tag(_ key: String) -> String { tags.first { $0.key == key }?.value ?? "" }
 
-    /// `{"checkout":"dark"}` as `checkout=dark`, by name.
+    /// Writes `{"checkout":"dark"}` as `checkout=dark`, sorted by name.
     private static func variants(_ value: JSONValue?) -> String? {
         if let text = value?.looseText { return text }
         guard case .object(let members) = value else { return nil }
@@ -162,10 +165,10 @@ extension Event {
         }
     }
 
-    /// Of an exception or a thread.
+    /// The frames of an exception or a thread.
     private static func frames(_ value: JSONValue) -> [Frame] { read(value["stacktrace"]?["frames"]?.looseList ?? []) }
 
-    /// Of a stack that is very deep the two ends: between them it repeats itself.
+    /// For a very deep stack, only its two ends: the middle is repetition.
     private static func read(_ frames: [JSONValue]) -> [Frame] {
         let isDeep = frames.count > 2 * maximumFramesPerEnd
         return isDeep ? (frames.prefix(maximumFramesPerEnd) + frames.suffix(maximumFramesPerEnd)).map(Frame.init) : frames.map(Frame.init)
@@ -173,7 +176,8 @@ extension Event {
 }
 
 extension Event {
-    /// Whose stack it is: the exceptions' own, with their threads' where they have none; else the one of the thread that crashed.
+    /// The stacks of the exceptions, or of their threads where they have none; otherwise the stack of the crashed
+    /// thread.
     public var stacks: [(exception: Exception?, frames: [Frame])] {
         let owned = exceptions.map { exception in
             (exception: Optional(exception), frames: exception.frames.isEmpty ? threads.first { $0.id == exception.thread }?.frames ?? [] : exception.frames)

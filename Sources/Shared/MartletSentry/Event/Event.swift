@@ -1,17 +1,18 @@
 public import Foundation
 public import MartletCore
 
-/// A report of something that went wrong, as any of Sentry's clients writes it.
+/// A report of an error, as written by any of Sentry's clients.
 ///
-/// Read loosely: what has another shape than it should is left out and named in `problems`; nothing makes a report unreadable that is an object.
+/// Parsing is lenient: values of the wrong type are left out and listed in `problems`. Any report that is an object can
+/// be read.
 public struct Event: Sendable {
     public struct Exception: Sendable {
         public var type: String
         public var value: String
         public var module: String
-        /// Made up by the client, to have one.
+        /// Invented by the client for an event without an exception.
         public var isSynthetic: Bool
-        /// Nil: not said.
+        /// Nil if unknown.
         public var isHandled: Bool?
         public var thread: String?
         /// Oldest call first.
@@ -25,7 +26,7 @@ public struct Event: Sendable {
         public var frames: [Frame]
     }
 
-    /// A piece of compiled code, as it was loaded.
+    /// A loaded image of compiled code.
     struct Image: Sendable {
         var name: String
         var address: UInt64
@@ -45,7 +46,7 @@ public struct Event: Sendable {
     }
 
     public internal(set) var id: UUID
-    /// Nil: not said.
+    /// Nil if unknown.
     public internal(set) var timestamp: Date?
     public internal(set) var platform = ""
     public internal(set) var level: Level?
@@ -53,35 +54,36 @@ public struct Event: Sendable {
     public internal(set) var stage = ""
     public internal(set) var transaction = ""
     public internal(set) var logger = ""
-    /// With its parameters filled in.
+    /// The message with its parameters filled in.
     public internal(set) var message = ""
-    /// As it is in the source, when the client says so.
+    /// The message as written in the source, if the client reports it.
     public internal(set) var template = ""
-    /// The cause first.
+    /// Causes first.
     public internal(set) var exceptions: [Exception] = []
     public internal(set) var threads: [Thread] = []
-    /// Of an event that has neither.
+    /// The stack of an event without exceptions and threads.
     public internal(set) var frames: [Frame] = []
     var images: [Image] = []
     public internal(set) var fingerprint: [String] = []
     public internal(set) var tags: [Tag] = []
-    /// Who was hit: the user's id, else e-mail, else name. Nil: nobody knows.
+    /// The affected person: the user's id, or else e-mail address, or else name. Nil if unknown.
     public internal(set) var person: String?
-    /// `iOS 17.2`; empty: not said.
+    /// For example `iOS 17.2`; empty if unknown.
     public internal(set) var os = ""
-    /// The model.
+    /// The device's model.
     public internal(set) var device = ""
-    /// The remote configuration's version and the experiments' variations that were active.
+    /// The version of the remote configuration, and the experiment variations, that were active.
     public internal(set) var configuration = ""
     public internal(set) var variants = ""
-    /// Sentences on what was not as it should be.
+    /// Descriptions of what was malformed.
     public internal(set) var problems: [String] = []
-    /// What is kept of the report: Sentry's form, with lists as `{"values":[…]}`, tags as an object, and without what may not be kept.
+    /// The stored content: in Sentry's format, with lists as `{"values":[…]}` and tags as an object, and without data
+    /// that must not be stored.
     public internal(set) var content: JSONValue = .object([])
 
-    /// It ended the app.
+    /// Whether the error ended the app.
     public var isCrash: Bool { exceptions.contains { $0.isHandled == false } || level == .fatal }
 
-    /// As the client says, else what it looks like.
+    /// The client's level, or else one derived from the event.
     public var gravity: Level { level ?? (isCrash ? .fatal : exceptions.isEmpty ? .info : .error) }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import MartletCore
 
-/// Makes of a report what is kept of it: bounded, in one form, and without passwords and addresses.
+/// Reduces a report to what is stored: bounded, in one format, and without passwords and IP addresses.
 struct EventCleaning {
     private static let maximumDepth = 12
     private static let maximumFrames = 250
@@ -10,19 +10,19 @@ struct EventCleaning {
     private static let maximumImages = 1_000
     private static let maximumBreadcrumbs = 100
     private static let filtered = JSONValue.string("[Filtered]")
-    /// Parts of names behind which nobody keeps what others may read.
+    /// Substrings of names whose values must be filtered.
     private static let secrets = [
         "password", "passwd", "secret", "api_key", "apikey", "authorization", "credential", "private_key", "privatekey", "token", "bearer", "cookie", "x-forwarded-for",
         "session_id", "sessionid",
     ]
-    /// Headers in which proxies and services in front say where a person is.
+    /// Headers in which proxies and CDNs pass on the client's IP address.
     private static let addressHeaders: Set<String> = [
         "x-real-ip", "forwarded", "x-client-ip", "x-cluster-client-ip", "x-original-forwarded-for", "x-envoy-external-address", "cf-connecting-ip",
         "cf-connecting-ipv6", "true-client-ip", "fastly-client-ip", "x-appengine-user-ip", "x-azure-clientip", "remote-addr",
     ]
-    /// Members whose text is an address or a query.
+    /// Members that contain a URL or a query.
     private static let addresses: Set<String> = ["url", "query_string", "http.query", "http.url", "http.fragment", "from", "to"]
-    /// Taken over by others, or nothing that is kept.
+    /// Members that are handled elsewhere or not stored.
     private static let dropped: Set<String> = ["event_id", "tags", "_meta", "_metrics", "interfaces", "martlet"]
 
     private let members: [JSONValue.Member]
@@ -40,7 +40,7 @@ struct EventCleaning {
 
     private func kept(_ member: JSONValue.Member) -> JSONValue {
         switch member.name {
-        // Of exceptions the last is what the report is about, the others are its causes.
+        // The last exception is the subject of the report; the others are its causes.
         case "exception": list(Array(member.value.looseList.suffix(50)))
         case "threads": list(Array(member.value.looseList.prefix(50)))
         case "breadcrumbs": .object([.init("values", .array(member.value.looseList.suffix(Self.maximumBreadcrumbs).map { bounded($0, depth: 2) }))])
@@ -65,7 +65,7 @@ struct EventCleaning {
         return .object([.init("values", .array(elements))])
     }
 
-    /// Of a stack that is too deep the two ends: where it began and where it broke.
+    /// Keeps the two ends of a stack that is too deep: its origin and the point of failure.
     private func stack(_ value: JSONValue) -> JSONValue {
         guard case .object(let members) = value else { return .null }
         return .object(
@@ -78,7 +78,7 @@ struct EventCleaning {
             })
     }
 
-    /// Without the address: privacy needs no setting.
+    /// Always without the IP address; privacy is not optional.
     private func user(_ value: JSONValue) -> JSONValue {
         guard case .object(let members) = value else { return .null }
         return bounded(.object(members.filter { $0.name != "ip_address" && $0.name != "geo" }), depth: 1)
@@ -115,14 +115,14 @@ struct EventCleaning {
         }
     }
 
-    /// What stands behind a name, unless the name says that nobody is to read it.
+    /// A member's value, filtered if the name suggests a secret.
     private func filtered(_ member: JSONValue.Member, depth: Int) -> JSONValue {
         if Self.mayHide(member.value), Self.isSecret(member.name) { return Self.filtered }
         if case .string(let text) = member.value, Self.addresses.contains(member.name) { return .string(Self.withoutSecrets(text.cut(to: Self.maximumTextLength))) }
         return bounded(member.value, depth: depth)
     }
 
-    /// `https://x/?page=1&token=[Filtered]` of an address, or of the query of one.
+    /// Filters the values of secret parameters in a URL or query: `https://x/?page=1&token=[Filtered]`.
     private static func withoutSecrets(_ text: String) -> String {
         guard isSecret(text) else { return text }
         func parts(_ text: Substring) -> String {
@@ -142,7 +142,7 @@ struct EventCleaning {
         return secrets.contains { name.has($0) }
     }
 
-    /// Numbers and truth values give nothing away.
+    /// Numbers and booleans reveal nothing.
     private static func mayHide(_ value: JSONValue) -> Bool {
         switch value {
         case .string, .array, .object: true

@@ -1,8 +1,8 @@
 import MartletCore
 
-/// The members of an event by name, and what is wrong with them.
+/// The members of an event by name, and a list of what is wrong with them.
 ///
-/// Follows the published schema (getsentry/sentry-data-schemas) in what kind of value stands where, and in nothing else.
+/// Checks only the types of values, according to the published schema (getsentry/sentry-data-schemas).
 struct EventFields {
     enum Kind: String {
         case text, object, list
@@ -13,7 +13,7 @@ struct EventFields {
 
     private let members: [String: JSONValue]
     private(set) var problems: [String] = []
-    /// Members that are not kept, as they are nothing that can be read.
+    /// Members that are not stored because they could not be parsed.
     private(set) var wrong: Set<String> = []
 
     init(_ value: JSONValue) {
@@ -29,27 +29,27 @@ struct EventFields {
     mutating func text(_ name: String) -> String? {
         guard let value = value(name) else { return nil }
         if let text = value.looseText { return text }
-        // Said once, however often it is asked.
-        if name != "message", wrong.insert(name).inserted { complain(name, "is no text") }
+        // Reported once, however often the member is read.
+        if name != "message", wrong.insert(name).inserted { complain(name, "is not text") }
         return nil
     }
 
     mutating func object(_ name: String) -> JSONValue? {
         guard let value = value(name) else { return nil }
         if value.isObject { return value }
-        if wrong.insert(name).inserted { complain(name, "is no object") }
+        if wrong.insert(name).inserted { complain(name, "is not an object") }
         return nil
     }
 
     mutating func texts(_ name: String) -> [String] {
         guard let value = value(name) else { return [] }
         if case .array(let elements) = value { return elements.prefix(32).compactMap(\.looseText).map { $0.cut(to: 1_000) } }
-        complain(name, "is no list")
+        complain(name, "is not a list")
         wrong.insert(name)
         return []
     }
 
-    /// The objects of a list, with those of its elements that are none named.
+    /// The objects in a list; elements that are not objects are reported.
     mutating func list(_ name: String, of shape: [(String, Kind)]) -> [JSONValue] {
         guard let value = value(name) else { return [] }
         let elements = value.looseList
@@ -59,7 +59,7 @@ struct EventFields {
         }
         for (index, element) in elements.prefix(50).enumerated() {
             guard element.isObject else {
-                complain("\(name)[\(index)]", "is no object")
+                complain("\(name)[\(index)]", "is not an object")
                 continue
             }
             for (member, kind) in shape { check(element[member], kind, at: "\(name)[\(index)].\(member)") }
@@ -70,9 +70,9 @@ struct EventFields {
     private mutating func check(_ value: JSONValue?, _ kind: Kind, at path: String) {
         switch (kind, value) {
         case (_, nil), (_, .null): break
-        case (.text, let value?): if value.looseText == nil { complain(path, "is no text") }
-        case (.object, let value?): if !value.isObject { complain(path, "is no object") }
-        case (.list, let value?): if value.looseList.isEmpty { complain(path, "is no list") }
+        case (.text, let value?): if value.looseText == nil { complain(path, "is not text") }
+        case (.object, let value?): if !value.isObject { complain(path, "is not an object") }
+        case (.list, let value?): if value.looseList.isEmpty { complain(path, "is not a list") }
         }
     }
 }

@@ -8,14 +8,14 @@ public struct Frame: Sendable, Equatable {
     public var function: String
     public var module: String
     public var filename: String
-    /// The image it lies in: a path.
+    /// The path of the image that contains the call.
     public var package: String
     public var line: Int?
-    /// The line itself, as the client saw it.
+    /// The source line, as reported by the client.
     public var source: String
     public var instruction: UInt64?
     public var image: UInt64?
-    /// What the client says, else what its place says; nil: nobody knows.
+    /// As reported by the client, or else derived from the image's path; nil if unknown.
     public var isInApp: Bool?
 
     init(_ value: JSONValue) {
@@ -31,23 +31,24 @@ public struct Frame: Sendable, Equatable {
         isInApp = value["in_app"]?.looseFlag ?? Self.isInApp(package: package)
     }
 
-    /// Whether its code is from a compiled image rather than from source that the client can see.
+    /// Whether the code comes from a compiled image rather than from source visible to the client.
     public var isNative: Bool { instruction != nil || !package.isEmpty && source.isEmpty && line == nil }
 
-    /// `0x…`, or a number.
+    /// Parses `0x…` or a decimal number.
     static func address(_ value: JSONValue?) -> UInt64? {
         guard let text = value?.looseText else { return nil }
         return text.hasPrefix("0x") || text.hasPrefix("0X") ? UInt64(text.dropFirst(2), radix: 16) : UInt64(text)
     }
 
-    /// Of an image's path on Apple's systems; nil for others.
+    /// Decides by an image's path on Apple's systems; nil for others.
     static func isInApp(package: String) -> Bool? {
         if ["/System/", "/usr/lib/", "/Library/"].contains(where: { package.hasPrefix($0) || package.hasPrefix("/private/preboot" + $0) }) { return false }
         if package.has(".simruntime/") || package.has("/Xcode.app/") { return false }
         return package.has(".app/") || package.has("/Bundle/Application/") ? true : nil
     }
 
-    /// Whether the function's name is one that a person would know. The header of a Mach-O is what Apple's systems call code without symbols.
+    /// Whether the function has a meaningful name. Apple's systems attribute code without symbols to the header of the
+    /// Mach-O.
     var hasName: Bool {
         switch function {
         case "", "<redacted>", "<unknown>", "<deduplicated_symbol>", "?", "??", "unknown", "null": false
@@ -57,8 +58,8 @@ public struct Frame: Sendable, Equatable {
     }
 }
 
-/// A place in a file's path.
+/// Helpers for file paths.
 extension String {
-    /// The part behind the last slash of either kind.
+    /// The part after the last slash or backslash.
     var lastComponent: Substring { self[(lastIndex { $0 == "/" || $0 == "\\" }.map(index(after:)) ?? startIndex)...] }
 }

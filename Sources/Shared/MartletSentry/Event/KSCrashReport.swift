@@ -1,16 +1,16 @@
 import Foundation
 import MartletCore
 
-/// A crash as KSCrash, and with it Sentry's client for Apple's systems, writes it to the device.
+/// A crash in the format that KSCrash, and therefore Sentry's client for Apple's systems, writes to the device.
 ///
-/// Those clients make an event of it before they send it; one that does not is understood as well.
+/// Those clients convert it to an event before sending it; reports from clients that do not are accepted as well.
 struct KSCrashReport {
     private let report: JSONValue
     private let crash: JSONValue
-    /// Where the images lie, by the last part of it: the first of each name.
+    /// Paths of the images by their last component; the first one wins.
     private let paths: [Substring: String]
 
-    /// Nil: it is none.
+    /// Nil if the value is not such a report.
     init?(_ value: JSONValue) {
         guard let crash = value["crash"], crash["error"] != nil, value["report"] != nil, value["exception"] == nil else { return nil }
         report = value
@@ -66,7 +66,7 @@ struct KSCrashReport {
         ])
     }
 
-    /// Oldest call first, which is the other way round.
+    /// Sentry's order, oldest call first, is the reverse of KSCrash's.
     private func stack(_ thread: JSONValue) -> JSONValue {
         let frames = (thread["backtrace"]?["contents"]?.looseList ?? []).reversed().map { frame -> JSONValue in
             let path = frame["object_name"]?.looseText.map { name in paths[name.lastComponent] ?? name }

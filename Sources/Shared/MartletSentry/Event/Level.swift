@@ -1,9 +1,9 @@
-/// How grave a report is.
+/// The severity of a report.
 public enum Level: Int, Sendable, Comparable, CaseIterable {
     case debug = 1
     case info, warning, error, fatal
 
-    /// In any case; nil for what is none.
+    /// Ignores case; nil for an unknown name.
     public init?(name: String) {
         switch name.lowercased() {
         case "debug", "trace": self = .debug

@@ -1,12 +1,13 @@
 import MartletCore
 
-/// A release as clients name it: `com.example.app@1.4.2+57`, or `1.4.2`.
+/// A release as named by clients: `com.example.app@1.4.2+57`, or `1.4.2`.
 public struct ReleaseName: Sendable, Hashable {
     public let text: String
     public let version: String
-    /// Empty where there is none.
+    /// Empty if there is none.
     public let build: String
-    /// `VersionNumber.sortKey`, a tab, the build. Greater is newer, byte by byte, within an app; nil where the version is no number: then only time tells.
+    /// `VersionNumber.sortKey`, a tab and the build. Within an app, a key that is greater byte by byte is newer. Nil if
+    /// the version is not a number, so that only times can be compared.
     public let sortKey: String?
 
     public init(_ text: String) {
@@ -18,7 +19,7 @@ public struct ReleaseName: Sendable, Hashable {
         sortKey = VersionNumber(version).map { $0.sortKey + "\t" + Self.padded(parts.count == 2 ? parts[1] : "") }
     }
 
-    /// The first numbers of a build, each so wide that it sorts by its value.
+    /// The first numbers of a build, padded so that they sort by value.
     private static func padded(_ build: Substring) -> String {
         build.split(separator: ".").prefix(4).map { part in
             let digits = part.prefix { $0.isASCII && $0.isNumber }

@@ -1,10 +1,11 @@
 import Foundation
 public import MartletCore
 
-/// An exception in the words of Martlet's first client: `TBException`.
+/// An exception in the format of Martlet's first client: `TBException`.
 ///
-/// `{"level","name","reason","message","userInfo","stackReturnAddress":[…],"stackSymbols":[…],"method","file","line","tags":{…},"timeStamp",
-/// "buildVersion"|"version","osVersion"|"OSVersion","deviceMake","deviceModel","configVersion","uncaught"}`, each of which may be missing.
+/// `{"level","name","reason","message","userInfo","stackReturnAddress":[…],"stackSymbols":[…],"method","file","line",
+/// "tags":{…},"timeStamp","buildVersion"|"version","osVersion"|"OSVersion","deviceMake","deviceModel","configVersion",
+/// "uncaught"}`; every member is optional.
 public struct TBAnalyticsException: Sendable {
     private let value: JSONValue
 
@@ -12,7 +13,7 @@ public struct TBAnalyticsException: Sendable {
         self.value = value
     }
 
-    /// The same as an event of Sentry's.
+    /// The exception as an event in Sentry's format.
     public var event: JSONValue {
         var members: [JSONValue.Member] = [.init("platform", .string("cocoa")), .init("sdk", .object([.init("name", .string("martlet.thesis"))]))]
         func add(_ name: String, _ value: JSONValue?) {
@@ -47,7 +48,8 @@ public struct TBAnalyticsException: Sendable {
         ])
     }
 
-    /// Of `callStackSymbols` ("3   CoreFoundation   0x0000000185a8b1d8 <redacted> + 36"), oldest call first; else the one place that is named.
+    /// The frames of `callStackSymbols` ("3 CoreFoundation 0x0000000185a8b1d8 <redacted> + 36"), oldest call first, or
+    /// else the single place that is named.
     private var frames: [JSONValue] {
         let symbols = (value["stackSymbols"] ?? value["callStackSymbols"])?.looseList.compactMap(\.looseText).prefix(250) ?? []
         if !symbols.isEmpty { return symbols.reversed().map(Self.frame) }
@@ -70,7 +72,7 @@ public struct TBAnalyticsException: Sendable {
         ])
     }
 
-    /// By its name alone, as there is no path.
+    /// Decides by the name alone, because there is no path.
     private static func isSystem(_ image: Substring) -> Bool {
         image.hasPrefix("lib") || ["???", "CoreFoundation", "Foundation", "UIKit", "UIKitCore", "GraphicsServices", "QuartzCore", "CFNetwork", "dyld", "SwiftUI"].contains(image)
     }

@@ -1,4 +1,4 @@
-/// What calls are known by.
+/// Derives the keys by which the calls of an event are grouped.
 struct FrameKeys {
     private static let longestSourceLine = 120
 
@@ -8,16 +8,17 @@ struct FrameKeys {
         self.event = event
     }
 
-    /// One for each call.
+    /// One key for each call.
     ///
-    /// Where the app's innermost call has a name, that says where it broke, and calls without one are known by their image alone: so two builds of
-    /// it are one issue. Else by their places, which keep different crashes of one build apart and are others in the next build.
+    /// If the app's innermost call has a name, that name identifies the failure, and unnamed calls are represented by
+    /// their image alone, so that two builds give the same issue. Otherwise unnamed calls are represented by their
+    /// offsets, which distinguish different crashes of one build but change with the next build.
     func of(_ frames: [Frame]) -> [String] {
         let hasNamedOwnFrame = Self.hasNamedOwnFrame(frames)
         return frames.map { key($0, hasNamedOwnFrame) }
     }
 
-    /// Whether calls are known by places, so that the same crash of another build is not recognised.
+    /// Whether calls are identified by offsets, so that the same crash in another build is not recognized.
     static func areByPlace(_ frames: [Frame], ofOwn: Bool) -> Bool {
         !hasNamedOwnFrame(frames) && frames.contains { $0.isNative && !$0.hasName && (!ofOwn || $0.isInApp == true) }
     }
@@ -37,7 +38,8 @@ struct FrameKeys {
         return key.joined(separator: "|")
     }
 
-    /// Where in its image: the same wherever that was loaded. Other builds have other places, until symbols give it its name.
+    /// The offset in the image, which is independent of the load address. Other builds have other offsets, until
+    /// symbols supply a name.
     private func place(_ frame: Frame, _ hasNamedOwnFrame: Bool) -> String {
         let image = frame.instruction.flatMap { address in event.images.first { $0.contains(address) } }
         let name = frame.package.isEmpty ? image?.name ?? "" : frame.package
@@ -45,7 +47,7 @@ struct FrameKeys {
         return "\(name.lastComponent)+\(String(address - start, radix: 16))"
     }
 
-    /// The module, else the file without its folder and without the hash of a build: `main.3f2a91bc.js`.
+    /// The module, or else the file without its folder and without a build's hash: `main.3f2a91bc.js`.
     private func file(_ frame: Frame) -> String {
         if !frame.module.isEmpty { return frame.module.has("$") ? Self.modules[frame.module] : frame.module }
         return Self.files[frame.filename]
@@ -57,10 +59,10 @@ struct FrameKeys {
         withoutHash(String(name.prefix { $0 != "?" && $0 != "#" }).lastComponent.lowercased())
     }
 
-    /// Without `.3f2a91bc` between dots: 8 or more hexadecimal digits behind a dot or hyphen, and a dot behind them.
+    /// Removes `.3f2a91bc` between dots: 8 or more hexadecimal digits after a dot or hyphen, followed by a dot.
     private static func withoutHash(_ name: String) -> String {
         var kept: [UInt8] = []
-        // The last dot or hyphen, while only digits of a hash follow it.
+        // The last dot or hyphen, as long as only hexadecimal digits follow it.
         var mark: Int?
         for byte in name.utf8 {
             if byte == UInt8(ascii: "."), let start = mark, kept.count - start > 8 { kept.removeSubrange(start...) }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Function names without what differs between builds, specialisations and overloads of the same function.
+/// Normalizes function names, removing what differs between builds, specializations and overloads of the same function.
 public enum FunctionName {
     /// In bytes; the rest of a name is ignored.
     static let maximumLength = 400
 
     private static let known = KnownNames(made)
 
-    /// `Cart.add` of `specialized closure #1 in Cart.(add in _3B2A)<A>(A) -> ()`, with ` closure` behind it.
+    /// For example, `Cart.add closure` for `specialized closure #1 in Cart.(add in _3B2A)<A>(A) -> ()`.
     public static func normalized(_ name: String) -> String { known[name] }
 
     @Sendable private static func made(_ name: String) -> String {
@@ -23,7 +23,7 @@ public enum FunctionName {
         return text + (isClosure ? " closure" : "")
     }
 
-    /// `-[Foo bar:]` without a category's name, and blocks in it without their number.
+    /// `-[Foo bar:]` without the category's name; blocks in it lose their number.
     private static func objectiveCMethod(_ name: Substring) -> String? {
         guard name.has("-[") || name.has("+["), let start = beginning(of: name), let end = name.lastIndex(of: "]"), end > start.upperBound else {
             return blockOfFunction(name)
@@ -36,7 +36,8 @@ public enum FunctionName {
 
     private static let blockMark = "_block_invoke"
 
-    /// `main block` of `__main_block_invoke_2`: what stands between leading underscores and digits, and the last mark with its number.
+    /// For example, `main block` for `__main_block_invoke_2`: drops leading underscores and digits, and the last block
+    /// mark with its number.
     private static func blockOfFunction(_ name: Substring) -> String? {
         guard name.has(blockMark) else { return nil }
         let bytes = Array(name.utf8)
@@ -45,12 +46,12 @@ public enum FunctionName {
         guard bytes[..<end].suffix(blockMark.utf8.count).elementsEqual(blockMark.utf8) else { return nil }
         let front = bytes[..<(end - blockMark.utf8.count)]
         let name = front.drop { $0 == UInt8(ascii: "_") }.drop(while: NameBytes.isDigit)
-        // A name is never empty: of nothing but underscores and digits, the last one is the name.
+        // A name is never empty: if there are only underscores and digits, the last one is the name.
         let kept = name.isEmpty ? front.suffix(1) : name
         return kept.isEmpty ? nil : String(decoding: kept, as: UTF8.self) + " block"
     }
 
-    /// Without what is in parentheses, up to the first closing one each.
+    /// Removes text in parentheses, from each opening one to the next closing one.
     private static func withoutParentheses(_ method: Substring) -> String {
         guard method.has("(") else { return String(method) }
         var kept: [UInt8] = []
@@ -78,7 +79,7 @@ public enum FunctionName {
         "generic not re-abstracted specialization <",
     ]
 
-    /// What the compiler puts in front of a Swift name; true: a closure in it was meant.
+    /// Removes the prefixes that the compiler adds to Swift names. Returns whether the name is that of a closure.
     private static func takePrefixes(_ name: inout Substring) -> Bool {
         var isClosure = false
         while true {
@@ -101,7 +102,7 @@ public enum FunctionName {
         }
     }
 
-    /// Behind `(1) await resume partial function for `; nil: the name does not begin so.
+    /// The name after `(1) await resume partial function for `; nil if it does not begin with that.
     private static func behindResumption(_ name: Substring) -> Substring? {
         guard name.utf8.first == UInt8(ascii: "("), name.has("resume partial") else { return nil }
         let digits = name.utf8.dropFirst().prefix(while: NameBytes.isDigit)
@@ -115,11 +116,11 @@ public enum FunctionName {
         name.firstRange(of: word).map { name[$0.upperBound...] }
     }
 
-    /// `(name in _3B2A…)` is `name`.
+    /// Replaces `(name in _3B2A…)` by `name`.
     private static func withoutDiscriminators(_ name: Substring) -> String {
         guard name.has(" in _") else { return String(name) }
         var kept: [UInt8] = []
-        // Where the last parenthesis stands, while it is open.
+        // The index of the last parenthesis while it is open.
         var open: Int?
         for byte in name.utf8 {
             kept.append(byte)
@@ -134,14 +135,14 @@ public enum FunctionName {
         return String(decoding: kept, as: UTF8.self)
     }
 
-    /// What stands before ` in _3B2A`; nil: it does not end so.
+    /// The part before ` in _3B2A`; nil if the bytes do not end with that.
     private static func discriminated(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         let digits = NameBytes.count(atEndOf: bytes) { NameBytes.isDigit($0) || (0x41...0x5a).contains($0) }
         let front = bytes.dropLast(digits)
         return digits > 0 && ends(front, with: " in _") ? front.dropLast(5) : nil
     }
 
-    /// Drops `<…>` behind a name; operators and what begins with it stay.
+    /// Removes `<…>` after a name; operators, and names that begin with it, stay.
     private static func withoutGenerics(_ name: String) -> String {
         guard name.utf8.contains(UInt8(ascii: "<")) else { return name }
         var kept: [UInt8] = []
@@ -151,7 +152,7 @@ public enum FunctionName {
             defer { previous = byte }
             switch byte {
             case UInt8(ascii: "<") where depth > 0 || isNamePart(previous) && !ends(kept, with: "operator"): depth += 1
-            // Not that of `->`.
+            // Not the one in `->`.
             case UInt8(ascii: ">") where depth > 0 && previous != UInt8(ascii: "-"): depth -= 1
             default: if depth == 0 { kept.append(byte) }
             }
@@ -167,7 +168,7 @@ public enum FunctionName {
         bytes.suffix(word.utf8.count).elementsEqual(word.utf8)
     }
 
-    /// To the first parenthesis that is one of parameters.
+    /// Removes everything from the parenthesis that begins the parameters.
     private static func withoutParameters(_ name: String) -> String {
         var from = name.startIndex
         for special in ["(anonymous)", "operator()"] {
@@ -177,7 +178,7 @@ public enum FunctionName {
         return String(name[..<parenthesis])
     }
 
-    /// Without the type behind Swift's ` : ` and ` -> `, and C++'s in front.
+    /// Removes the type after Swift's ` : ` and ` -> `, and the one before a C++ name.
     private static func withoutResult(_ name: String) -> String {
         var text = name[...]
         for mark in [" : ", " -> ", " throws", " async"] {
@@ -187,10 +188,10 @@ public enum FunctionName {
         return String(text.trimmed)
     }
 
-    /// What compilers put behind a name, each perhaps with numbers behind it.
+    /// Suffixes added by compilers, which may be followed by numbers.
     private static let counted: Set<String> = ["cold", "llvm", "isra", "part", "constprop", "resume", "lto_priv", "destroy", "cleanup"]
 
-    /// What compilers and run-times count: `.cold.1`, `::h0123456789abcdef`, `$lambda$3`, `+ 36`.
+    /// Removes suffixes with counters, such as `.cold.1`, `::h0123456789abcdef`, `$lambda$3` and `+ 36`.
     private static func withoutSuffixes(_ name: String) -> String {
         var text = withoutOffset(name)
         text = withoutParts(text)
@@ -199,14 +200,14 @@ public enum FunctionName {
         return text.has("$") ? NameBytes.withoutCounts(text, behindSlash: true) : text
     }
 
-    /// Without ` + 36` at the end.
+    /// Removes a trailing ` + 36`.
     private static func withoutOffset(_ name: String) -> String {
         let digits = NameBytes.count(atEndOf: name.utf8, while: NameBytes.isDigit)
         let front = name.utf8.dropLast(digits)
         return digits > 0 && ends(front, with: " + ") ? String(decoding: front.dropLast(3), as: UTF8.self) : name
     }
 
-    /// Without `.isra.0.cold.2` at the end: words with the numbers behind them.
+    /// Removes a trailing `.isra.0.cold.2`: known words with their numbers.
     private static func withoutParts(_ name: String) -> String {
         var kept: Substring?
         var rest = name[...]
@@ -222,12 +223,13 @@ public enum FunctionName {
         return kept.map(String.init) ?? name
     }
 
-    /// `::h` and 16 digits, as Rust has them.
+    /// Rust's suffix: `::h` and 16 digits.
     private static func isHash(_ end: Substring.UTF8View) -> Bool {
         end.count == 19 && end.starts(with: "::h".utf8) && end.dropFirst(3).allSatisfy(NameBytes.isLowerHexDigit)
     }
 
-    /// A mangled Swift name without what thunks and the parts of asynchronous functions have at its end: `To`, `TA`, `Tm`, `TQ1_`, `TY0_`.
+    /// Removes the suffixes of thunks and of the parts of asynchronous functions from a mangled Swift name: `To`, `TA`,
+    /// `Tm`, `TQ1_`, `TY0_`.
     private static func withoutThunks(_ name: String) -> String {
         var bytes = Array(name.utf8)[...]
         if bytes.first == UInt8(ascii: "_") { bytes.removeFirst() }
@@ -245,7 +247,7 @@ public enum FunctionName {
 }
 
 extension StringProtocol {
-    /// Whether it contains a word of ASCII: bytes compared, as there are thousands of names in a report.
+    /// Whether it contains an ASCII word. Compares bytes, because a report has thousands of names.
     func has(_ word: String) -> Bool {
         var bytes = word
         return bytes.withUTF8 { word in utf8.withContiguousStorageIfAvailable { $0.has(word) } } ?? contains(word)

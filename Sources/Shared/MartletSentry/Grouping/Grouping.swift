@@ -1,25 +1,28 @@
 import Foundation
 import MartletCore
 
-/// Which fault a report is of: equal for reports of the same, also from other builds, and different for others.
+/// Identifies the fault behind a report: equal for reports of the same fault, even from different builds, and different
+/// for others.
 ///
-/// By the client's fingerprint if it sends one; else by the exceptions' types and the calls on their stacks; else by type and message. Of
-/// calls only the name counts, or source line and file where code has them; of those without a name the image, or the place in it (`isByPlace`).
+/// Derived from the client's fingerprint if there is one, or else from the exceptions' types and the calls on their
+/// stacks, or else from type and message. A call is represented by its name, or by file and source line where there is
+/// source; a call without a name by its image, or by its offset in the image (`isByPlace`).
 public struct Grouping: Sendable, Equatable {
-    /// Stored beside the hashes. With another version reports begin new issues.
+    /// Stored beside the hashes. Changing it makes reports create new issues.
     public static let version = 1
     private static let maximumFrames = 100
     private static let longestCycle = 8
 
-    /// What is hashed: of the app's own calls, and of all.
+    /// The hashed parts: those of the app's own calls, and those of all calls.
     public let appParts: [String]
     public let systemParts: [String]
     /// 32 hexadecimal digits.
     public let appHash: String
     public let systemHash: String
-    /// Some calls have no names and nothing better tells where it broke: the same crash of another build is another issue until there are symbols.
+    /// Whether calls without names decide the grouping: the same crash in another build is then another issue, until
+    /// there are symbols.
     public let isByPlace: Bool
-    /// A line that says what went wrong, and one that says where.
+    /// One line that describes the failure, and one that locates it.
     public let title: String
     public let culprit: String
 
@@ -33,7 +36,7 @@ public struct Grouping: Sendable, Equatable {
         culprit = Self.culprit(event)
     }
 
-    /// A report that could not be read, grouped by why.
+    /// Groups a report that could not be parsed by the reason.
     public init(broken reason: String) {
         appParts = ["broken", MessagePattern.of(reason)]
         systemParts = appParts
@@ -44,7 +47,7 @@ public struct Grouping: Sendable, Equatable {
         culprit = ""
     }
 
-    /// Stands for all reports that no issue is made for any more.
+    /// The hash of all reports for which no more issues are created.
     public static let overflowHash = String(repeating: "f", count: 32)
 
     public var overflowing: Grouping { Grouping(self, hash: Self.overflowHash) }
@@ -77,7 +80,7 @@ public struct Grouping: Sendable, Equatable {
         return (title.isEmpty ? "Report without a message" : title).cut(to: 200)
     }
 
-    /// The call that broke, of the app's own if there is one.
+    /// The innermost named call, preferably one of the app's own.
     private static func culprit(_ event: Event) -> String {
         let frames = event.stacks.last?.frames ?? []
         let frame = frames.last { $0.isInApp == true && $0.hasName } ?? (event.transaction.isEmpty ? frames.last(where: \.hasName) : nil)
@@ -87,7 +90,7 @@ public struct Grouping: Sendable, Equatable {
         return (place.isEmpty ? name : "\(name) in \(place)").cut(to: 200)
     }
 
-    /// Calls with repetitions folded: `a b b c b c d` is `a b c d`, however deep a recursion went.
+    /// Removes repetitions: `a b b c b c d` becomes `a b c d`, so that the depth of a recursion does not matter.
     static func folded(_ keys: [String]) -> [String] {
         var kept: [String] = []
         for key in keys {
@@ -104,7 +107,7 @@ public struct Grouping: Sendable, Equatable {
     }
 }
 
-/// What a report is grouped by where the client says nothing.
+/// The parts that a report is grouped by if the client sends no fingerprint.
 private struct DefaultParts {
     let app: [String]
     let system: [String]

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// What was made of texts that come again and again: the same few hundred functions and files are in most of an app's reports, and what is made of
-/// them takes some microseconds each.
+/// Caches the results for recurring texts: most of an app's reports contain the same few hundred functions and files,
+/// each of which takes some microseconds to process.
 final class KnownNames: Sendable {
     private static let maximumCount = 20_000
-    /// Longer ones are few, and made each time.
+    /// Longer texts are rare and not cached.
     private static let maximumLength = 400
 
     private let make: @Sendable (String) -> String

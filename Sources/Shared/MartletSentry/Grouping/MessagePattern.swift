@@ -1,10 +1,10 @@
 import Foundation
 
-/// Messages without what is different each time: numbers, ids, addresses, times, what stands in quotation marks.
+/// Removes from messages what differs each time: numbers, ids, addresses, times and quoted text.
 public enum MessagePattern {
     private static let maximumLength = 1_000
 
-    /// The first two lines, with each such word replaced by what it is: `cannot open <quoted> after <duration>`.
+    /// The first two lines, with each such word replaced by its kind: `cannot open <quoted> after <duration>`.
     public static func of(_ message: String) -> String {
         let lines = message.cut(toBytes: maximumLength).split(separator: "\n").prefix(2).map { Substring($0).trimmed }
         return words(Array(lines.joined(separator: "\n").utf8))
@@ -13,7 +13,7 @@ public enum MessagePattern {
     private static func words(_ bytes: [UInt8]) -> String {
         var output = ""
         var position = 0
-        // Quotation marks that nothing closes on this line: each is searched for once.
+        // Quotation marks without a closing one on this line; each is searched for only once.
         var unclosed: Set<UInt8> = []
         while position < bytes.count {
             let byte = bytes[position]
@@ -36,7 +36,8 @@ public enum MessagePattern {
         return output
     }
 
-    /// Behind the quotation that begins here, if one does: a mark at the beginning of a word, and another at the end of one.
+    /// The end of a quotation that begins here, if one does: a mark at the beginning of a word, and another at the end
+    /// of a word.
     private static func endOfQuotation(_ bytes: [UInt8], _ start: Int, _ unclosed: inout Set<UInt8>) -> Int? {
         let mark = bytes[start]
         guard mark == UInt8(ascii: "\"") || mark == UInt8(ascii: "'") || mark == UInt8(ascii: "`") else { return nil }
@@ -68,7 +69,7 @@ public enum MessagePattern {
 
     private static func isWordPart(_ byte: UInt8) -> Bool { byte >= 0x80 || Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber }
 
-    /// Punctuation around it stays.
+    /// Replaces a word by its kind; punctuation around it stays.
     private static func word(_ word: String) -> String {
         let end = word.lastIndex { !".:!?…".contains($0) }
         guard let end else { return word }
@@ -96,11 +97,11 @@ public enum MessagePattern {
             }
         }
         for (kind, name) in kinds where isWhole(word, kind) { return name }
-        // `item-42/7` and `0x1e59bc50:`: what is counted in it.
+        // Counters inside a word, as in `item-42/7` and `0x1e59bc50:`.
         return withoutCounts(word.has("0x") ? NameBytes.withoutAddresses(String(word), "<hex>") : String(word))
     }
 
-    /// `<int>` for digits that stand alone between signs.
+    /// Replaces digits that stand alone between punctuation by `<int>`.
     private static func withoutCounts(_ word: String) -> String {
         var (output, digits) = ([UInt8](), [UInt8]())
         var isInName = false
@@ -123,7 +124,7 @@ public enum MessagePattern {
 
     private static func isNamePart(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "_") || isWordPart(byte) }
 
-    /// What a whole word may be; the first match counts.
+    /// The kinds of whole words; the first match wins.
     private static let kinds: [(@Sendable (inout WordReader) -> Bool, String)] = [
         (hexadecimal, "<hex>"), (address, "<ip>"), (time, "<time>"), (longAddress, "<ip>"), (date, "<date>"), (duration, "<duration>"), (integer, "<int>"),
         (float, "<float>"), (hash, "<hex>"),
@@ -144,7 +145,7 @@ public enum MessagePattern {
     /// `0x1e59bc50`
     @Sendable private static func hexadecimal(_ word: inout WordReader) -> Bool { word.take("0") && word.take(anyOf: "x", "X") && word.hexDigits(1...Int.max) }
 
-    /// `10.0.0.1`, perhaps with a port.
+    /// `10.0.0.1`, optionally with a port.
     @Sendable private static func address(_ word: inout WordReader) -> Bool {
         guard word.digits(1...3) else { return false }
         for _ in 0..<3 { guard word.take("."), word.digits(1...3) else { return false } }
@@ -207,6 +208,7 @@ public enum MessagePattern {
         return word.digits()
     }
 
-    /// A hash in short, or a pointer without its sign: 7 or more digits and letters of hexadecimal, both, and letters of one case.
+    /// An abbreviated hash, or a pointer without `0x`: at least 7 hexadecimal digits, with both decimal digits and
+    /// letters, the letters all of one case.
     @Sendable private static func hash(_ word: inout WordReader) -> Bool { word.mixedHexDigits(7...) }
 }

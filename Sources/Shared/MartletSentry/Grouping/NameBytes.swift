@@ -1,4 +1,5 @@
-/// Scans names and messages byte by byte, in linear time: regular expressions backtrack, and anybody can send these texts.
+/// Scans names and messages byte by byte in linear time: regular expressions backtrack, and anyone can send these
+/// texts.
 enum NameBytes {
     static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
@@ -10,7 +11,7 @@ enum NameBytes {
 
     static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte) }
 
-    /// Replaces each `0x` and the hexadecimal digits behind it by a word.
+    /// Replaces each `0x` and the following hexadecimal digits by a word.
     static func withoutAddresses(_ text: String, _ word: String) -> String {
         replaced(text) { bytes, start in
             guard bytes[start] == UInt8(ascii: "0"), start + 2 < bytes.count, bytes[start + 1] == UInt8(ascii: "x") else { return nil }
@@ -19,9 +20,10 @@ enum NameBytes {
         }
     }
 
-    /// Replaces each `$`, or run of them, and the digits behind it by `$`.
+    /// Replaces each run of `$` and the following digits by `$`.
     ///
-    /// - Parameter behindSlash: whether a slash behind the digits goes as well, with what follows it up to a blank.
+    /// - Parameter behindSlash: Whether a slash after the digits is removed as well, with everything up to the next
+    ///   blank.
     static func withoutCounts(_ text: String, behindSlash: Bool) -> String {
         let dollar = UInt8(ascii: "$")
         return replaced(text) { bytes, start in
@@ -36,9 +38,10 @@ enum NameBytes {
         }
     }
 
-    /// A text with pieces of it replaced.
+    /// Replaces pieces of a text.
     ///
-    /// - Parameter piece: the end of the piece that begins at an index, and what replaces it; nil: no piece begins there.
+    /// - Parameter piece: Returns the end of the piece that begins at an index and its replacement, or nil if none
+    ///   begins there.
     private static func replaced(_ text: String, _ piece: ([UInt8], Int) -> (end: Int, word: String)?) -> String {
         let bytes = Array(text.utf8)
         var output: [UInt8] = []
@@ -56,14 +59,14 @@ enum NameBytes {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// The end of the run of bytes from `start` on that meet a condition.
+    /// The end of the run of bytes from `start` that satisfy a condition.
     static func end(of bytes: some RandomAccessCollection<UInt8>, from start: Int, while holds: (UInt8) -> Bool) -> Int {
         var end = start
         while end < bytes.count, holds(bytes[bytes.index(bytes.startIndex, offsetBy: end)]) { end += 1 }
         return end
     }
 
-    /// The number of bytes at the end that meet a condition.
+    /// The number of trailing bytes that satisfy a condition.
     static func count(atEndOf bytes: some BidirectionalCollection<UInt8>, while holds: (UInt8) -> Bool) -> Int {
         var count = 0
         for byte in bytes.reversed() {
@@ -74,7 +77,7 @@ enum NameBytes {
     }
 }
 
-/// Reads a word from its beginning; each step takes bytes, or returns false.
+/// Parses a word from its beginning; each step consumes bytes or returns false.
 struct WordReader {
     private let bytes: [UInt8]
     private var position = 0
@@ -96,7 +99,7 @@ struct WordReader {
         return true
     }
 
-    /// Takes all digits that follow, if their number is in the range.
+    /// Consumes all following digits, if their number is in the range.
     mutating func digits(_ count: ClosedRange<Int> = 1...Int.max) -> Bool { take(count, NameBytes.isDigit) }
 
     mutating func hexDigits(_ count: ClosedRange<Int>) -> Bool { take(count, NameBytes.isHexDigit) }
@@ -108,7 +111,8 @@ struct WordReader {
         return true
     }
 
-    /// Takes all hexadecimal digits that follow, if their number is in the range, and decimal digits and letters, all of one case, are among them.
+    /// Consumes all following hexadecimal digits, if their number is in the range and they contain both decimal digits
+    /// and letters, the letters all of one case.
     mutating func mixedHexDigits(_ count: PartialRangeFrom<Int>) -> Bool {
         let end = NameBytes.end(of: bytes, from: position, while: NameBytes.isHexDigit)
         let digits = bytes[position..<end]
@@ -118,7 +122,7 @@ struct WordReader {
         return true
     }
 
-    /// Takes the rest, if it is not empty and has no blank.
+    /// Consumes the rest, if it is not empty and contains no blank.
     mutating func restWithoutBlanks() -> Bool {
         guard position < bytes.count, !bytes[position...].contains(where: NameBytes.isBlank) else { return false }
         position = bytes.count

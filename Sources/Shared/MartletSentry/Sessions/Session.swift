@@ -1,26 +1,26 @@
 public import Foundation
 public import MartletCore
 
-/// How a session went. It only becomes worse.
+/// The state of a session. It can only become worse.
 public enum SessionState: Int, Sendable, Comparable {
-    /// Running, or ended as it should.
+    /// Running, or ended normally.
     case healthy
-    /// With errors that did not end it.
+    /// With errors that did not end the session.
     case errored
-    /// Ended by something else than the app or its user.
+    /// Ended by something other than the app or its user.
     case abnormal
     case crashed
 
     public static func < (left: SessionState, right: SessionState) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Of whom and what sessions are.
+/// The release and environment of sessions.
 public struct SessionAttributes: Sendable, Hashable {
     public var release: String
     /// Sentry's environment.
     public var stage: String
 
-    /// Nil without a release: there is nothing to count it under.
+    /// Nil without a release, because sessions are counted by release.
     init?(_ value: JSONValue?) {
         guard let release = value?["release"]?.looseText, !release.isEmpty else { return nil }
         self.release = release.cut(toBytes: 250)
@@ -28,16 +28,16 @@ public struct SessionAttributes: Sendable, Hashable {
     }
 }
 
-/// One session's state, sent as often as it changes (`session`).
+/// The state of one session, sent whenever it changes (`session`).
 public struct SessionUpdate: Sendable, Equatable {
     public let id: UUID
-    /// Of the user or device.
+    /// The id of the user or device.
     public let person: String?
     public let started: Date
     public let state: SessionState
     public let attributes: SessionAttributes
 
-    /// Nil: it cannot be counted.
+    /// Nil if the session cannot be counted.
     public init?(_ value: JSONValue, received: Date) {
         guard let id = value["sid"]?.looseText.flatMap(UUID.init(eventID:)), let attributes = SessionAttributes(value["attrs"]) else { return nil }
         self.id = id
@@ -53,14 +53,14 @@ public struct SessionUpdate: Sendable, Equatable {
             }
     }
 
-    /// Never in the future, and not so far back that nobody would look.
+    /// Replaces times in the future, and those more than 90 days ago, by the time of receipt.
     static func fitted(_ date: Date?, _ received: Date) -> Date {
         guard let date, date <= received, date > received.addingTimeInterval(-90 * 86_400) else { return received }
         return date
     }
 }
 
-/// How many sessions of a minute or hour went how (`sessions`).
+/// The number of sessions by outcome in a minute or hour (`sessions`).
 public struct SessionCounts: Sendable, Equatable {
     private static let maximumAggregates = 1_000
     private static let maximumCount = 1_000_000
@@ -68,13 +68,13 @@ public struct SessionCounts: Sendable, Equatable {
     public let person: String?
     public let started: Date
     public let attributes: SessionAttributes
-    /// Each session is in one of them.
+    /// Each session is counted in exactly one of these.
     public let healthy: Int
     public let errored: Int
     public let abnormal: Int
     public let crashed: Int
 
-    /// The aggregates that can be counted.
+    /// The aggregates of an item.
     public static func all(_ value: JSONValue, received: Date) -> [SessionCounts] {
         guard let attributes = SessionAttributes(value["attrs"]) else { return [] }
         return (value["aggregates"]?.looseList ?? []).prefix(maximumAggregates).map { SessionCounts($0, attributes, received) }

@@ -4,20 +4,20 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// What somebody wants to be told of, and how.
+/// An alert rule: what triggers it and where it is delivered.
 struct Alert: Sendable, Equatable {
     enum Kind: String, Sendable, CaseIterable {
-        /// An issue that was not there before.
+        /// A new issue.
         case newIssue
-        /// One that came back after it had been resolved.
+        /// A resolved issue that occurred again.
         case regression
-        /// So many reports, or users with reports, within a time.
+        /// The number of reports, or of users with reports, within a time window.
         case rate
-        /// Too few sessions or users without a crash.
+        /// A crash-free rate of sessions or users below a threshold.
         case crashFree
     }
 
-    /// Whether each issue counts for itself, or all together.
+    /// Whether issues are counted one by one or all together.
     enum Scope: String, Sendable, CaseIterable {
         case issue, app
     }
@@ -28,25 +28,25 @@ struct Alert: Sendable, Equatable {
 
     static let maximumPerSpace = 50
     static let maximumReleases = 20
-    /// Of a rate: a minute to a week.
+    /// Allowed window of a rate, in seconds: a minute to a week.
     static let rateWindow = 60...604_800
-    /// Of a crash-free rate, in whole days (UTC), today included.
+    /// Allowed window of a crash-free rate, in whole UTC days including today.
     static let crashFreeWindow = 1...30
-    /// Between two firings: a minute to a day.
+    /// Allowed pause between two firings, in seconds: a minute to a day.
     static let pause = 60...86_400
     static let usualPauseInSeconds = 300
-    /// How long the former secret signs along after a new one was made.
+    /// How long messages are also signed with the former secret after a rotation.
     static let formerSecretSeconds = 86_400
 
     var name: String
     var kind: Kind
     var isEnabled: Bool
-    /// Empty: any.
+    /// Empty matches any level.
     var levels: [CrashLevel]
-    /// Names of releases, or versions. Empty: any.
+    /// Names or versions of releases. Empty matches any release.
     var releases: [String]
     var scope: Scope
-    /// Nil: nothing is counted.
+    /// Nil if the kind counts nothing.
     var measure: Measure?
     var threshold: Double
     var windowInSeconds: Int
@@ -59,26 +59,26 @@ struct Alert: Sendable, Equatable {
         "target",
     ]
 
-    /// All but whether the target can be spoken to.
+    /// Validates everything except whether the target can be reached.
     ///
     /// - Throws: `invalid-body` naming the field.
     init(_ body: BodyFields) throws {
         name = try body.requiredString("name")
-        guard (1...200).contains(name.utf8.count), !name.utf8.contains(0) else { throw HTTPProblem(.invalidBody, "It has 1 to 200 bytes.", field: "name") }
+        guard (1...200).contains(name.utf8.count), !name.utf8.contains(0) else { throw HTTPProblem(.invalidBody, "The name must have 1 to 200 bytes and no NUL characters.", field: "name") }
         kind = try body.required("kind")
         isEnabled = try body.flag("enabled") ?? true
         levels = try (body.strings("levels", upTo: CrashLevel.allCases.count) ?? []).map {
-            guard let level = CrashLevel(name: $0) else { throw HTTPProblem(.invalidBody, "A level is one of \(CrashLevel.names).", field: "levels") }
+            guard let level = CrashLevel(name: $0) else { throw HTTPProblem(.invalidBody, "Each level must be one of \(CrashLevel.names).", field: "levels") }
             return level
         }
         releases = try body.strings("releases", upTo: Self.maximumReleases) ?? []
         guard releases.allSatisfy({ (1...250).contains($0.utf8.count) && !$0.utf8.contains(0) }) else {
-            throw HTTPProblem(.invalidBody, "A release has 1 to 250 bytes.", field: "releases")
+            throw HTTPProblem(.invalidBody, "Each release must have 1 to 250 bytes and no NUL characters.", field: "releases")
         }
         pauseInSeconds = try body.integer("pauseSeconds", in: Self.pause) ?? Self.usualPauseInSeconds
         target = try AlertAddress(body["target"])
         try body.refuse(Self.counting.subtracting(Self.counting(kind)), with: kind)
-        if kind == .crashFree, !levels.isEmpty { throw HTTPProblem(.invalidBody, "Sessions have no level.", field: "levels") }
+        if kind == .crashFree, !levels.isEmpty { throw HTTPProblem(.invalidBody, "Sessions have no level, so a crash-free alert cannot filter by levels.", field: "levels") }
         (scope, measure, threshold, windowInSeconds, minimum) = (.issue, nil, 0, 0, 0)
         switch kind {
         case .newIssue, .regression: break
@@ -100,7 +100,7 @@ struct Alert: Sendable, Equatable {
     private mutating func readRate(_ body: BodyFields) throws {
         scope = try body.choice("scope") ?? .issue
         let measure: Measure = try body.choice("measure") ?? .events
-        guard measure != .sessions else { throw HTTPProblem(.invalidBody, "A rate is one of events or users.", field: "measure") }
+        guard measure != .sessions else { throw HTTPProblem(.invalidBody, "The measure of a rate must be events or users.", field: "measure") }
         self.measure = measure
         guard let count = try body.integer("threshold", in: 1...1_000_000_000) else { throw HTTPProblem(.invalidBody, "This field is required.", field: "threshold") }
         guard let window = try body.integer("windowSeconds", in: Self.rateWindow) else {
@@ -112,10 +112,10 @@ struct Alert: Sendable, Equatable {
     private mutating func readCrashFree(_ body: BodyFields) throws {
         scope = .app
         let measure: Measure = try body.choice("measure") ?? .sessions
-        guard measure != .events else { throw HTTPProblem(.invalidBody, "What is free of crashes is sessions or users.", field: "measure") }
+        guard measure != .events else { throw HTTPProblem(.invalidBody, "The measure of a crash-free rate must be sessions or users.", field: "measure") }
         self.measure = measure
         guard case .number(let literal) = body["threshold"], let percent = Double(literal), percent > 0, percent <= 100 else {
-            throw HTTPProblem(.invalidBody, "It is a number of per cent above 0, up to 100.", field: "threshold")
+            throw HTTPProblem(.invalidBody, "The threshold must be a percentage above 0 and at most 100.", field: "threshold")
         }
         threshold = percent
         windowInSeconds = (try body.integer("windowDays", in: Self.crashFreeWindow) ?? 1) * 86_400
@@ -124,11 +124,11 @@ struct Alert: Sendable, Equatable {
 }
 
 extension BodyFields {
-    /// A word that is one of a few. Nil where there is none, or null.
+    /// A value of a fixed set; nil if the field is missing or null.
     fileprivate func choice<Word: RawRepresentable & CaseIterable>(_ name: String) throws -> Word? where Word.RawValue == String {
         guard let text = try string(name) else { return nil }
         guard let word = Word(rawValue: text) else {
-            throw HTTPProblem(.invalidBody, "It is one of \(Word.allCases.map(\.rawValue).joined(separator: ", ")).", field: name)
+            throw HTTPProblem(.invalidBody, "The value must be one of \(Word.allCases.map(\.rawValue).joined(separator: ", ")).", field: name)
         }
         return word
     }
@@ -140,7 +140,7 @@ extension BodyFields {
 
     fileprivate func refuse(_ names: Set<String>, with kind: Alert.Kind) throws {
         for name in names.sorted() where self[name] != nil {
-            throw HTTPProblem(.invalidBody, "This does not go with the kind \(kind.rawValue).", field: name)
+            throw HTTPProblem(.invalidBody, "An alert of the kind \(kind.rawValue) does not have this field.", field: name)
         }
     }
 }

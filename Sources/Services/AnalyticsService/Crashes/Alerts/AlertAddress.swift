@@ -3,10 +3,10 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Where an alert goes. As JSON `{"type":"webhook","url":"…"}`; `{"type":"mail","staff":["<id>",…]}`: to staff, each with a mail of their own; or
-/// `{"type":"notification"}`: to the app's notification rules on alerts.
+/// Where an alert is delivered. As JSON: `{"type":"webhook","url":"…"}`; `{"type":"mail","staff":["<id>",…]}`, one mail
+/// per staff member; or `{"type":"notification"}`, which triggers the app's notification rules for alerts.
 enum AlertAddress: Sendable, Equatable {
-    /// Whom one alert is mailed to.
+    /// Maximum number of recipients of one alert.
     static let maximumStaff = 20
 
     case webhook(url: String)
@@ -28,13 +28,13 @@ enum AlertAddress: Sendable, Equatable {
     private static func staff(_ elements: [JSONValue]) throws -> [UUID] {
         let ids = elements.compactMap { if case .string(let text) = $0 { UUID(uuidString: text) } else { nil } }
         guard ids.count == elements.count, (1...maximumStaff).contains(ids.count), Set(ids).count == ids.count else {
-            throw HTTPProblem(.invalidBody, "It is a list of 1 to \(maximumStaff) ids of staff, each once.", field: "target.staff")
+            throw HTTPProblem(.invalidBody, "The list must have 1 to \(maximumStaff) ids of staff members, without duplicates.", field: "target.staff")
         }
         return ids
     }
 
     private static let refusal = HTTPProblem(
-        .invalidBody, #"It is {"type":"webhook","url":"…"}, {"type":"mail","staff":["<id>"]} or {"type":"notification"}."#, field: "target")
+        .invalidBody, #"The target must be {"type":"webhook","url":"…"}, {"type":"mail","staff":["<id>"]} or {"type":"notification"}."#, field: "target")
 
     var json: JSONValue {
         switch self {

@@ -5,20 +5,20 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// What alerts told or will tell: a row for each firing, and a job that tells it.
+/// Past and pending deliveries of alerts: one row per firing, and a job that delivers it.
 struct AlertDeliveryStore: Sendable {
     enum State: String, Sendable, CaseIterable {
         case waiting, done, dead
     }
 
     static let keptDays = 30
-    /// A delivery that waits for longer has lost its job.
+    /// A delivery that has waited longer has lost its job.
     static let maximumWaitDays = 2
 
     let postgres: PostgresClient
     let queue: JobQueue
 
-    /// Stores a delivery and the job for it.
+    /// Stores a delivery and enqueues its job.
     func add(_ body: String, of alert: UUID, space: Int32, in transaction: PostgresTransaction) async throws {
         guard let id = UUID(uuidString: UUIDv7.make()) else { throw HTTPProblem(.internalError) }
         try await transaction.execute(
@@ -26,12 +26,12 @@ struct AlertDeliveryStore: Sendable {
         _ = try await enqueue(id, in: transaction)
     }
 
-    /// Nil: there is a job for it still.
+    /// Nil if the delivery already has a job.
     private func enqueue(_ id: UUID, in transaction: PostgresTransaction) async throws -> UUID? {
         try await queue.enqueue(DeliverAlert.self, .init(delivery: id), JobOptions(uniqueKey: id.uuidString), in: transaction)
     }
 
-    /// The newest first, each with its id, of those before `before`.
+    /// Deliveries created before `before`, newest first, each with its id.
     func list(of alert: UUID, _ state: State?, before: UUID?, limit: Int, in space: Space) async throws -> [(id: UUID, json: String)] {
         let states: PostgresQuery = state.map { "AND d.state = \($0.rawValue)" } ?? ""
         let behind: PostgresQuery = before.map { "AND (d.created, d.id) < (SELECT created, id FROM analytics.crash_alert_deliveries WHERE id = \($0))" } ?? ""
@@ -43,16 +43,17 @@ struct AlertDeliveryStore: Sendable {
         ).map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// Has a dead delivery tried again, from the first attempt on; the delivery as it is then. Of mail those are mailed who were not. Nil: the alert has none with this id.
+    /// Retries a dead delivery, starting again at the first attempt, and returns its new state. Mail goes only to
+    /// recipients who have not received it. Nil if the alert has no delivery with this id.
     ///
-    /// - Throws: `conflict` for one that is not dead.
+    /// - Throws: `conflict` if the delivery is not dead.
     func retry(_ id: UUID, of alert: UUID, in space: Space) async throws -> String? {
         try await postgres.withTransaction { transaction in
             let rows = try await transaction.query(
                 "SELECT state FROM analytics.crash_alert_deliveries WHERE id = \(id) AND alert = \(alert) AND space = \(space.id) FOR UPDATE")
             guard let row = rows.first else { return nil }
             guard try row.decode(0, as: String.self) == State.dead.rawValue, try await enqueue(id, in: transaction) != nil else {
-                throw HTTPProblem(.conflict, "It has been delivered, or is still being tried.")
+                throw HTTPProblem(.conflict, "The delivery has succeeded or is still being retried; only a dead one can be retried.")
             }
             return try await transaction.query(
                 """
@@ -71,13 +72,13 @@ struct AlertDeliveryStore: Sendable {
     struct Attempt: Sendable {
         var alert: UUID
         var body: String
-        /// With this one.
+        /// This attempt's number, from 1.
         var number: Int
-        /// Of mail.
+        /// The recipients, for mail.
         var readers: [AlertReader]
     }
 
-    /// Begins an attempt; nil: there is nothing to deliver any more.
+    /// Begins an attempt; nil if there is nothing left to deliver.
     func begin(_ id: UUID) async throws -> Attempt? {
         try await postgres.query(
             """
@@ -89,7 +90,7 @@ struct AlertDeliveryStore: Sendable {
         }
     }
 
-    /// Notes what came of an attempt.
+    /// Records the outcome of an attempt.
     func note(_ outcome: AlertOutcome, of id: UUID, _ state: State) async throws {
         try await postgres.execute(
             """
@@ -99,7 +100,7 @@ struct AlertDeliveryStore: Sendable {
             """)
     }
 
-    /// Forgets what is old, and gives up what nobody will try.
+    /// Deletes old deliveries, and marks those dead that have lost their job.
     func prune() async throws {
         try await postgres.execute(
             "DELETE FROM analytics.crash_alert_deliveries WHERE created < now() - make_interval(days => \(Int32(Self.keptDays)))")
@@ -110,7 +111,7 @@ struct AlertDeliveryStore: Sendable {
             """)
     }
 
-    /// Of the row `d`.
+    /// The JSON of the row `d`.
     private static let json: PostgresQuery = """
         jsonb_build_object(
             'id', d.id, 'state', d.state, 'attempts', d.attempts, 'status', d.status, 'error', d.error, 'created', \(PostgresQuery.rfc3339("d.created")),

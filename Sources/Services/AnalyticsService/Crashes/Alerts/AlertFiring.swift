@@ -3,18 +3,19 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// Decides which alerts fire. Any number of copies may do it at the same time: each firing is one transaction, with the delivery that comes of it.
+/// Decides which alerts fire. Any number of instances may run it concurrently: each firing and its delivery are stored
+/// in one transaction.
 struct AlertFiring: Sendable {
     private static let maximumNews = 200
     private static let maximumDue = 100
-    /// Issues that one message tells of; it tells how many there are, too.
+    /// Maximum number of issues listed in a message, which also has their total count.
     static let maximumIssues = 20
 
     let postgres: PostgresClient
     let deliveries: AlertDeliveryStore
     let rateInterval: Duration
 
-    /// Notes what has happened to issues for the alerts that want to tell of it; whether there may be more.
+    /// Queues unannounced changes of issues for the alerts that match them. Returns whether there may be more.
     func announce() async throws -> Bool {
         let count = try await postgres.query(
             """
@@ -36,7 +37,7 @@ struct AlertFiring: Sendable {
         return count == Self.maximumNews
     }
 
-    /// The alerts that are to be looked at now; no other copy looks at a rate for a while then.
+    /// Claims the alerts that are due. Another instance will not claim a rate again until `rateInterval` has passed.
     func due() async throws -> [UUID] {
         let seconds = Double(rateInterval.components.seconds) + Double(rateInterval.components.attoseconds) / 1e18
         return try await postgres.query(
@@ -52,7 +53,7 @@ struct AlertFiring: Sendable {
         ).map { try $0.decode(0) }
     }
 
-    /// Fires an alert if there is reason to, once: together with the delivery.
+    /// Fires an alert if its condition holds, and stores the delivery in the same transaction.
     func fire(_ id: UUID) async throws {
         try await postgres.withTransaction { transaction in
             let rows = try await transaction.query(

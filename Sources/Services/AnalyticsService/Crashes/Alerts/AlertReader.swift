@@ -1,15 +1,15 @@
 import Foundation
 
-/// What became of an alert's mail to a staff member. Lies in the table as JSON: keep old shapes readable.
+/// The state of an alert's mail to one staff member. Stored as JSON: keep old shapes readable.
 struct AlertReader: Codable, Sendable, Equatable {
     enum State: String, Codable, Sendable {
-        /// It is ordered, or will be.
+        /// The mail has been ordered, or will be.
         case waiting
         case sent, failed
-        /// The member may not hear of it any more: nothing is sent.
+        /// The member may no longer read the app's crashes; nothing is sent.
         case skipped
 
-        /// - Parameter mail: the state of a mail's record.
+        /// - Parameter mail: The state in the mail's record.
         init(mail: String) {
             switch mail {
             case "sent": self = .sent
@@ -22,32 +22,33 @@ struct AlertReader: Codable, Sendable, Equatable {
     var staff: String
     var state: State
     var reason: String?
-    /// How often somebody had what failed tried again: each time is another mail.
+    /// How often a failed mail was retried on request; each retry is a new mail.
     var again: Int?
 
     init(_ staff: UUID, _ state: State = .waiting, reason: String? = nil) {
         (self.staff, self.state, self.reason) = (staff.uuidString.lowercased(), state, reason)
     }
 
-    /// What makes the mail to them one and the same, however often it is ordered.
+    /// Identifies the mail to this recipient, so that ordering it again does not send it twice.
     func origin(of message: String) -> String { "alert:\(message):\(staff)" + (again.map { ":\($0)" } ?? "") }
 }
 
 extension AlertOutcome {
-    /// Of mail: done when everybody's is, waiting while one's is, else failed, as nobody of those who should has read of it.
+    /// The outcome of a mail alert: waiting while any mail is, failed if any mail failed or none was sent, and done
+    /// otherwise.
     init(_ readers: [AlertReader], attempt: Int) {
         self.init()
         self.readers = readers
         let failed = readers.filter { $0.state == .failed }
         if let waiting = readers.first(where: { $0.state == .waiting }) {
-            failure = "The mail has not left yet" + (waiting.reason.map { ": \($0)." } ?? ".")
-            // Somebody else tries to send it; it is only asked for.
+            failure = "The mail has not been sent yet" + (waiting.reason.map { ": \($0)." } ?? ".")
+            // The notifications service retries the mail; here we only poll its state.
             retryAfter = .seconds(min(900, 2 << min(attempt, 10)))
         } else if let first = failed.first {
-            failure = "\(failed.count) of \(readers.count) were not mailed: \(first.reason ?? "no reason known")."
+            failure = "\(failed.count) of \(readers.count) recipients could not be mailed: \(first.reason ?? "no reason known")."
             isFinal = true
         } else if !readers.contains(where: { $0.state == .sent }) {
-            failure = "Nobody of its staff may read the app's crashes any more."
+            failure = "None of the recipients may read the app's crashes any more."
             isFinal = true
         }
     }

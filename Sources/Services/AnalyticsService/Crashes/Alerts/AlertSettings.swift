@@ -2,24 +2,25 @@ import Foundation
 import MartletCore
 import MartletHTTP
 
-/// How alerts are told.
+/// Settings of the delivery of alerts.
 struct AlertSettings: Sendable {
     let secrets: WebhookSecrets
     let internalSecret: Secret
-    /// What alerts by notification rules are told to.
+    /// Receives the alerts that trigger notification rules.
     var notifications = ServiceAddress(.notifications)
-    /// Where clients reach the gateway: links in mail begin with it.
+    /// The gateway's public address, with which links in mail begin.
     var publicURL = URL(string: "http://127.0.0.1:8080")!
-    /// Mail to staff; nil: by `notifications`.
+    /// Mail to staff; nil uses `notifications`.
     var mail: StaffMailOrders?
-    /// Whether webhooks may be at private, loopback and link-local addresses, and speak plain HTTP: for servers of one's own network.
+    /// Allows webhooks at private, loopback and link-local addresses and over plain HTTP, for servers in the operator's
+    /// own network.
     var arePrivateAddressesAllowed = false
-    /// How often to look for what is to be told.
+    /// How often to look for due alerts.
     var interval: Duration = .seconds(5)
-    /// How often an alert about a rate is looked at.
+    /// How often a rate is evaluated.
     var rateInterval: Duration = .seconds(30)
 
-    /// - Parameter secret: webhooks' secrets are derived from it; services are called by it.
+    /// - Parameter secret: Derives the webhooks' secrets and authenticates calls to other services.
     init(secret: Secret) {
         secrets = WebhookSecrets(internalSecret: secret)
         internalSecret = secret

@@ -4,12 +4,12 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// The alerts of spaces.
+/// The alert rules of all spaces.
 struct AlertStore: Sendable {
     let postgres: PostgresClient
     let secrets: WebhookSecrets
 
-    /// JSON objects, by name.
+    /// All alerts as JSON objects, ordered by name.
     func list(in space: Space) async throws -> [String] {
         try await postgres.query("SELECT \(Self.json) FROM analytics.crash_alerts AS a WHERE space = \(space.id) ORDER BY name").map { try $0.decode(0) }
     }
@@ -18,9 +18,9 @@ struct AlertStore: Sendable {
         try await postgres.query("SELECT \(Self.json) FROM analytics.crash_alerts AS a WHERE id = \(id) AND space = \(space.id)").first?.decode(0)
     }
 
-    /// Makes an alert; what happened before is not told. With its secret, which is not shown again.
+    /// Creates an alert, which reports only what happens from now on. Returns its secret, which is not shown again.
     ///
-    /// - Throws: `limit-exceeded` beyond `Alert.maximumPerSpace`, `conflict` for a name that another one has.
+    /// - Throws: `limit-exceeded` beyond `Alert.maximumPerSpace`; `conflict` if the name is taken.
     func create(_ alert: Alert, by author: Author, in space: Space) async throws -> (json: String, secret: Secret) {
         guard let id = UUID(uuidString: UUIDv7.make()) else { throw HTTPProblem(.internalError) }
         let salt = WebhookSecrets.makeSalt()
@@ -43,9 +43,10 @@ struct AlertStore: Sendable {
         return (json, secret(salt, of: id).text)
     }
 
-    /// Changes an alert. One that is enabled now and was not, or that was of another kind, tells of what happens from now on.
+    /// Replaces an alert. If it was disabled, is now disabled or changes its kind, pending changes of issues are
+    /// discarded and it reports only what happens from now on.
     ///
-    /// - Throws: `alert-not-found`; `conflict` for a name that another one has.
+    /// - Throws: `alert-not-found`; `conflict` if the name is taken.
     func replace(_ id: UUID, with alert: Alert, by author: Author, in space: Space) async throws -> String {
         try await postgres.withTransaction { transaction in
             try await transaction.execute(
@@ -69,12 +70,12 @@ struct AlertStore: Sendable {
         }
     }
 
-    /// False when there was none. What was not told yet is given up.
+    /// Deletes an alert and its pending deliveries. Returns false if there is none.
     func delete(_ id: UUID, in space: Space) async throws -> Bool {
         try await postgres.execute("DELETE FROM analytics.crash_alerts WHERE id = \(id) AND space = \(space.id)") > 0
     }
 
-    /// A new secret; the one before signs along for `Alert.formerSecretSeconds`.
+    /// Creates a new secret. Messages are also signed with the previous one for `Alert.formerSecretSeconds`.
     ///
     /// - Throws: `alert-not-found`.
     func rotateSecret(of id: UUID, in space: Space) async throws -> Secret {
@@ -88,7 +89,7 @@ struct AlertStore: Sendable {
         return secret(salt, of: id).text
     }
 
-    /// Where an alert goes, and what it is signed with; nil: it is gone.
+    /// The alert's target and signing secrets; nil if the alert is gone.
     func address(of id: UUID) async throws -> (address: AlertAddress, secrets: [WebhookSecret])? {
         let rows = try await postgres.query(
             "SELECT target::text, salt, CASE WHEN former_until > now() THEN former_salt END FROM analytics.crash_alerts WHERE id = \(id)")
@@ -98,7 +99,7 @@ struct AlertStore: Sendable {
         return (address, salts.map { secret($0, of: id) })
     }
 
-    /// Stops telling, until the alert is set again.
+    /// Disables an alert until it is stored again.
     func disable(_ id: UUID) async throws {
         try await postgres.execute("UPDATE analytics.crash_alerts SET enabled = FALSE, changed = now() WHERE id = \(id)")
     }
@@ -107,16 +108,16 @@ struct AlertStore: Sendable {
         secrets.secret(salt: salt, purpose: "martlet crash alert \(id.uuidString.lowercased())")
     }
 
-    /// - Throws: `conflict` where a name is there already.
+    /// - Throws: `conflict` if the name is taken.
     private static func unique<T>(_ body: () async throws -> T) async throws -> T {
         do {
             return try await body()
         } catch let error as PostgresError where error.isUniqueViolation {
-            throw HTTPProblem(.conflict, "Another alert has this name.", field: "name")
+            throw HTTPProblem(.conflict, "Another alert already has this name.", field: "name")
         }
     }
 
-    /// Of the row `a`. Never its secret.
+    /// The JSON of the row `a`, without its secret.
     private static let json: PostgresQuery = """
         (jsonb_build_object(
             'id', a.id, 'name', a.name, 'kind', a.kind, 'enabled', a.enabled,

@@ -5,53 +5,53 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// A way to tell somebody.
+/// A way to deliver alerts.
 protocol AlertTarget: Sendable {
-    /// Whether the address is one that this could speak to.
+    /// Checks that alerts could be delivered to the address.
     ///
     /// - Throws: `HTTPProblem` naming the field.
     func check(_ address: AlertAddress, in space: Space) async throws
 
-    /// Tells it once.
+    /// Makes one attempt to deliver a message.
     ///
-    /// - Throws: `CancellationError`. What comes of it otherwise is in the answer.
+    /// - Throws: `CancellationError`. Any other failure is part of the outcome.
     func send(_ message: AlertMessage, to address: AlertAddress) async throws -> AlertOutcome
 }
 
-/// What is told.
+/// A message to deliver.
 struct AlertMessage: Sendable {
-    /// The same for every attempt to tell the same thing.
+    /// The same for every attempt.
     var id: String
     /// JSON.
     var body: String
-    /// What it is signed with: the secret in force, then a former one while it signs along.
+    /// The signing secrets: the current one, and the former one while it is still valid.
     var secrets: [WebhookSecret]
-    /// Of mail: what became of it until now.
+    /// The recipients and their state so far, for mail.
     var readers: [AlertReader] = []
-    /// The how manieth it is, from 1.
+    /// This attempt's number, from 1.
     var attempt = 1
 }
 
-/// What became of an attempt to tell.
+/// The outcome of an attempt to deliver a message.
 struct AlertOutcome: Sendable, Equatable {
-    /// That was answered.
+    /// The HTTP status of the response, if there was one.
     var status: Int?
-    /// Why it was not accepted, in words for whoever manages alerts; nil: it was.
+    /// Why delivery failed, worded for the people who manage alerts; nil if it succeeded.
     var failure: String?
     /// For the log.
     var cause: String?
-    /// What the receiver asks to wait for.
+    /// How long the receiver asks to wait.
     var retryAfter: Duration?
-    /// Trying again would change nothing.
+    /// Whether a retry would be pointless.
     var isFinal = false
-    /// Of mail: what became of each; nil: it goes elsewhere.
+    /// The state of each recipient, for mail; nil for other targets.
     var readers: [AlertReader]?
 
-    /// The receiver wants no more (Standard Webhooks).
+    /// Whether the receiver wants no further messages (Standard Webhooks).
     var isGone: Bool { status == 410 && readers == nil }
 }
 
-/// Each alert by the way that its address says.
+/// Dispatches each alert to the target that its address names.
 struct AlertTargets: AlertTarget {
     private let webhooks: WebhookSender
     private let notifications: NotificationTarget

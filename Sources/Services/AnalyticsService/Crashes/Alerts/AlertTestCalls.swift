@@ -5,22 +5,22 @@ import MartletHTTP
 import MartletPostgres
 import Synchronization
 
-/// Calls that somebody waits for, to see whether a target can be reached: a limited number at a time, and none is repeated.
+/// Test deliveries, which a client waits for. Their number at a time is limited, and none is retried.
 final class AlertTestCalls: Sendable {
     private static let maximum = 8
-    /// How long mail may take to leave.
+    /// How long to wait for mail to be sent.
     private static let patience: Duration = .seconds(10)
 
     private let underWay = Mutex(0)
 
-    /// - Throws: `unavailable` when there are too many.
+    /// - Throws: `unavailable` if too many tests are running.
     func send(to address: AlertAddress, signedBy secrets: [WebhookSecret], by target: any AlertTarget, in space: Space) async throws -> AlertOutcome {
         let isBusy = underWay.withLock { count in
             guard count < Self.maximum else { return true }
             count += 1
             return false
         }
-        guard !isBusy else { throw HTTPProblem(.unavailable, "Too many tests are under way.") }
+        guard !isBusy else { throw HTTPProblem(.unavailable, "Too many tests are running. Try again later.") }
         defer { underWay.withLock { $0 -= 1 } }
         let data = #"{"app":\#(JSONValue.quote(space.appID)),"environment":"\#(space.environment.rawValue)","test":true}"#
         let body = #"{"type":"crash.alert.test","timestamp":"\#(Date().formatted(.iso8601))","data":\#(data)}"#
@@ -31,7 +31,7 @@ final class AlertTestCalls: Sendable {
             guard let readers = outcome.readers, readers.contains(where: { $0.state == .waiting }), outcome.retryAfter != nil, .now < end else {
                 return outcome
             }
-            // The mail is under way: the same one is asked for, not another.
+            // The mail is queued: poll its state instead of ordering another one.
             message.readers = readers
             try await Task.sleep(for: .milliseconds(300))
         }

@@ -3,11 +3,13 @@ import MartletAPI
 import MartletCore
 import MartletSentry
 
-/// What an alert's message says, in words for a mail, which notifications begins with the app's name: plain text, a line for each issue's title. Titles
-/// are shown as patterns, without numbers, addresses and what is quoted: they repeat what crashed, which may be what an end user wrote.
+/// The text of an alert's mail: plain text, with a line for each issue's title. The notifications service puts the
+/// app's name in front of it. Titles are shown as patterns, without numbers, addresses and quoted text, because they
+/// may repeat what an end user wrote.
 struct AlertText: Sendable, Equatable {
     private static let maximumWordsSize = 300
-    /// Of all issues together, in bytes; those beyond are counted only. Notifications takes 16 KiB.
+    /// Maximum size of all issues together, in bytes; the rest are only counted. The notifications service accepts 16
+    /// KiB.
     private static let maximumIssuesSize = 14 << 10
 
     var app: String
@@ -16,8 +18,8 @@ struct AlertText: Sendable, Equatable {
     var text: String
 
     /// - Parameters:
-    ///   - body: as `FiringAlert.message` has it. Nil: it names no app.
-    ///   - address: where clients reach the gateway.
+    ///   - body: The JSON that `FiringAlert.message` makes. Nil is returned if it names no app.
+    ///   - address: The public address of the gateway.
     init?(_ body: String, linkingTo address: URL) {
         guard let message = try? JSONValue(parsing: body.utf8), let data = message["data"], case .string(let app) = data["app"],
             case .string(let environment) = data["environment"]
@@ -41,7 +43,7 @@ struct AlertText: Sendable, Equatable {
         }
         let count = max(issues.count, data["count"].flatMap(Self.number) ?? 0)
         if count > shown { lines += ["", "And \(count - shown) more."] }
-        lines += ["", "Who manages the app's crashes can change or end this alert."]
+        lines += ["", "Anyone who manages the app's crashes can change or delete this alert."]
         text = lines.joined(separator: "\n") + "\n"
     }
 
@@ -83,7 +85,8 @@ struct AlertText: Sendable, Equatable {
         return words(.string(MessagePattern.of(text)))
     }
 
-    /// On one line, without what is not printed or turns the direction of writing, and not too long.
+    /// The text on one line, cut to a maximum size, without invisible characters and those that change the writing
+    /// direction.
     private static func words(_ value: JSONValue?) -> String {
         guard case .string(let text)? = value else { return "" }
         let line = text.unicodeScalars.split { scalar in

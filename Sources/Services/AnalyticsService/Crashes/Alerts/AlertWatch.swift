@@ -1,13 +1,13 @@
 import Logging
 import MartletJobs
 
-/// Looks for what is to be told, from time to time. Any number of copies may.
+/// Periodically looks for alerts to fire. Any number of instances may run it.
 struct AlertWatch: PeriodicWork {
     let firing: AlertFiring
     let interval: Duration
     let logger: Logger
 
-    /// An alert that fails holds up no other.
+    /// A failing alert does not hold up the others.
     func work() async throws {
         while try await firing.announce() {}
         for id in try await firing.due() {
@@ -15,13 +15,13 @@ struct AlertWatch: PeriodicWork {
                 try await firing.fire(id)
             } catch {
                 guard !Task.isCancelled else { return }
-                logger.warning("an alert was not looked at", metadata: ["alert.id": "\(id)", "error.cause": "\(error)"])
+                logger.warning("Could not evaluate an alert; retrying at the next check.", metadata: ["alert.id": "\(id)", "error.cause": "\(error)"])
             }
         }
     }
 }
 
-/// Forgets deliveries of long ago, and gives up those that nobody will try.
+/// Deletes old deliveries, and marks those dead that have lost their job.
 struct AlertHousekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
     let deliveries: AlertDeliveryStore

@@ -3,7 +3,7 @@ import MartletJobs
 import MartletPostgres
 import ServiceLifecycle
 
-/// Tells people about crashes: the alerts they set, when they fire, and how the word gets to them.
+/// Crash alerts: the rules, their evaluation and their delivery.
 struct Alerts: Sendable {
     let store: AlertStore
     let deliveries: AlertDeliveryStore

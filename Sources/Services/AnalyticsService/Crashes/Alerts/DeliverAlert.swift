@@ -2,15 +2,15 @@ import Foundation
 import MartletCore
 import MartletJobs
 
-/// The job that tells what an alert has to say, again and again with growing pauses, about four hours long, until it is accepted.
+/// The job that delivers an alert, retrying with growing pauses for about four hours until it is accepted.
 ///
-/// At least once, under the same id: a webhook that was told and could not say so is told again. Mail and notification rules are told by a service that
-/// acts on an id once.
+/// Delivery is at least once, under the same id: a webhook whose response is lost is called again. The notifications
+/// service, which handles mail and notification rules, deduplicates by id.
 struct DeliverAlert: JobHandler {
     static let kind = "crashes.alert"
     static let retries = JobRetries(maximumAttempts: 12, firstDelay: .seconds(10), maximumDelay: .seconds(3_600))
     static let timeLimit: Duration = .seconds(60)
-    /// Also those that the receiver asked to wait for, which are no failures.
+    /// Includes attempts postponed at the receiver's request, which do not count as failures.
     static let maximumAttempts = 50
 
     struct Parameters: Codable, Sendable {

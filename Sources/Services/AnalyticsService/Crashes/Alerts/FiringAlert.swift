@@ -4,7 +4,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// An alert that is being looked at: whether it fires, and what it says.
+/// An alert under evaluation: whether it fires, and with what message.
 struct FiringAlert: Sendable {
     static let columns: PostgresQuery = """
         a.id, a.space, s.app_id, s.environment, a.name, a.kind, a.levels, a.releases, a.scope, a.measure, a.threshold, a.window_seconds, a.minimum,
@@ -26,10 +26,10 @@ struct FiringAlert: Sendable {
     private let minimum: Int
     private let now: String
 
-    /// - Parameter row: of `columns`.
+    /// - Parameter row: A row with `columns`.
     init(_ row: PostgresRow) throws {
         guard let kind = Alert.Kind(rawValue: try row.decode(5)), let scope = Alert.Scope(rawValue: try row.decode(8)) else {
-            throw HTTPProblem(.internalError, cause: "an unknown kind of alert")
+            throw HTTPProblem(.internalError, cause: "unknown kind or scope of alert")
         }
         (self.kind, self.scope) = (kind, scope)
         (id, space, appID, environment, name) = (try row.decode(0), try row.decode(1), try row.decode(2), try row.decode(3), try row.decode(4))
@@ -37,17 +37,17 @@ struct FiringAlert: Sendable {
         (threshold, windowInSeconds, minimum, now) = (try row.decode(10), try row.decode(11), try row.decode(12), try row.decode(13))
     }
 
-    /// Why it fires.
+    /// Why an alert fires.
     struct Reason: Sendable {
-        /// How many issues it is about; nil: about the app.
+        /// Number of issues; nil if the alert is about the app as a whole.
         var count: Int?
-        /// What was counted; of issues, each for itself.
+        /// The measured value; nil if each issue has its own.
         var value: Double?
-        /// Some of the issues, with what was counted of each.
+        /// Some of the issues, each with its measured value.
         var issues: [(id: Int64, value: Int?)] = []
     }
 
-    /// Nil: it does not. What has happened to issues is told by this, and not again.
+    /// The reason to fire, or nil. Consumes the queued changes of issues, so they are reported once.
     func reason(_ transaction: PostgresTransaction) async throws -> Reason? {
         switch kind {
         case .newIssue, .regression: try await happenings(transaction)
@@ -87,10 +87,10 @@ struct FiringAlert: Sendable {
         return Reason(value: Double(value), issues: try rows.map { (try $0.decode(0), try $0.decode(1)) })
     }
 
-    /// Of `reports`.
+    /// The aggregate over `reports`.
     private var counted: PostgresQuery { measure == .users ? "count(DISTINCT e.person) FILTER (WHERE e.person <> 0)" : "count(*)" }
 
-    /// Those in the window, but for those of issues that are ignored.
+    /// Reports within the window, without those of ignored or deleted issues.
     private var reports: PostgresQuery {
         """
         FROM analytics.crash_events AS e JOIN analytics.issues AS i ON i.id = e.issue LEFT JOIN analytics.releases AS r ON r.id = e.release
@@ -120,12 +120,12 @@ struct FiringAlert: Sendable {
         return percent < threshold ? Reason(value: percent) : nil
     }
 
-    /// Of the row `r`, which may be missing.
+    /// The release filter on the row `r`, which may be missing.
     private var inReleases: PostgresQuery { "(\(releases) = '{}' OR r.name = ANY (\(releases)) OR r.version = ANY (\(releases)))" }
 
     // MARK: What it says
 
-    /// The issues as JSON objects.
+    /// The issues of the message, as JSON objects.
     func issues(_ reason: Reason, _ transaction: PostgresTransaction) async throws -> [String] {
         guard !reason.issues.isEmpty else { return [] }
         let rows = try await transaction.query(
@@ -150,7 +150,7 @@ struct FiringAlert: Sendable {
         return #"{"type":"crash.alert","timestamp":"\#(now)","data":{\#(data.joined(separator: ","))}}"#
     }
 
-    /// With three digits at the most.
+    /// With at most three decimal places.
     private static func number(_ value: Double) -> String {
         let thousandths = (value * 1_000).rounded() / 1_000
         return thousandths == thousandths.rounded() && thousandths.magnitude < 1e15 ? String(Int64(thousandths)) : String(thousandths)

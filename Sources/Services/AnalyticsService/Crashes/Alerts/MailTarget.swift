@@ -5,17 +5,19 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Staff, each by mail. The notifications service sends it, once for each alert's message and member however often it is asked; who is there, may read the
-/// app's crashes and has an address is looked up each time.
+/// Mails staff members one by one. The notifications service sends each message to each member once, however often it
+/// is ordered. Before each attempt, auth is asked whether the member exists, may read the app's crashes and has an
+/// address.
 struct MailTarget: Sendable {
-    private static let noServer = "This server sends no mail: the operator sets MARTLET_MAIL_HOST, or the app has a credential smtp with a host."
+    private static let noServer = "This server cannot send mail: set MARTLET_MAIL_HOST, or store a credential smtp with a host for the app."
 
     let orders: StaffMailOrders
     let staff: StaffDirectory
-    /// What links begin with.
+    /// The base of links.
     let publicURL: URL
 
-    /// - Throws: `invalid-body` for who is not there or may not read crashes, `not-implemented` without a mail server, `unavailable`.
+    /// - Throws: `invalid-body` if a member does not exist or may not read crashes; `not-implemented` without a mail
+    ///   server; `unavailable`.
     func check(_ ids: [UUID], in space: Space) async throws {
         try await staff.check(ids, space.appID, .crashes, field: "target.staff")
         let answer: StaffMailOrders.Answer
@@ -29,7 +31,7 @@ struct MailTarget: Sendable {
 
     /// - Throws: `CancellationError`.
     func send(_ message: AlertMessage, to ids: [UUID]) async throws -> AlertOutcome {
-        guard let text = AlertText(message.body, linkingTo: publicURL) else { return AlertOutcome(failure: "The message names no app.") }
+        guard let text = AlertText(message.body, linkingTo: publicURL) else { return AlertOutcome(failure: "The message does not name an app.") }
         var readers = ids.map { id in message.readers.first { UUID(uuidString: $0.staff) == id } ?? AlertReader(id) }
         do {
             let mails = try await mails(&readers, message.id, text)
@@ -42,14 +44,14 @@ struct MailTarget: Sendable {
             }
             return AlertOutcome(readers, attempt: message.attempt)
         } catch ServiceCalls.Failure.status(let status, let service) {
-            let more = status == 429 ? ": the app has sent all the mail that it may" : ""
-            return AlertOutcome(status: status, failure: "The \(service) service answered with the status \(status)\(more).", readers: readers)
+            let more = status == 429 ? ": the app has reached its mail limit" : ""
+            return AlertOutcome(status: status, failure: "The \(service) service answered with status \(status)\(more).", readers: readers)
         } catch let failure as OutgoingFailure {
-            return AlertOutcome(failure: "The auth or the notifications service could not be reached.", cause: failure.cause, readers: readers)
+            return AlertOutcome(failure: "The auth or notifications service could not be reached.", cause: failure.cause, readers: readers)
         }
     }
 
-    /// The mails to those who wait for one; notes of the others why they get none.
+    /// The mails for waiting recipients. Records for the others why they get none.
     private func mails(_ readers: inout [AlertReader], _ message: String, _ text: AlertText) async throws -> [StaffMailOrders.Mail] {
         let waiting = readers.indices.filter { readers[$0].state == .waiting }
         guard !waiting.isEmpty else { return [] }
@@ -57,7 +59,7 @@ struct MailTarget: Sendable {
         var mails: [StaffMailOrders.Mail] = []
         for index in waiting {
             guard let member = known.first(where: { $0.id == UUID(uuidString: readers[index].staff) }) else {
-                (readers[index].state, readers[index].reason) = (.skipped, "not there any more, or may not read the app's crashes")
+                (readers[index].state, readers[index].reason) = (.skipped, "removed, disabled or no longer allowed to read the app's crashes")
                 continue
             }
             guard let address = member.email else {

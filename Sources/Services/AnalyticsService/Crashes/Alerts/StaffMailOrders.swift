@@ -2,7 +2,8 @@ import Foundation
 import MartletHTTP
 import NIOCore
 
-/// Mail that the notifications service is to send, each once for its origin, and what became of it. Ordering again is asking.
+/// Orders mail from the notifications service and reports its state. A mail is sent once per `origin`; ordering it
+/// again only returns its state.
 struct StaffMailOrders: Sendable {
     private static let timeout: Duration = .seconds(20)
     private static let maximumAnswerSizeInBytes = 64 << 10
@@ -17,12 +18,12 @@ struct StaffMailOrders: Sendable {
     struct Answer: Codable, Sendable {
         struct Mail: Codable, Sendable {
             var origin: String
-            /// As a mail's record has it.
+            /// The state in the mail's record.
             var state: String
             var reason: String?
         }
 
-        /// False: there is no mail server, and nothing is ordered.
+        /// False if there is no mail server; then nothing is ordered.
         var canSend: Bool
         var mails: [Mail]
     }

@@ -2,9 +2,10 @@ import Foundation
 import MartletPostgres
 import Synchronization
 
-/// How much the attachments of a space's reports may take together: what is packed well is small on the way and large on the disk.
+/// Limits the total size of the attachments in a space. It is measured on disk, because well-compressed attachments
+/// arrive small.
 ///
-/// Summed up once a minute; what other copies of the service store in between is not seen.
+/// The total is read once a minute; attachments stored by other instances in between are not seen.
 final class AttachmentRoom: Sendable {
     private static let lifetime: Duration = .seconds(60)
 
@@ -22,7 +23,7 @@ final class AttachmentRoom: Sendable {
         self.limitInBytes = limitInBytes
     }
 
-    /// Takes room; false: there is not so much left.
+    /// Reserves space for an attachment. Returns false if too little is left.
     func take(_ sizeInBytes: Int, in space: Space) async throws -> Bool {
         if let isLeft = taken(sizeInBytes, in: space) { return isLeft }
         let sum: Int = try await postgres.query(
@@ -31,7 +32,7 @@ final class AttachmentRoom: Sendable {
         return taken(sizeInBytes, in: space) ?? false
     }
 
-    /// Nil: nobody knows.
+    /// Nil if the total is unknown or outdated.
     private func taken(_ sizeInBytes: Int, in space: Space) -> Bool? {
         used.withLock { used in
             guard let known = used[space.id], ContinuousClock.now - known.since < Self.lifetime else { return nil }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The CPU time that a thread has used. Any thread may read it while that thread lives.
+/// The CPU time used by a thread. Any thread may read it while that thread is alive.
 struct CPUClock: Sendable {
     private let id: clockid_t
 
@@ -11,7 +11,8 @@ struct CPUClock: Sendable {
     }
 
     var time: Duration {
-        // Laid out as a `timespec`, the names of whose members belong to whichever C module was imported first.
+        // A tuple with the layout of `timespec`, because the names of its members belong to whichever C module was
+        // imported first.
         var time = (seconds: 0, nanoseconds: 0)
         withUnsafeMutablePointer(to: &time) { time in
             _ = time.withMemoryRebound(to: timespec.self, capacity: 1) { clock_gettime(id, $0) }

@@ -5,18 +5,19 @@ import MartletHTTP
 import MartletPostgres
 import MartletSentry
 
-/// What a commit's message says that it mends: `fixes CRASH-7` the crash issue 7, `closes APP-12, APP-13` tickets by their keys.
+/// A reference in a commit message to something that the commit fixes: `fixes CRASH-7` for crash issue 7, `closes
+/// APP-12, APP-13` for tickets by their keys.
 ///
-/// A word (fix, close or resolve, also with -s, -es, -d or -ed), perhaps a colon, then references parted by commas, blanks, `and` or `&`, whatever the
-/// case; any number of such phrases.
+/// A keyword (fix, close or resolve, also with -s, -es, -d or -ed), an optional colon, then references separated by
+/// commas, blanks, `and` or `&`, in any case; any number of such phrases.
 struct CommitReference: Hashable, Sendable {
-    /// Of a message; more are left out.
+    /// Maximum number of references per message; further ones are ignored.
     static let maximumCount = 20
-    /// What is before an issue's number, unless the tickets of the app have the same.
+    /// The prefix of issue numbers, unless the app's tickets have the same prefix.
     static let issuePrefix = "CRASH"
     private static let maximumMessageSize = 16 << 10
 
-    /// In capitals.
+    /// In upper case.
     var prefix: String
     var number: Int32
 
@@ -31,14 +32,14 @@ struct CommitReference: Hashable, Sendable {
     }
 }
 
-/// Finds references in a message, in time linear in its length.
+/// Finds the references in a message in linear time.
 private struct CommitMessageReader {
     private static let words: Set<String> = ["fix", "fixes", "fixed", "close", "closes", "closed", "resolve", "resolves", "resolved"]
     private static let longestWord = 8
 
     private let bytes: [UInt8]
     private var position = 0
-    /// Whether a reference may follow: a keyword or another reference was just read.
+    /// Whether a reference may follow, because a keyword or another reference has just been read.
     private var isInPhrase = false
 
     init(_ message: String) {
@@ -57,7 +58,7 @@ private struct CommitMessageReader {
         return nil
     }
 
-    /// Moves past the next word; after a keyword also past its colon and the blanks behind it.
+    /// Moves past the next word, and after a keyword also past its colon and the following blanks.
     private mutating func findPhrase() {
         skip { !Self.isWordPart($0) }
         let start = position
@@ -69,7 +70,7 @@ private struct CommitMessageReader {
         if !isInPhrase { position = end }
     }
 
-    /// Reads `APP-12` and the separator behind it. Nil: there is no reference here, and nothing was read.
+    /// Reads `APP-12` and the separator after it. Nil if there is no reference here; then nothing is consumed.
     private mutating func reference() -> CommitReference? {
         let start = position
         let letters = skip { Self.isLetter($0) || Self.isDigit($0) }
@@ -90,7 +91,7 @@ private struct CommitMessageReader {
         return CommitReference(prefix: String(decoding: prefix, as: UTF8.self).uppercased(), number: number)
     }
 
-    /// Skips blanks, with at most one comma, `&` or `and` among them. False: there is no separator here.
+    /// Skips blanks, with at most one comma, `&` or `and` among them. Returns false if there is no separator.
     private mutating func skipSeparator() -> Bool {
         let blanks = skip(Self.isBlank)
         guard position < bytes.count else { return false }
@@ -121,11 +122,12 @@ private struct CommitMessageReader {
     private static func isWordPart(_ byte: UInt8) -> Bool { isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "_") || byte >= 0x80 }
 }
 
-/// Does what commits say that they do when they are told of: each once for a reference, however often and with whatever releases the commit is told.
+/// Applies the fixes announced in commit messages: once per commit and reference, however often and for whichever
+/// releases the commit is sent.
 struct CommitFixes: Sendable {
-    /// In one call; what is beyond waits for nothing.
+    /// Maximum number of references in one call; the rest are ignored.
     static let maximumCount = 500
-    /// For how long a commit that is told again does nothing.
+    /// How long applied fixes are remembered, so that a commit sent again has no effect.
     private static let rememberedDays = 730
 
     /// Completes tickets by their numbers.
@@ -133,13 +135,13 @@ struct CommitFixes: Sendable {
 
     let completeTickets: CompleteTickets
 
-    /// Marks issues resolved in the release and completes tickets. References to what is not there do nothing; what is resolved or complete already stays as
-    /// it is, and does so also when somebody opens it again and the commit is told another time.
+    /// Resolves issues in the release and completes tickets. Unknown references are ignored. Resolved issues and
+    /// completed tickets stay as they are; if they are reopened, sending the commit again has no effect.
     func apply(_ commits: [ReleaseCommit], of release: (id: Int32, name: String), in space: Space, _ transaction: PostgresTransaction) async throws {
         let wanted = Array(commits.flatMap { commit in commit.fixes.map { (commit: commit, reference: $0) } }.prefix(Self.maximumCount))
         guard !wanted.isEmpty else { return }
         let fresh = try await note(wanted, in: space, transaction)
-        // Tickets first, as who completes a ticket together with its issues does.
+        // Tickets before issues, in the same order as when a ticket is completed together with its issues.
         for (commit, numbers) in Self.grouped(fresh.filter { $0.isTicket }) {
             try await completeTickets(numbers.map { Int($0) }, commit.json, space, transaction)
         }
@@ -154,7 +156,7 @@ struct CommitFixes: Sendable {
         var number: Int32
     }
 
-    /// Of what there is, what was not done before.
+    /// Records the fixes of existing issues and tickets, and returns those that are new.
     private func note(
         _ wanted: [(commit: ReleaseCommit, reference: CommitReference)], in space: Space, _ transaction: PostgresTransaction
     ) async throws -> [Fix] {
@@ -184,7 +186,7 @@ struct CommitFixes: Sendable {
         }
     }
 
-    /// In their order.
+    /// Groups consecutive fixes of the same commit.
     private static func grouped(_ fixes: [Fix]) -> [(commit: ReleaseCommit, numbers: [Int32])] {
         fixes.reduce(into: []) { groups, fix in
             if groups.last?.commit.id == fix.commit.id { groups[groups.count - 1].numbers.append(fix.number) } else { groups.append((fix.commit, [fix.number])) }
@@ -200,7 +202,7 @@ struct CommitFixes: Sendable {
 }
 
 extension ReleaseCommit {
-    /// As histories name it.
+    /// The commit as it appears in histories.
     var json: JSONValue {
         .object([.init("id", .string(id)), .init("repository", .string(repository)), .init("author", .string(author)), .init("message", .string(message))])
     }

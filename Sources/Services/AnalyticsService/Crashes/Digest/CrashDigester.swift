@@ -6,16 +6,18 @@ import MartletPostgres
 import ServiceLifecycle
 import Synchronization
 
-/// Reads what was accepted in order, and stores what it is: from this copy's spool, and from those that copies which died have left.
+/// Reads accepted envelopes in order and stores their contents: from this instance's spool, and from the spools of
+/// processes that have died.
 ///
-/// A batch is one transaction, with how far the spool was read; while it is stored the next is made ready. While PostgreSQL is away everything
-/// waits in the spool. A record that cannot be digested goes to the folder `refused`, so that it does not hold up those behind it: also one that takes
-/// more CPU time than a report may, or that was being digested at two deaths of the process. Digesting has threads of its own (`DigestionThreads`).
+/// Each batch is one transaction, which also advances the spool's read position; the next batch is prepared meanwhile.
+/// While PostgreSQL is unavailable, everything waits in the spool. A record that cannot be digested is moved to the
+/// folder `refused`, so that it does not block those after it. This includes records that exceed the CPU budget of a
+/// report or were being digested at two deaths of the process. Digestion has its own threads (`DigestionThreads`).
 final class CrashDigester: Service {
-    /// How often spools are looked for that somebody left.
+    /// How often to look for abandoned spools.
     private static let adoption: Duration = .seconds(15)
     private static let longestPause: Duration = .seconds(5)
-    /// How long a shutdown waits for what was accepted last.
+    /// How long a shutdown waits for the last accepted envelopes to be stored.
     private static let drainTime: Duration = .seconds(5)
 
     let writer: SpoolWriter
@@ -23,11 +25,11 @@ final class CrashDigester: Service {
     let digestion: EnvelopeDigestion
     let store: DigestStore
     let threads: DigestionThreads
-    /// CPU time for a record.
+    /// CPU time limit per record.
     let budget: Duration
     let logger: Logger
     private let setAside: SetAside
-    /// How far this copy's own spool is read; nil: ask.
+    /// The read position in this instance's own spool; nil if it must be read from the database.
     private let own = Mutex<(spool: UUID, position: SpoolPosition)?>(nil)
     private let stored = Counter(label: "martlet_analytics_crash_records_total", dimensions: [("outcome", "stored")])
 
@@ -46,7 +48,7 @@ final class CrashDigester: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown { await self.work() }
-        // A task of its own, as this one is cancelled.
+        // A separate task, because this one is cancelled.
         await Task { await self.drain() }.value
     }
 
@@ -59,7 +61,7 @@ final class CrashDigester: Service {
                 await news()
                 pause = .milliseconds(100)
             } catch {
-                logger.warning("Crash reports wait in the spool.", metadata: ["error.cause": "\(error)"])
+                logger.warning("Could not store crash reports; they stay in the spool and are retried.", metadata: ["error.cause": "\(error)"])
                 try? await Task.sleep(for: pause)
                 pause = min(pause * 2, Self.longestPause)
             }
@@ -78,7 +80,7 @@ final class CrashDigester: Service {
         own.withLock { own in own?.spool == folder.id ? own?.position : nil }
     }
 
-    /// Digests this copy's own, until nothing more is there.
+    /// Digests this instance's own spool until nothing is left.
     func digestOwn(until end: ContinuousClock.Instant? = nil) async throws {
         guard let folder = writer.written?.folder else { return }
         let known = readPosition(of: folder)
@@ -87,21 +89,21 @@ final class CrashDigester: Service {
         if let known { start = known } else { start = try await store.position(of: folder.id) }
         own.withLock { $0 = (folder.id, start) }
         try await digest(folder, from: start, upTo: { self.writer.written?.end ?? .start }, until: end) { batch in
-            // Until the answer is there, nobody knows.
+            // Until the store answers, the position is unknown.
             self.own.withLock { $0 = nil }
             try await self.keep(batch)
             self.own.withLock { $0 = (folder.id, batch.move.to) }
         }
     }
 
-    /// Takes up what others left, and finishes it.
+    /// Takes over abandoned spools and finishes them.
     private func adopt() async {
         while !Task.isCancelled {
             let folders = SpoolFolder.abandoned(in: directory)
-            // What waits there takes room from what comes.
+            // Abandoned spools count towards the size limit.
             writer.occupy(folders.reduce(0) { $0 + $1.sizeInBytes })
             for folder in folders {
-                logger.notice("Taking up the spool of a process that is gone.", metadata: ["spool": "\(folder.id)"])
+                logger.notice("Taking over the spool of a process that is gone.", metadata: ["spool": "\(folder.id)"])
                 folder.marks.takeUp()
                 await finish(folder)
             }
@@ -109,7 +111,7 @@ final class CrashDigester: Service {
         }
     }
 
-    /// Digests all of a spool that was left, and removes it.
+    /// Digests all of an abandoned spool and removes it.
     func finish(_ folder: SpoolFolder) async {
         var pause: Duration = .milliseconds(100)
         while !Task.isCancelled {
@@ -120,37 +122,37 @@ final class CrashDigester: Service {
                     pause = .milliseconds(100)
                 }
                 guard !Task.isCancelled else { return }
-                // The folder first: without its position it would be digested again.
+                // Remove the folder first: without its position, it would be digested again.
                 writer.release(folder.discard())
                 return try await store.forget(folder.id)
             } catch {
-                logger.warning("Crash reports wait in a spool that was left.", metadata: ["error.cause": "\(error)"])
+                logger.warning("Could not store the crash reports of an abandoned spool; retrying.", metadata: ["error.cause": "\(error)"])
                 try? await Task.sleep(for: pause)
                 pause = min(pause * 2, Self.longestPause)
             }
         }
     }
 
-    /// What was accepted is stored, if there is time; else it waits for the next start.
+    /// Stores accepted envelopes as far as time permits; the rest stays in the spool until the next start.
     private func drain() async {
         let end = ContinuousClock.now + Self.drainTime
         do {
             while ContinuousClock.now < end {
                 try await digestOwn(until: end)
-                // Up to where it was read, and not to where it is written by now: something may have come in between.
+                // Up to the read position, not the current end: more may have arrived in between.
                 guard let folder = writer.written?.folder, let position = readPosition(of: folder) else { return }
                 if writer.discardIfDigested(upTo: position) { return try await store.forget(folder.id) }
                 try await Task.sleep(for: .milliseconds(1))
             }
         } catch {
-            logger.notice("Crash reports wait in the spool for the next start.", metadata: ["error.cause": "\(error)"])
+            logger.notice("Could not store all crash reports; they stay in the spool until the next start.", metadata: ["error.cause": "\(error)"])
         }
     }
 
-    /// Digests what is behind a position, a batch after the other, and removes segments that are done with. Ends before everything is digested when
-    /// this is cancelled or the time is over.
+    /// Digests the records after a position batch by batch, and removes finished segments. Stops early when the task is
+    /// cancelled or the time is up.
     ///
-    /// - Parameter limit: up to where there are records by now; nil: to the end of the last segment.
+    /// - Parameter limit: The current end of the records; nil means the end of the last segment.
     private func digest(
         _ folder: SpoolFolder, from start: SpoolPosition, upTo limit: @escaping @Sendable () -> SpoolPosition?, until end: ContinuousClock.Instant? = nil,
         keep: (DigestBatch) async throws -> Void
@@ -159,7 +161,7 @@ final class CrashDigester: Service {
         var next = try await reader.batch(from: start, upTo: limit())
         while let (batch, damaged) = next {
             for segment in damaged {
-                logger.error("A segment of the spool is damaged; what is behind the damage is lost.", metadata: ["spool": "\(folder.id)", "segment": "\(segment)"])
+                logger.error("A spool segment is damaged; the records after the damage are lost.", metadata: ["spool": "\(folder.id)", "segment": "\(segment)"])
             }
             async let following = reader.batch(from: batch.move.to, upTo: limit())
             try await keep(batch)
@@ -170,7 +172,8 @@ final class CrashDigester: Service {
         }
     }
 
-    /// All of a batch; where that fails for good its halves, down to the record that is at fault, so that those beside it are stored.
+    /// Stores a batch. If that fails permanently, stores its halves, down to the faulty record, so that the others are
+    /// stored.
     private func keep(_ batch: DigestBatch) async throws {
         do {
             try await storeOnce(batch)
@@ -179,7 +182,7 @@ final class CrashDigester: Service {
                 try setAside.put(batch.entries.map(\.record), because: error)
                 return try await store.store([], moving: batch.move)
             }
-            logger.warning("A batch of crash reports could not be stored; going on by halves.", metadata: ["error.cause": "\(error)"])
+            logger.warning("Could not store a batch of crash reports; retrying with its halves.", metadata: ["error.cause": "\(error)"])
             try await keep(first)
             try await keep(second)
         }
@@ -190,7 +193,7 @@ final class CrashDigester: Service {
         do {
             try await store.store(envelopes, moving: batch.move)
         } catch let error as PostgresError where error.sqlState == "23503" {
-            // Something that was known has gone meanwhile: an issue that was merged, a release of a deleted app.
+            // A cached row is gone: a merged issue, or a release of a deleted app.
             store.releases.forget()
             try await store.store(envelopes, moving: batch.move)
         }
@@ -198,15 +201,15 @@ final class CrashDigester: Service {
             for entry in batch.entries {
                 if let refusal = entry.refusal { try setAside.put([entry.record], because: refusal) }
             }
-            try setAside.put(batch.entries.filter { $0.envelope == nil }.map(\.record), because: SpoolError.unavailable(cause: "a record of another version"))
+            try setAside.put(batch.entries.filter { $0.envelope == nil }.map(\.record), because: SpoolError.unavailable(cause: "a record written by another version"))
         } catch {
-            // Not thrown, as the batch is committed and will not be read again.
+            // Not rethrown, because the batch is committed and will not be read again.
             logger.error("Could not set aside crash reports; they are lost.", metadata: ["error.cause": "\(error)"])
         }
     }
 
-    /// Whether the record itself is at fault: SQLSTATE classes 22 (data), 23 (constraints) and 54 (limits). Anything else, such as a right that is
-    /// missing, is of the database, and ends some day.
+    /// Whether the record itself is at fault: SQLSTATE classes 22 (data), 23 (constraints) and 54 (limits). Any other
+    /// error, such as a missing privilege, lies with the database and can be fixed there.
     private static func isLasting(_ error: any Error) -> Bool {
         guard let state = (error as? PostgresError)?.sqlState else { return false }
         return ["22", "23", "54"].contains { state.hasPrefix($0) }

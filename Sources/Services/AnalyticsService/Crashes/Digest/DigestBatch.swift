@@ -1,21 +1,21 @@
 import MartletPostgres
 
-/// Records of a spool, read and made ready to be stored together.
+/// Records of a spool that were digested and will be stored together.
 struct DigestBatch: Sendable {
     struct Entry: Sendable {
         let record: [UInt8]
-        /// Behind it in the spool.
+        /// The position after the record in the spool.
         let end: SpoolPosition
-        /// Nil: as a newer version of the service wrote it, perhaps.
+        /// Nil if the record could not be read, for example because a newer version wrote it.
         let envelope: DigestedEnvelope?
-        /// Why the record is set aside; then `envelope` only counts it. Nil: it is stored.
+        /// Why the record is set aside, in which case `envelope` only counts it. Nil if it is stored.
         let refusal: DigestionRefusal?
     }
 
     let move: DigestStore.Move
     let entries: [Entry]
 
-    /// The first half and the rest; nil: it cannot be divided.
+    /// The two halves; nil if the batch has fewer than two records.
     var halves: (DigestBatch, DigestBatch)? {
         guard entries.count > 1 else { return nil }
         let count = entries.count / 2
@@ -26,7 +26,7 @@ struct DigestBatch: Sendable {
     }
 }
 
-/// Why a report is not digested.
+/// Why a report was not digested.
 enum DigestionRefusal: String, Error, CustomStringConvertible {
     case overBudget = "over_budget"
     case diedTwice = "died_twice"
@@ -39,26 +39,26 @@ enum DigestionRefusal: String, Error, CustomStringConvertible {
     }
 }
 
-/// Reads a spool and makes batches of it.
+/// Reads a spool in batches.
 struct DigestReader: Sendable {
-    /// More share a transaction, its statements and the rows they change: 200 issues have 2,000 counts of tags.
+    /// Larger batches share more of a transaction's cost; 200 issues have 2,000 tag counts.
     private static let recordsPerBatch = 400
     private static let bytesPerBatch = 4 << 20
-    /// Of what envelopes are when they are unpacked: those behind wait for the next batch.
+    /// Limits the decompressed size of a batch; further envelopes wait for the next one.
     private static let digestedBytesPerBatch = 16 << 20
-    /// So that one that waits for its symbols does not hold up all behind it.
+    /// More than one, so that an envelope waiting for its symbols does not hold up the others.
     private static let digestedAtOnce = 4
 
     let spool: SpoolReader
     let digestion: EnvelopeDigestion
     let threads: DigestionThreads
-    /// CPU time for a record.
+    /// CPU time limit per record.
     let budget: Duration
 
-    /// What there is behind a position; nil: nothing.
+    /// The next batch after a position; nil if there are no more records.
     ///
-    /// - Parameter end: up to where there are records; nil: to the end of the last segment.
-    /// - Returns: with the segments in which there is damage.
+    /// - Parameter end: The current end of the records; nil means the end of the last segment.
+    /// - Returns: The batch with the numbers of damaged segments.
     func batch(from start: SpoolPosition, upTo end: SpoolPosition?) async throws -> (batch: DigestBatch, damaged: [Int])? {
         if let end, start >= end { return nil }
         let portion = try spool.read(from: start, upTo: end, count: Self.recordsPerBatch, sizeInBytes: Self.bytesPerBatch)
@@ -74,7 +74,8 @@ struct DigestReader: Sendable {
 
     private typealias Digested = (envelope: DigestedEnvelope?, refusal: DigestionRefusal?)
 
-    /// In the order given, as many as there is room for, at least one. A record that a process died with is digested alone, so that another death is its fault.
+    /// Digests as many as fit into a batch, at least one, in the given order. A record with which a process has died is
+    /// digested alone, so that another death can be attributed to it.
     private func digested(_ envelopes: [(envelope: ReceivedEnvelope?, end: SpoolPosition)]) async throws -> [Digested] {
         try await withThrowingTaskGroup(of: (Int, Digested).self) { group in
             var digested = [Digested](repeating: (nil, nil), count: envelopes.count)

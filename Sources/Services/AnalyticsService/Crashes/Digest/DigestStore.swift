@@ -3,20 +3,20 @@ import MartletCore
 import MartletPostgres
 import MartletSentry
 
-/// Stores what envelopes held, all of a batch in one transaction with how far the spool was read: whatever dies in between, nothing is stored
-/// twice and nothing is left out.
+/// Stores the contents of envelopes. A batch is one transaction that also advances the spool's read position, so that a
+/// crash neither duplicates nor loses anything.
 struct DigestStore: Sendable {
-    /// How far a spool is read, before and after a batch.
+    /// The read position of a spool before and after a batch.
     struct Move: Sendable {
         var spool: UUID
         var from: SpoolPosition
         var to: SpoolPosition
     }
 
-    /// Another process, or a commit whose answer was lost, moved the spool.
+    /// The position was changed by another process, or by a commit whose result was lost.
     struct Moved: Error {}
 
-    /// A report with where it belongs.
+    /// A report with its release and issue.
     struct Placed: Sendable {
         var report: DigestedReport
         var release: Release?
@@ -36,7 +36,7 @@ struct DigestStore: Sendable {
         try await postgres.execute("DELETE FROM analytics.crash_spools WHERE id = \(spool)")
     }
 
-    /// - Throws: `Moved`; `PostgresError`. Then nothing was stored.
+    /// - Throws: `Moved`, `PostgresError`; nothing is stored then.
     func store(_ envelopes: [DigestedEnvelope], moving move: Move?) async throws {
         let known = try await postgres.withTransaction(serializationRetries: 3) { transaction in
             try await IssueStore.lock(Set(envelopes.map(\.space.id)), transaction)
@@ -69,7 +69,7 @@ struct DigestStore: Sendable {
         var id: UUID
     }
 
-    /// Those that are not stored yet, each once.
+    /// The reports not yet stored, without duplicates.
     private func fresh(_ reports: [DigestedReport], _ transaction: PostgresTransaction) async throws -> [DigestedReport] {
         guard !reports.isEmpty else { return [] }
         let rows = try await transaction.query(
@@ -93,7 +93,7 @@ struct DigestStore: Sendable {
         return names
     }
 
-    /// Finds or makes the issues of reports that are not stored yet, stores the reports, and counts them.
+    /// Finds or creates the issues of new reports, stores the reports and counts them.
     private func store(_ reports: [DigestedReport], _ known: [ReleaseStore.Key: Release], _ transaction: PostgresTransaction) async throws {
         let placed = try await place(reports, known, transaction)
         let reports = ReportStore(transaction: transaction)
@@ -110,7 +110,7 @@ struct DigestStore: Sendable {
         var issues = try await IssueStore.issues(of: Self.keys(reports), transaction)
         try await overflow(&reports, &issues, transaction)
         var (placed, hashes) = ([Placed](), [(key: IssueStore.Key, issue: Int64)]())
-        // Issues that are to be made stand for their reports under numbers below zero.
+        // New issues have negative numbers until they are created.
         var new: [(report: DigestedReport, release: Release?)] = []
         for report in reports {
             let release = report.release.flatMap { known[ReleaseStore.Key(space: report.space.id, name: $0.text)] }
@@ -121,7 +121,8 @@ struct DigestStore: Sendable {
             } else {
                 new.append((report, release))
                 issue = -Int64(new.count)
-                // Only of the first: an issue is not to gather one for each system it happens on.
+                // Only the first report's, so that an issue does not collect a system hash for every system it occurs
+                // on.
                 hashes.append((system, issue))
                 issues[system] = issue
             }
@@ -140,7 +141,7 @@ struct DigestStore: Sendable {
         Set(reports.flatMap { [$0.key($0.grouping.appHash), $0.key($0.grouping.systemHash)] })
     }
 
-    /// Where a space has as many issues as it may have, what would be another goes to one for all of them.
+    /// If a space has reached its maximum of issues, reports that would create another are added to a common one.
     private func overflow(_ reports: inout [DigestedReport], _ issues: inout [IssueStore.Key: Int64], _ transaction: PostgresTransaction) async throws {
         let missing = Dictionary(grouping: reports.indices.filter { index in Self.keys([reports[index]]).allSatisfy { issues[$0] == nil } }) { reports[$0].space.id }
         for (space, indices) in missing.sorted(by: { $0.key < $1.key }) {

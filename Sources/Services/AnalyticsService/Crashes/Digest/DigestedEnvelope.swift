@@ -3,7 +3,7 @@ import MartletCore
 import MartletPostgres
 import MartletSentry
 
-/// What an envelope holds, ready to be stored.
+/// The contents of an envelope, ready to be stored.
 struct DigestedEnvelope: Sendable {
     let space: Space
     let received: Date
@@ -12,12 +12,12 @@ struct DigestedEnvelope: Sendable {
     var counts: [SessionCounts] = []
     var outcomes: [DigestedOutcome] = []
     var feedback: [DigestedFeedback] = []
-    /// Sent with feedback and without a report.
+    /// Images sent with feedback and without a report.
     var pictures: [Feedback.File] = []
     var attachments: [DigestedAttachment] = []
 }
 
-/// A report, grouped.
+/// A report after parsing and grouping.
 struct DigestedReport: Sendable {
     enum Kind: String, Sendable {
         case crash, error, message, broken
@@ -26,7 +26,7 @@ struct DigestedReport: Sendable {
     let space: Space
     let eventID: UUID
     let received: Date
-    /// When it happened by our clock.
+    /// The time of occurrence by our clock.
     let at: Date
     let kind: Kind
     let level: Level
@@ -40,16 +40,16 @@ struct DigestedReport: Sendable {
     let variants: String
     let message: String
     let person: Int64
-    /// The client's tags and our own.
+    /// The client's tags followed by our own.
     let tags: [Event.Tag]
     var grouping: Grouping
     /// JSON.
     let content: String
-    /// The debug ids that it waits for.
+    /// Debug ids of the missing symbols.
     let awaited: [String]
 }
 
-/// What did not become a report.
+/// A count of items that did not become a report.
 struct DigestedOutcome: Sendable, Hashable {
     enum Source: String, Sendable {
         case client, server
@@ -61,12 +61,12 @@ struct DigestedOutcome: Sendable, Hashable {
     var quantity: Int
 }
 
-/// What a person wrote, and what is known of it beside.
+/// A user's feedback with its metadata.
 struct DigestedFeedback: Sendable {
     var words: UserFeedback
-    /// Of the release it was sent by.
+    /// The version of the release it was sent from.
     var appVersion: String?
-    /// A user of the app, as the client says.
+    /// The app's user, as reported by the client.
     var user: UUID?
     var pictures: [Feedback.File] = []
 
@@ -77,7 +77,7 @@ struct DigestedFeedback: Sendable {
     }
 }
 
-/// A file of a report, whose bytes are stored already.
+/// A report's attachment, whose bytes are already stored.
 struct DigestedAttachment: Sendable {
     var eventID: UUID
     var blob: String

@@ -27,7 +27,7 @@ extension DigestedReport {
         content = Self.content(event, grouping).text
     }
 
-    /// A report that could not be read, with the beginning of it.
+    /// A report that could not be parsed, with the beginning of its text.
     init(broken raw: String, because reason: String, eventID: UUID, received: Date, space: Space) {
         self.space = space
         self.received = received
@@ -68,7 +68,7 @@ extension DigestedReport {
         ])
     }
 
-    /// The client's own, then ours where it has none of the name.
+    /// The client's tags, followed by ours where the client has none of that name.
     private static func tags(_ event: Event) -> [Event.Tag] {
         let own = [
             ("level", event.gravity.name), ("environment", event.stage), ("release", event.release ?? ""), ("os", event.os), ("device", event.device),

@@ -2,12 +2,13 @@ import CoreMetrics
 import NIOPosix
 import Synchronization
 
-/// Threads for work on reports, beside those that answer requests, with a budget of CPU time for each report.
+/// Threads that digest reports, separate from those that serve requests, with a CPU budget for each report.
 ///
-/// Work beyond its budget is cancelled and no longer waited for. Nothing can stop a thread that is in the middle of a step, so the pool is replaced, and
-/// the lost thread ends with its step. When more than `maximumLost` threads are lost, the pool is not replaced until some of them have ended.
+/// Work that exceeds its budget is cancelled and no longer awaited. A thread in the middle of a step cannot be stopped,
+/// so the pool is replaced and the lost thread ends with its step. When more than `maximumLost` threads are lost, the
+/// pool is not replaced until some of them have ended.
 final class DigestionThreads: Sendable {
-    /// The report took more CPU time than it may.
+    /// The report exceeded its CPU budget.
     struct OverBudget: Error, CustomStringConvertible {
         let budget: Duration
 
@@ -24,7 +25,7 @@ final class DigestionThreads: Sendable {
         var running: [ObjectIdentifier: ReportMeter] = [:]
         var isWatching = false
 
-        /// Returns the pool that was there until now, to be shut down.
+        /// Returns the previous pool, which the caller must shut down.
         mutating func replacePool() -> NIOThreadPool {
             defer { pool = DigestionThreads.pool() }
             return pool
@@ -34,7 +35,7 @@ final class DigestionThreads: Sendable {
     private let state = Mutex(State())
     private let lost = Gauge(label: "martlet_analytics_crash_threads_lost")
 
-    /// How many threads are still busy with work beyond its budget.
+    /// Number of threads still busy with work that exceeded its budget.
     var lostThreads: Int { state.withLock(\.lost) }
 
     deinit { state.withLock { $0.pool.shutdownGracefully { _ in } } }
@@ -45,9 +46,9 @@ final class DigestionThreads: Sendable {
         return pool
     }
 
-    /// Runs work on these threads, with all that it starts and waits for.
+    /// Runs work, including the child tasks it awaits, on these threads.
     ///
-    /// - Throws: `OverBudget`, and the work is cancelled; else what the work throws.
+    /// - Throws: `OverBudget` after cancelling the work; otherwise what the work throws.
     func run<Value: Sendable>(upTo budget: Duration, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
         let meter = ReportMeter(self, budget)
         let task = Task(executorPreference: meter) { try await work() }
@@ -60,7 +61,7 @@ final class DigestionThreads: Sendable {
                 }
                 Task {
                     let result = await task.result
-                    // Not before: work that was given up may still keep threads busy.
+                    // Only now, because abandoned work may have kept threads busy until here.
                     forget(meter)
                     answer.give(result)
                 }
@@ -74,7 +75,7 @@ final class DigestionThreads: Sendable {
         state.withLock(\.pool).submit { [self] state in
             switch state {
             case .active: meter.run(job)
-            // The threads have been replaced.
+            // The pool has been replaced.
             case .cancelled: submit(job, meter)
             }
         }
@@ -83,7 +84,7 @@ final class DigestionThreads: Sendable {
     fileprivate func threadCameBack() {
         let (old, count) = state.withLock { state -> (NIOThreadPool?, Int) in
             state.lost -= 1
-            // The threads that were lost beyond the limit belong to the present pool.
+            // The threads lost beyond the limit belong to the current pool.
             return (state.lost == Self.maximumLost ? state.replacePool() : nil, state.lost)
         }
         lost.record(count)
@@ -102,11 +103,11 @@ final class DigestionThreads: Sendable {
 
     private func forget(_ meter: ReportMeter) {
         state.withLock { $0.running[ObjectIdentifier(meter)] = nil }
-        // It holds the task, which holds the meter.
+        // Breaks the cycle between the meter and its task.
         meter.onOverrun = nil
     }
 
-    /// Checks the budgets of all running work, until there is none.
+    /// Checks the budgets of all running work until none is left.
     private func watch() async {
         while true {
             try? await Task.sleep(for: Self.interval)
@@ -129,14 +130,14 @@ final class DigestionThreads: Sendable {
     }
 }
 
-/// Runs the parts of one report's work and adds up their CPU time.
+/// Runs the jobs of one report's work and adds up their CPU time.
 private final class ReportMeter: TaskExecutor {
     private struct State {
         var spent = Duration.zero
-        /// The parts that run now: the clock of the part's thread, and its time when the part began.
+        /// The jobs running now: the clock of the job's thread, and its time when the job began.
         var running: [Int: (clock: CPUClock, start: Duration)] = [:]
         var count = 0
-        /// A thread that runs a part counts as lost.
+        /// Whether the thread of a running job is counted as lost.
         var hasLostThread = false
         var onOverrun: (@Sendable () -> Void)?
     }
@@ -174,7 +175,7 @@ private final class ReportMeter: TaskExecutor {
         if cameBack { threads.threadCameBack() }
     }
 
-    /// Calls `onOverrun` once the budget is used up. Returns whether a thread is newly lost.
+    /// Calls `onOverrun` once the budget is exceeded. Returns whether a thread is newly lost.
     func giveUpBeyondBudget() -> Bool {
         let (onOverrun, isLost) = state.withLock { state -> ((@Sendable () -> Void)?, Bool) in
             let spent = state.running.values.reduce(state.spent) { $0 + $1.clock.time - $1.start }
@@ -188,7 +189,7 @@ private final class ReportMeter: TaskExecutor {
     }
 }
 
-/// Resumes a continuation by the first of several answers.
+/// Resumes a continuation with the first of several results.
 private final class FirstAnswer<Value: Sendable>: Sendable {
     private let continuation: Mutex<CheckedContinuation<Value, any Error>?>
 

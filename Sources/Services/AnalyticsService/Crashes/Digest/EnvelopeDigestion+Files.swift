@@ -7,16 +7,16 @@ import MartletPostgres
 import MartletSentry
 import NIOCore
 
-/// The files that come beside reports and feedback.
+/// Attachments of reports and images of feedback.
 extension EnvelopeDigestion {
     private static let maximumAttachments = 20
 
-    /// Whether there is no report that its files could be of.
+    /// Whether the envelope has feedback but no report that its files could belong to.
     static func isFeedback(_ envelope: Envelope) -> Bool {
         envelope.items.contains { $0.type == "feedback" } && !envelope.items.contains { $0.type == "event" }
     }
 
-    /// A picture of the screen, for the ticket.
+    /// Keeps an image for the feedback's ticket.
     func keep(picture item: Envelope.Item, _ digested: inout DigestedEnvelope) {
         guard digested.pictures.count < Feedback.maximumFiles, item.payload.count <= Feedback.maximumFileInBytes,
             ContentType.isPicture(ContentType.decide(declared: nil, prefix: Array(item.payload.prefix(512))))
@@ -25,7 +25,8 @@ extension EnvelopeDigestion {
             Feedback.File(name: item.header["filename"]?.looseText ?? "", contentType: nil, bytes: ByteBuffer(bytes: item.payload)))
     }
 
-    /// Bytes first: their row comes with the report's. What cannot be kept is counted, and holds nothing up.
+    /// Stores the bytes of an attachment; its row is stored with the report. A failure is counted and does not hold up
+    /// the report.
     func attach(_ item: Envelope.Item, _ received: ReceivedEnvelope, _ digested: inout DigestedEnvelope) async throws {
         guard let eventID = received.eventID, digested.attachments.count < Self.maximumAttachments else { return invalid(item, &digested) }
         guard try await room.take(item.payload.count, in: digested.space) else {
@@ -49,14 +50,14 @@ extension EnvelopeDigestion {
                 return
             } catch {
                 if attempt < 3 { try? await Task.sleep(for: .milliseconds(200)) } else {
-                    logger.warning("An attachment of a report could not be kept.", metadata: ["error.cause": "\(error)"])
+                    logger.warning("Could not store an attachment of a crash report; dropping it.", metadata: ["error.cause": "\(error)"])
                 }
             }
         }
         digested.outcomes.append(DigestedOutcome(source: .server, category: .attachment, reason: "not_stored", quantity: 1))
     }
 
-    /// The same for the same bytes, so that what is digested again takes no more room.
+    /// A name derived from the content, so that digesting a report again takes no additional space.
     private static func blob(_ eventID: UUID, _ name: String, _ payload: ArraySlice<UInt8>, _ space: Space) -> BlobName {
         var hash = SHA256()
         hash.update(data: Array("\(eventID.eventID)\0\(name)\0".utf8))

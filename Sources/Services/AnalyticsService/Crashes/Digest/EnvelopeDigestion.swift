@@ -5,7 +5,8 @@ import MartletFiles
 import MartletPostgres
 import MartletSentry
 
-/// Makes of an envelope what is stored of it. Whatever is wrong with it becomes a report or a count: nothing is lost without a trace.
+/// Turns an envelope into what is stored of it. Anything wrong with it becomes a report or a count, so that nothing is
+/// lost silently.
 struct EnvelopeDigestion: Sendable {
     private static let maximumRawLength = 16 << 10
 
@@ -15,7 +16,7 @@ struct EnvelopeDigestion: Sendable {
     let helpers: CrashHelpers
     let logger: Logger
 
-    /// - Throws: what the database throws: then it is tried again.
+    /// - Throws: Database errors, after which the envelope is retried.
     func digest(_ received: ReceivedEnvelope) async throws -> DigestedEnvelope {
         let space = try await spaces.space(of: received.appID, received.environment)
         var digested = DigestedEnvelope(space: space, received: received.received)
@@ -30,12 +31,12 @@ struct EnvelopeDigestion: Sendable {
             if try await helpers.feedback(feedback, space) { continue }
             digested.outcomes.append(DigestedOutcome(source: .server, category: .feedback, reason: "no_ticket", quantity: 1))
         }
-        // The ticket has them: a batch does not wait with them in memory.
+        // The ticket has them now: free the memory before the batch is stored.
         digested.pictures = []
         return digested
     }
 
-    /// What is stored in place of an envelope that is set aside: only that there was one.
+    /// Counts an envelope that is set aside; nothing else of it is stored.
     func refused(_ received: ReceivedEnvelope, because refusal: DigestionRefusal) async throws -> DigestedEnvelope {
         var digested = DigestedEnvelope(space: try await spaces.space(of: received.appID, received.environment), received: received.received)
         digested.outcomes.append(DigestedOutcome(source: .server, category: .error, reason: refusal.rawValue, quantity: 1))
@@ -85,7 +86,7 @@ struct EnvelopeDigestion: Sendable {
         digested.outcomes.append(DigestedOutcome(source: .server, category: DataCategory(itemType: item.type) ?? .default, reason: "invalid", quantity: 1))
     }
 
-    /// As `CrashIntake` wrote it.
+    /// Parses a report written by `CrashIntake`.
     private static func dropped(_ value: JSONValue) -> [DigestedOutcome] {
         value.looseList.map { entry in
             DigestedOutcome(
@@ -94,7 +95,7 @@ struct EnvelopeDigestion: Sendable {
         }
     }
 
-    /// A report that was read, symbolicated and grouped.
+    /// Symbolicates and groups a report.
     func report(_ value: JSONValue, sentAt: Date?, _ received: ReceivedEnvelope, _ space: Space) async -> DigestedReport {
         let symbolicated = await helpers.symbolicate(Event.form(of: value), space)
         guard let event = Event(symbolicated.report, id: received.eventID) else {
@@ -105,7 +106,7 @@ struct EnvelopeDigestion: Sendable {
             awaited: symbolicated.awaited)
     }
 
-    /// By our clock: what the device's was off when it sent is taken off.
+    /// The time by our clock, corrected by the device's clock offset at the time of sending.
     static func time(_ timestamp: Date?, sentAt: Date?, _ received: Date) -> Date {
         guard var time = timestamp else { return received }
         if let sentAt, abs(received.timeIntervalSince(sentAt)) > 60 { time += received.timeIntervalSince(sentAt) }

@@ -3,7 +3,7 @@ import MartletPostgres
 import MartletSentry
 
 extension IssueCounts {
-    /// Takes a report's part out of the counts of an issue that it has left.
+    /// Subtracts a report from the counts of the issue it has left.
     func remove(_ placed: DigestStore.Placed, from issue: Int64) async throws {
         let report = placed.report
         try await transaction.execute(

@@ -3,15 +3,15 @@ import MartletCore
 import MartletPostgres
 import MartletSentry
 
-/// Counts of issues: all together, by day, release, person and tag.
+/// Counts of issues: in total and by day, release, person and tag.
 struct IssueCounts: Sendable {
-    /// Values of a tag that are told apart, and tags of an issue.
+    /// Limits of distinct values per tag and of tags per issue.
     static let maximumValues = 100
     static let maximumKeys = 100
 
     let transaction: PostgresTransaction
 
-    /// Counts reports that were stored just now, and brings issues back that they bring back.
+    /// Counts newly stored reports, and reopens issues where a report requires it.
     func add(_ reports: [DigestStore.Placed], to locked: [Int64: IssueStore.Locked], now: Date = Date()) async throws {
         let users = try await addUsers(reports)
         var sums: [Sum] = []
@@ -85,7 +85,7 @@ struct IssueCounts: Sendable {
             """)
     }
 
-    /// Returns how many persons are new to each issue.
+    /// Returns the number of new persons per issue.
     private func addUsers(_ reports: [DigestStore.Placed]) async throws -> [Int64: Int] {
         struct Key: Hashable {
             var issue: Int64
@@ -143,7 +143,7 @@ struct IssueCounts: Sendable {
         var tag: Event.Tag
     }
 
-    /// Values that are known are counted; new ones as long as there is room, then as "".
+    /// Counts known values, and new ones up to the limit; further ones are counted as "".
     private func addTags(_ reports: [DigestStore.Placed]) async throws {
         var counts: [TagKey: (events: Int, seen: Int)] = [:]
         for placed in reports {

@@ -3,9 +3,9 @@ import MartletCore
 import MartletPostgres
 import MartletSentry
 
-/// Issues, as the digest finds, makes and changes them.
+/// Finds, creates and locks issues for the digest.
 struct IssueStore: Sendable {
-    /// Of a space. What comes beyond is one issue: whoever invents fingerprints fills no disk.
+    /// Per space. Further reports share one issue, so that invented fingerprints cannot fill the disk.
     static let maximumIssues = 20_000
 
     struct Key: Hashable, Sendable {
@@ -13,7 +13,7 @@ struct IssueStore: Sendable {
         var hash: String
     }
 
-    /// An issue that is locked until the end of the transaction.
+    /// An issue locked until the end of the transaction.
     struct Locked: Sendable {
         let id: Int64
         var transition: IssueTransition
@@ -22,7 +22,8 @@ struct IssueStore: Sendable {
 
     let postgres: PostgresClient
 
-    /// Waits for others that sort reports of these spaces into issues, or move whole issues. Nobody else does until the end of the transaction.
+    /// Locks these spaces against grouping of reports and moving of whole issues by others, until the end of the
+    /// transaction.
     static func lock(_ spaces: Set<Int32>, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             """
@@ -31,7 +32,7 @@ struct IssueStore: Sendable {
             """)
     }
 
-    /// Which issue each hash leads to; those that lead to none are missing.
+    /// The issue that each hash belongs to; unknown hashes are missing from the result.
     static func issues(of keys: Set<Key>, _ transaction: PostgresTransaction) async throws -> [Key: Int64] {
         let keys = keys.sorted { ($0.space, $0.hash) < ($1.space, $1.hash) }
         let rows = try await transaction.query(
@@ -46,7 +47,8 @@ struct IssueStore: Sendable {
         return issues
     }
 
-    /// How many more issues a space may have. Those that are gone do not count; as long as there were fewer ever, nothing is counted.
+    /// How many more issues a space may have. Deleted issues do not count; they are only counted once the space's
+    /// numbers have reached the limit.
     static func room(in space: Int32, _ transaction: PostgresTransaction) async throws -> Int {
         try await transaction.query(
             """
@@ -57,7 +59,8 @@ struct IssueStore: Sendable {
         ).first?.decode(0) ?? Self.maximumIssues
     }
 
-    /// Makes issues, each of the first report of its kind, with their entries in the history; they have no events yet. Returns their ids, in order.
+    /// Creates an issue for each report, with an entry in its history but without events. Returns their ids in the same
+    /// order.
     static func make(_ new: [(report: DigestedReport, release: Release?)], _ transaction: PostgresTransaction) async throws -> [Int64] {
         guard !new.isEmpty else { return [] }
         let reports = new.map(\.report)
@@ -90,7 +93,7 @@ struct IssueStore: Sendable {
         return issues
     }
 
-    /// Lets hashes lead to an issue, where they lead to none.
+    /// Assigns hashes to issues; hashes that already belong to an issue are left alone.
     static func add(_ hashes: [(key: Key, issue: Int64)], _ transaction: PostgresTransaction) async throws {
         guard !hashes.isEmpty else { return }
         try await transaction.execute(
@@ -128,7 +131,7 @@ struct IssueStore: Sendable {
 }
 
 extension DigestedReport {
-    /// What the issue's history says of it: JSON.
+    /// The details of the history entry that the report causes: JSON.
     var historyDetails: String { #"{"event":"\#(eventID.eventID)"\#(release.map { ",\"release\":" + JSONValue.quote($0.text) } ?? "")}"# }
 
     fileprivate var issueTitle: String { isOverflow ? "Reports of more kinds than are told apart" : grouping.title }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A release as issues compare it with others.
+/// A release with what is needed to compare it.
 struct Release: Sendable, Hashable {
     let id: Int32
-    /// Nil: its name says no number.
+    /// Nil if the name contains no version number.
     let sortKey: String?
     let firstSeen: Date
-    /// The app of its name, before `@`: the numbers of two say nothing about each other.
+    /// The part of the name before `@`. Versions of different packages are not comparable.
     let package: String
 
     init(id: Int32, name: String, sortKey: String?, firstSeen: Date) {
@@ -14,7 +14,8 @@ struct Release: Sendable, Hashable {
         package = name.lastIndex(of: "@").map { String(name[..<$0]) } ?? ""
     }
 
-    /// By their numbers, where both have one and are of the same app; else by which was heard of first. `ReleaseOrder` says the same in SQL.
+    /// Compares by version if both have one and belong to the same package, otherwise by which was seen first.
+    /// `ReleaseOrder` does the same in SQL.
     func isNewer(than other: Release) -> Bool {
         guard id != other.id else { return false }
         if let sortKey, let otherKey = other.sortKey, package == other.package { return otherKey.utf8.lexicographicallyPrecedes(sortKey.utf8) }
@@ -22,26 +23,26 @@ struct Release: Sendable, Hashable {
     }
 }
 
-/// What a report does to the issue it belongs to.
+/// The effect of a report on its issue.
 struct IssueTransition: Sendable, Equatable {
     enum Change: String, Sendable {
-        /// It was resolved, and is back in a newer release.
+        /// The issue was resolved and has reappeared in a newer release.
         case regressed
-        /// It was ignored for so long or so many, and that is over.
+        /// The issue was ignored, and its time or threshold has been reached.
         case unignored
     }
 
     var status: String
     var resolvedIn: Release?
-    /// Since when it has its status.
+    /// When the issue got its status.
     var changed: Date
     var events: Int
     var ignoredUntil: Date?
     var ignoredUntilEvents: Int?
 
     /// - Parameters:
-    ///   - release: the report's.
-    ///   - date: when it happened.
+    ///   - release: The report's release.
+    ///   - date: When the report occurred.
     mutating func take(_ release: Release?, at date: Date, now: Date) -> Change? {
         events += 1
         switch status {
@@ -51,7 +52,7 @@ struct IssueTransition: Sendable, Equatable {
         }
     }
 
-    /// Reports of the release it was resolved in, and of older ones, may still be on their way.
+    /// Reports of the release in which the issue was resolved, and of older ones, may still arrive.
     private func isBack(_ release: Release?, _ date: Date) -> Bool {
         guard let resolvedIn, let release else { return date > changed }
         return release.isNewer(than: resolvedIn)

@@ -5,31 +5,31 @@ import MartletHTTP
 import MartletPostgres
 import MartletSentry
 
-/// A commit that went into a release. Addresses of authors, which `sentry-cli` sends, too, are not kept.
+/// A commit contained in a release. The authors' e-mail addresses, which `sentry-cli` also sends, are not stored.
 struct ReleaseCommit: Sendable {
-    /// Of a release. Older ones are left out.
+    /// Maximum number of commits per release; older ones are dropped.
     static let maximumCount = 500
-    /// Files of a commit.
+    /// Maximum number of files per commit.
     private static let maximumPaths = 100
 
     var id: String
     var repository: String
     var author: String
-    /// The first line.
+    /// The first line of the message.
     var message: String
     var at: Date?
-    /// Files that it changed, from the repository's root.
+    /// The changed files, relative to the repository's root.
     var paths: [String]
-    /// What the whole message says that it mends.
+    /// The references in the whole message.
     var fixes: [CommitReference]
 
-    /// The last parts of the paths, each once.
+    /// The distinct last components of the paths.
     var fileNames: [String] { Array(Set(paths.map { String($0.split(separator: "/").last ?? "") })) }
 
     /// - Throws: `invalid-body`.
     init(_ value: JSONValue) throws {
         guard let id = value["id"]?.looseText, (1...64).contains(id.utf8.count) else {
-            throw HTTPProblem(.invalidBody, "A commit has an id of 1 to 64 bytes.", field: "commits")
+            throw HTTPProblem(.invalidBody, "A commit must have an id of 1 to 64 bytes.", field: "commits")
         }
         func line(_ name: String, upTo limit: Int) -> String {
             (value[name]?.looseText ?? "").split(separator: "\n", maxSplits: 1).first.map { String($0).cut(toBytes: limit) } ?? ""
@@ -44,23 +44,23 @@ struct ReleaseCommit: Sendable {
         fixes = CommitReference.list(in: value["message"]?.looseText ?? "")
     }
 
-    /// The newest of a body's `commits`, in its order; nil where it says nothing of them.
+    /// The newest of a body's `commits`, in their order; nil if the body has none.
     ///
     /// - Throws: `invalid-body`.
     static func list(_ body: JSONValue) throws -> [ReleaseCommit]? {
         guard let value = body["commits"], value != .null else { return nil }
-        guard case .array(let commits) = value else { throw HTTPProblem(.invalidBody, "It is a list of commits.", field: "commits") }
+        guard case .array(let commits) = value else { throw HTTPProblem(.invalidBody, "This must be a list of commits.", field: "commits") }
         return try commits.prefix(maximumCount).map { try ReleaseCommit($0) }
     }
 }
 
-/// Which commits went into releases.
+/// The commits of releases.
 struct ReleaseCommitStore: Sendable {
     let postgres: PostgresClient
 
-    /// In place of those that were there.
+    /// Replaces a release's commits.
     static func set(_ commits: [ReleaseCommit], of release: Int32, _ transaction: PostgresTransaction) async throws {
-        // One after the other.
+        // Locks the release, so that concurrent calls run one after the other.
         try await transaction.execute("SELECT FROM analytics.releases WHERE id = \(release) FOR NO KEY UPDATE")
         try await transaction.execute("DELETE FROM analytics.release_commits WHERE release = \(release)")
         try await transaction.execute(
@@ -75,7 +75,7 @@ struct ReleaseCommitStore: Sendable {
             """)
     }
 
-    /// A JSON list in Sentry's form, the newest first; nil: there is no such release.
+    /// The commits as a JSON array in Sentry's format, newest first; nil if there is no such release.
     func list(of release: ReleaseName, in space: Space) async throws -> String? {
         try await postgres.query(
             """
@@ -86,8 +86,8 @@ struct ReleaseCommitStore: Sendable {
         ).first?.decode(0)
     }
 
-    /// The release before this one, or the newest where this one is not known, of those that have commits: `{"version","dateCreated",
-    /// "url","lastCommit"}`, without which `sentry-cli` does not read it; `{}`: there is none.
+    /// The newest release with commits before this one, or the newest of all if this one is unknown:
+    /// `{"version","dateCreated","url","lastCommit"}`, all of which `sentry-cli` requires; `{}` if there is none.
     func previous(to release: ReleaseName, in space: Space) async throws -> String {
         try await postgres.query(
             """
@@ -101,7 +101,7 @@ struct ReleaseCommitStore: Sendable {
         ).first?.decode(0) ?? "{}"
     }
 
-    /// Of a row `c`.
+    /// The JSON of the row `c`.
     private static let commit: PostgresQuery = """
         jsonb_build_object('id', c.id, 'message', c.message, 'dateCreated', \(PostgresQuery.rfc3339("c.at")),
             'author', jsonb_build_object('name', c.author), 'repository', jsonb_build_object('name', c.repository))

@@ -1,13 +1,14 @@
 import MartletPostgres
 
-/// Which of two releases is newer, as SQL; `Release.isNewer` says the same.
+/// Compares releases in SQL, by the same rules as `Release.isNewer`.
 enum ReleaseOrder {
-    /// The app of a row's name, before `@`; empty where there is none.
+    /// The part of the row's name before `@`; empty if there is none.
     static func package(_ row: StaticString) -> PostgresQuery {
         "(CASE WHEN strpos(\(unescaped: row).name, '@') > 0 THEN regexp_replace(\(unescaped: row).name, '@[^@]*$', '') ELSE '' END)"
     }
 
-    /// Of two rows of `releases`: by their numbers where both have one and are of the same app, else by which was heard of first.
+    /// Compares two rows of `releases`: by version if both have one and belong to the same package, otherwise by which
+    /// was seen first.
     static func isNewer(_ row: StaticString, than other: StaticString) -> PostgresQuery {
         """
         (CASE WHEN \(unescaped: row).sort_key IS NOT NULL AND \(unescaped: other).sort_key IS NOT NULL AND \(package(row)) = \(package(other))

@@ -4,9 +4,9 @@ import MartletPostgres
 import MartletSentry
 import Synchronization
 
-/// Releases by their names. Those known lately are not asked for again.
+/// Finds or creates releases by name. Recently used ones are cached.
 final class ReleaseStore: Sendable {
-    /// Of a space; what comes beyond has none.
+    /// Per space; reports of further releases have none.
     static let maximumReleases = 5_000
     private static let maximumKnown = 10_000
     private static let refreshing: TimeInterval = 60
@@ -23,7 +23,7 @@ final class ReleaseStore: Sendable {
 
     private let known = Mutex<[Key: Known]>([:])
 
-    /// The releases of names, made where there are none yet.
+    /// The releases with these names, created where missing.
     func releases(_ names: [(space: Int32, name: ReleaseName, seen: Date)], _ transaction: PostgresTransaction) async throws -> [Key: Release] {
         var (found, wanted) = ([Key: Release](), [Key: (name: ReleaseName, seen: Date)]())
         let now = Date()
@@ -38,7 +38,7 @@ final class ReleaseStore: Sendable {
         return found
     }
 
-    /// Remembers them when the transaction is committed; what was rolled back is not there.
+    /// Caches releases. Call it only after the commit, because rolled-back rows do not exist.
     func remember(_ releases: [Key: Release]) {
         let now = Date()
         known.withLock { known in
@@ -78,9 +78,9 @@ final class ReleaseStore: Sendable {
 }
 
 extension Date {
-    /// Since 1970, as arrays carry times to PostgreSQL.
+    /// Microseconds since 1970, in which times are passed to PostgreSQL in arrays.
     var microseconds: Int { Int(timeIntervalSince1970 * 1e6) }
 
-    /// Days since 1970, UTC.
+    /// Days since 1970 in UTC.
     var day: Int { Int((timeIntervalSince1970 / 86_400).rounded(.down)) }
 }

@@ -2,11 +2,11 @@ import Foundation
 import MartletPostgres
 import MartletSentry
 
-/// Reports as rows.
+/// Inserts reports as rows.
 struct ReportStore: Sendable {
     let transaction: PostgresTransaction
 
-    /// Of issues that are locked, and not stored yet.
+    /// Inserts new reports, whose issues must be locked.
     func insert(_ reports: [DigestStore.Placed]) async throws {
         let all = reports.map(\.report)
         try await transaction.execute(
@@ -27,7 +27,7 @@ struct ReportStore: Sendable {
 }
 
 extension DigestStore {
-    /// What did not become a report.
+    /// Counts what did not become a report.
     func count(_ envelopes: [DigestedEnvelope], _ transaction: PostgresTransaction) async throws {
         struct Key: Hashable {
             var space: Int32
@@ -54,7 +54,7 @@ extension DigestStore {
             """)
     }
 
-    /// What was said of reports, to be shown with them. Anything else is in its ticket alone.
+    /// Stores feedback on reports, to be shown with them. Other feedback is only in its ticket.
     func store(feedback envelopes: [DigestedEnvelope], _ transaction: PostgresTransaction) async throws {
         let all = envelopes.flatMap { envelope in
             envelope.feedback.compactMap { feedback in feedback.words.eventID.map { (envelope: envelope, feedback: feedback.words, eventID: $0) } }

@@ -4,7 +4,7 @@ import MartletCore
 import MartletPostgres
 import MartletSentry
 
-/// Looks at stored reports again, when debug symbols have come that they waited for, or sources.
+/// Processes stored reports again after missing debug symbols or sources have arrived.
 struct Reprocessing: Sendable {
     static let maximumEvents = 100
 
@@ -12,15 +12,16 @@ struct Reprocessing: Sendable {
     let store: DigestStore
     let helpers: CrashHelpers
     let threads: DigestionThreads
-    /// CPU time for a report.
+    /// CPU time limit per report.
     let budget: Duration
     let logger: Logger
-    /// Called when an issue becomes part of another.
+    /// Called when an issue is merged into another.
     var moveReferences: IssueMerging.MoveReferences = { _, _, _ in }
 
-    /// Symbolicates and groups reports again; one that turns out to be of another issue moves there. Ids that are gone are left out.
+    /// Symbolicates and groups reports again, and moves them to another issue if the grouping has changed. Ids of
+    /// deleted reports are skipped.
     ///
-    /// - Throws: `PostgresError`; reports before the one that failed are done.
+    /// - Throws: `PostgresError`; the reports before the failed one are done.
     func digestAgain(_ eventIDs: [UUID], in space: Space) async throws {
         for id in eventIDs.prefix(Self.maximumEvents) {
             let rows = try await postgres.query(
@@ -37,7 +38,8 @@ struct Reprocessing: Sendable {
         }
     }
 
-    /// Gives reports the lines around their calls; to which issue they belong does not change. One that was changed meanwhile stays as it is.
+    /// Adds source lines to the frames of reports; their issue does not change. A report that has changed meanwhile is
+    /// left as it is.
     func addSources(to eventIDs: [UUID], in space: Space) async throws {
         for id in eventIDs.prefix(Self.maximumEvents) {
             let rows = try await postgres.query(
@@ -59,7 +61,8 @@ struct Reprocessing: Sendable {
         }
     }
 
-    /// Runs work on the threads for digestion. Nil: the work returned nil, or took more CPU time than a report may; then the report stays as it is.
+    /// Runs work on the digestion threads. Nil if the work returned nil or exceeded the CPU budget; the report is then
+    /// left as it is.
     private func withinBudget<Value: Sendable>(_ id: UUID, _ work: @escaping @Sendable () async throws -> Value?) async throws -> Value? {
         do {
             return try await threads.run(upTo: budget, work)
@@ -89,8 +92,8 @@ struct Reprocessing: Sendable {
         store.releases.remember(known)
     }
 
-    /// Where the issue has no other report than this one, or is known by nothing else than this one was until now, it keeps it under the name it
-    /// has now, with all that people did with it. The others come after it.
+    /// If the issue has no other report, or no hashes but those of this one, it keeps the report and gets its new
+    /// title; its state and history stay. Later reports of the same kind follow.
     private func place(
         _ report: DigestedReport, _ known: [ReleaseStore.Key: Release], _ old: Int64, _ transaction: PostgresTransaction
     ) async throws -> DigestStore.Placed {
@@ -125,7 +128,8 @@ struct Reprocessing: Sendable {
         let locked = try await IssueStore.locked([placed.issue, old], transaction)
         try await IssueCounts(transaction: transaction).add([placed], to: locked)
         try await IssueCounts(transaction: transaction).remove(placed, from: old)
-        // Reports of the same build without symbols go where this one went. What a person has worked on stays, without reports.
+        // Later reports of the same build without symbols follow this one. An issue that people have worked on stays,
+        // even without reports.
         let emptied = try await transaction.execute(
             """
             UPDATE analytics.issue_hashes SET issue = \(placed.issue)
@@ -138,7 +142,7 @@ struct Reprocessing: Sendable {
                 AND NOT EXISTS (SELECT FROM analytics.issue_history WHERE issue = \(old) AND author <> 'service')
             """)
         guard !isDone.isEmpty else { return }
-        // Tickets, links by its number and alerts that are under way find the other one.
+        // Redirect tickets, links by number and pending alerts to the other issue.
         try await moveReferences(old, placed.issue, transaction)
         for statement in IssueMerging.redirections(of: [Int(old)], to: placed.issue) { try await transaction.execute(statement) }
         try await transaction.execute("DELETE FROM analytics.issues WHERE id = \(old)")

@@ -2,7 +2,7 @@ import Foundation
 import MartletPostgres
 import MartletSentry
 
-/// Sessions, counted by release and day.
+/// Counts sessions by release and day.
 struct SessionStore: Sendable {
     private struct Place: Hashable {
         var space: Int32
@@ -17,7 +17,7 @@ struct SessionStore: Sendable {
         var crashed = 0
         var abnormal = 0
 
-        /// One more, or less, in a state.
+        /// Adds `count`, which may be negative, to a state.
         mutating func add(_ state: SessionState, _ count: Int = 1) {
             switch state {
             case .healthy: break
@@ -81,7 +81,7 @@ struct SessionStore: Sendable {
         try await keep(now.filter { states[$0.key] != $0.value })
     }
 
-    /// Of those sessions that were counted before.
+    /// The states of sessions that were counted before.
     private func states(_ envelopes: [DigestedEnvelope]) async throws -> [SessionKey: SessionState] {
         let keys = Set(envelopes.flatMap { envelope in envelope.updates.map { SessionKey(space: envelope.space.id, id: $0.id) } }).map { $0 }
         guard !keys.isEmpty else { return [:] }

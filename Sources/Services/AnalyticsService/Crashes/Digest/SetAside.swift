@@ -2,9 +2,10 @@ import CoreMetrics
 import Foundation
 import Logging
 
-/// Keeps records that cannot be digested or stored beside the spools, for a person to look at. Records beyond the limits are dropped and counted.
+/// Keeps records that cannot be digested or stored in a folder beside the spools, for inspection. Records beyond the
+/// limits are dropped and counted.
 struct SetAside: Sendable {
-    /// Enough to see what is wrong; of all copies of the service together.
+    /// Enough to diagnose a problem; shared by all instances of the service.
     private static let maximumFiles = 1_000
     private static let maximumSizeInBytes = 256 << 20
 
@@ -14,7 +15,7 @@ struct SetAside: Sendable {
     private let dropped = Counter(label: "martlet_analytics_crash_records_total", dimensions: [("outcome", "dropped")])
     private let kept = Gauge(label: "martlet_analytics_crash_records_set_aside")
 
-    /// - Parameter directory: Of the spools.
+    /// - Parameter directory: The directory of the spools.
     init(directory: String, logger: Logger) {
         folder = directory + "/refused"
         self.logger = logger
@@ -32,7 +33,7 @@ struct SetAside: Sendable {
         for record in records {
             guard count < Self.maximumFiles, size + record.count <= Self.maximumSizeInBytes else {
                 dropped.increment()
-                logger.error("Dropped a crash report that was to be set aside, as the folder is full.", metadata: ["crash.folder": "refused"])
+                logger.error("Could not set aside a crash report, because the folder is full; dropping it.", metadata: ["crash.folder": "refused"])
                 continue
             }
             try Data(record).write(to: URL(fileURLWithPath: folder + "/" + UUID().uuidString.lowercased()))

@@ -8,9 +8,11 @@ import MartletHTTP
 import MartletSentry
 import NIOCore
 
-/// `POST /crash/api/{project}/envelope/`: what Sentry's clients send. 200 with `{"id":…}` when it is on the disk; ingest key.
+/// `POST /crash/api/{project}/envelope/`: an envelope from one of Sentry's clients. 200 with `{"id":…}` once it is on
+/// disk; ingest key.
 ///
-/// 400 for what is no envelope, 413, 415 for another packing than gzip, deflate, br and zstd, 429 with `X-Sentry-Rate-Limits`; never a 5xx.
+/// 400 for an invalid envelope, 413, 415 for a compression other than gzip, deflate, br and zstd, 429 with
+/// `X-Sentry-Rate-Limits`; never a 5xx.
 struct PostEnvelope: Endpoint {
     let intake: CrashIntake
 
@@ -23,7 +25,7 @@ struct PostEnvelope: Endpoint {
     }
 }
 
-/// `POST /crash/api/{project}/store/`: one event as JSON, as older clients send it.
+/// `POST /crash/api/{project}/store/`: one event as JSON, from older clients.
 struct PostStoredEvent: Endpoint {
     let intake: CrashIntake
 
@@ -35,7 +37,7 @@ struct PostStoredEvent: Endpoint {
         }
     }
 
-    /// Also base64 of zlib, without a word about it, as the first clients sent it.
+    /// Also accepts undeclared base64-encoded zlib, which the first clients sent.
     private static func unpacked(_ body: ByteBuffer, _ coding: ContentCoding?) throws -> [UInt8] {
         do {
             if let coding { return Array(buffer: try Inflate.decode(body, coding, upTo: CrashIntake.Limits.event)) }
@@ -43,9 +45,9 @@ struct PostStoredEvent: Endpoint {
                 return Array(buffer: try Inflate.decode(ByteBuffer(bytes: packed), .deflate, upTo: CrashIntake.Limits.event))
             }
         } catch InflateError.tooLarge(let limit) {
-            throw EnvelopeRefusal.tooLarge("more than \(limit) bytes unpacked")
+            throw EnvelopeRefusal.tooLarge("more than \(limit) bytes when decompressed")
         } catch {
-            throw EnvelopeRefusal.invalid("the body is not packed as Content-Encoding says")
+            throw EnvelopeRefusal.invalid("the body does not match its Content-Encoding")
         }
         return Array(buffer: body)
     }
@@ -56,7 +58,7 @@ struct PostStoredEvent: Endpoint {
 }
 
 extension ServiceContext {
-    /// - Throws: `forbidden` for all but an ingest key.
+    /// - Throws: `forbidden` for any key other than an ingest key.
     fileprivate var ingestPrincipal: Principal {
         get throws {
             let principal = try principal

@@ -3,7 +3,8 @@ import MartletAPI
 import MartletHTTP
 import NIOCore
 
-/// `GET /crash/api/0/organizations/{organization}/repos/`: an empty list, so that `sentry-cli` sends commits of the local tree. Master key.
+/// `GET /crash/api/0/organizations/{organization}/repos/`: an empty list, so that `sentry-cli` sends commits from the
+/// local tree. Master key.
 struct ListSentryRepositories: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         _ = try context.master
@@ -11,8 +12,8 @@ struct ListSentryRepositories: Endpoint {
     }
 }
 
-/// `GET /crash/api/0/organizations/{organization}/releases/{version}/commits/`: what `sentry-cli releases set-commits` said, the newest first.
-/// Master key.
+/// `GET /crash/api/0/organizations/{organization}/releases/{version}/commits/`: the commits set by `sentry-cli releases
+/// set-commits`, newest first. Master key.
 struct ListSentryCommits: Endpoint {
     let releases: SentryReleases
 
@@ -25,7 +26,8 @@ struct ListSentryCommits: Endpoint {
     }
 }
 
-/// `GET /crash/api/0/organizations/{organization}/releases/{version}/previous-with-commits/`: from where on `sentry-cli` sends commits. Master key.
+/// `GET /crash/api/0/organizations/{organization}/releases/{version}/previous-with-commits/`: the release after which
+/// `sentry-cli` starts sending commits. Master key.
 struct ReadPreviousSentryRelease: Endpoint {
     let releases: SentryReleases
 

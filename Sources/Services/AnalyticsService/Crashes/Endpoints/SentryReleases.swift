@@ -8,8 +8,9 @@ import MartletPostgres
 import MartletSentry
 import NIOCore
 
-/// `POST /crash/api/0/organizations/{organization}/releases/` with `{"version","projects":[…]}`, as `sentry-cli releases new` sends it: the release is
-/// known before a report comes from it. 201; master key. One that is known stays as it is. With `commits`, as for `FinishSentryRelease`.
+/// `POST /crash/api/0/organizations/{organization}/releases/` with `{"version","projects":[…]}`, as sent by `sentry-cli
+/// releases new`: creates a release before its first report arrives. 201; master key. An existing release stays as it
+/// is. May have `commits`, as for `FinishSentryRelease`.
 struct CreateSentryRelease: Endpoint {
     let releases: SentryReleases
 
@@ -25,9 +26,9 @@ struct CreateSentryRelease: Endpoint {
     }
 }
 
-/// `PUT /crash/api/0/organizations/{organization}/releases/{version}/` with `{"projects":[…],"dateReleased"}`, as `sentry-cli releases finalize` sends
-/// it: says when the release came out; and with `{"commits":[…]}`, as `sentry-cli releases set-commits` sends them: what went into it, in place of what
-/// was said before. Master key.
+/// `PUT /crash/api/0/organizations/{organization}/releases/{version}/` with `{"projects":[…],"dateReleased"}`, as sent
+/// by `sentry-cli releases finalize`, sets the release date. With `{"commits":[…]}`, as sent by `sentry-cli releases
+/// set-commits`, it replaces the release's commits. Master key.
 struct FinishSentryRelease: Endpoint {
     let releases: SentryReleases
 
@@ -38,7 +39,7 @@ struct FinishSentryRelease: Endpoint {
     }
 }
 
-/// `GET /crash/api/0/organizations/{organization}/releases/{version}/`; master key.
+/// `GET /crash/api/0/organizations/{organization}/releases/{version}/`: a release. Master key.
 struct ReadSentryRelease: Endpoint {
     let releases: SentryReleases
 
@@ -50,19 +51,19 @@ struct ReadSentryRelease: Endpoint {
 }
 
 extension Request {
-    /// - Throws: `invalid-json`, `invalid-body` for what would not be kept, `app-not-found` for a project that is not the key's.
+    /// - Throws: `invalid-json`; `invalid-body` for unsupported fields; `app-not-found` if a project is not the key's.
     fileprivate func sentryRelease(of principal: Principal) async throws -> JSONValue {
         let value = try await json(upTo: SentryReleases.maximumSizeInBytes)
         guard case .object = value else { throw HTTPProblem(.invalidBody, "The body must be an object.") }
         if let status = value["status"]?.looseText, status != "open" {
-            throw HTTPProblem(.invalidBody, "Martlet does not archive releases: those without reports can be deleted.", field: "status")
+            throw HTTPProblem(.invalidBody, "Martlet does not archive releases, but those without reports can be deleted.", field: "status")
         }
         guard !value.hasReferences else {
-            throw HTTPProblem(.invalidBody, "Martlet reads no repositories: send the commits, as `releases set-commits --local` does.", field: "refs")
+            throw HTTPProblem(.invalidBody, "Martlet does not read repositories: send the commits, as `releases set-commits --local` does.", field: "refs")
         }
         for project in value["projects"]?.looseList ?? [] {
             guard let name = project.looseText, name == String(principal.appNumber) || name == principal.appID else {
-                throw HTTPProblem(.appNotFound, "The project of this key has the number \(principal.appNumber).")
+                throw HTTPProblem(.appNotFound, "This key belongs to the project \(principal.appNumber).")
             }
         }
         return value
@@ -70,7 +71,7 @@ extension Request {
 }
 
 extension JSONValue {
-    /// Names of commits in repositories that the server would have to read.
+    /// Whether commits are only named by a repository that the server would have to read.
     fileprivate var hasReferences: Bool { !(self["refs"]?.looseList ?? []).isEmpty }
 
     /// - Throws: `invalid-body`.
@@ -90,22 +91,22 @@ extension ServiceContext {
     }
 }
 
-/// Releases that builds tell of, among those that reports and sessions name.
+/// Releases announced by builds, stored with those that reports and sessions name.
 struct SentryReleases: Sendable {
     let postgres: PostgresClient
     let spaces: Spaces
     let store: ReleaseStore
-    /// What commits say that they mend.
+    /// Applies the fixes that commit messages announce.
     let fixes: CommitFixes
 
-    /// Five hundred commits with the files that they change.
+    /// Enough for 500 commits with the files they change.
     static let maximumSizeInBytes = 8 << 20
 
     var commits: ReleaseCommitStore { ReleaseCommitStore(postgres: postgres) }
 
-    /// What is said of a release; of what is nil nothing.
+    /// Properties of a release to store; nil leaves a property unchanged.
     struct Facts: Sendable {
-        /// When it came out.
+        /// The release date.
         var released: Date?
         var commits: [ReleaseCommit]?
 
@@ -119,7 +120,7 @@ struct SentryReleases: Sendable {
     /// - Throws: `invalid-body`.
     static func name(_ text: String, _ field: String) throws -> ReleaseName {
         guard (1...250).contains(text.utf8.count), !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-            throw HTTPProblem(.invalidBody, "A release's name has 1 to 250 bytes.", field: field)
+            throw HTTPProblem(.invalidBody, "A release's name must have 1 to 250 bytes and no control characters.", field: field)
         }
         return ReleaseName(text)
     }
@@ -127,7 +128,7 @@ struct SentryReleases: Sendable {
     /// - Throws: `limit-exceeded`.
     func make(_ name: ReleaseName, _ facts: Facts, for principal: Principal) async throws -> String {
         let space = try await spaces.space(of: principal)
-        // Another copy of the service may have deleted what this one knows.
+        // Another instance may have deleted releases that this one has cached.
         store.forget()
         let known = try await postgres.withTransaction(serializationRetries: 3) { transaction in
             let known = try await store.releases([(space: space.id, name: name, seen: Date())], transaction)
@@ -142,11 +143,11 @@ struct SentryReleases: Sendable {
             return known
         }
         store.remember(known)
-        guard let json = try await read(name, for: principal) else { throw HTTPProblem(.internalError, cause: "a release that was made is gone") }
+        guard let json = try await read(name, for: principal) else { throw HTTPProblem(.internalError, cause: "the release just created is gone") }
         return json
     }
 
-    /// As `sentry-cli` reads it.
+    /// The release in the form that `sentry-cli` reads.
     func read(_ name: ReleaseName, for principal: Principal) async throws -> String? {
         let space = try await spaces.space(of: principal)
         return try await postgres.query(

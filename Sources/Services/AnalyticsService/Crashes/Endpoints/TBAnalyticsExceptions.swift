@@ -7,8 +7,9 @@ import MartletHTTP
 import MartletPostgres
 import MartletSentry
 
-/// `POST /thesis/exceptions`, the gateway's `/api/{appKey}/storage/TBException`: one exception, or a list of at most 100, as `TBAnalyticsException` has
-/// it; of a list all are kept, or none. 200 with `{"_id":…}`, or `{"count":n,"data":[{"_id":…},…]}`; an app.
+/// `POST /thesis/exceptions`, at the gateway `/api/{appKey}/storage/TBException`: one exception, or a list of at most
+/// 100, in the format of `TBAnalyticsException`; a list is stored as a whole or not at all. 200 with `{"_id":…}`, or
+/// `{"count":n,"data":[{"_id":…},…]}`; an app.
 struct PostTBAnalyticsException: Endpoint {
     private static let maximumCount = 100
     private static let maximumSizeInBytes = 1 << 20
@@ -22,7 +23,7 @@ struct PostTBAnalyticsException: Endpoint {
         let value: JSONValue
         do { value = try LooseJSON.value(body.readableBytesView) } catch { throw HTTPProblem(error) }
         guard case .array(let elements) = value else { return .json(try await store([value], principal)[0]) }
-        guard elements.count <= Self.maximumCount else { throw HTTPProblem(.limitExceeded, "At most \(Self.maximumCount) exceptions at once.") }
+        guard elements.count <= Self.maximumCount else { throw HTTPProblem(.limitExceeded, "At most \(Self.maximumCount) exceptions can be sent at once.") }
         return .page(try await store(elements, principal))
     }
 
@@ -41,7 +42,7 @@ struct PostTBAnalyticsException: Endpoint {
     private static func envelope(_ value: JSONValue, _ principal: Principal) throws -> (id: UUID, envelope: Envelope) {
         guard case .object = value else { throw HTTPProblem(.invalidBody, "An exception must be an object.") }
         var event = TBAnalyticsException(value).event
-        // What an access token says of who it is is better than what the app says.
+        // The user in the access token takes precedence over the one that the app reports.
         if let user = principal.userID { event = event.setting("user", .object([.init("id", .string(user))])) }
         let id = UUID()
         let header = JSONValue.object([.init("event_id", .string(id.eventID))])
@@ -51,15 +52,15 @@ struct PostTBAnalyticsException: Endpoint {
 }
 
 extension JSONValue {
-    /// The object with a member that is this.
+    /// A copy of the object with the member set.
     fileprivate func setting(_ name: String, _ value: JSONValue) -> JSONValue {
         guard case .object(let members) = self else { return self }
         return .object(members.filter { $0.name != name } + [.init(name, value)])
     }
 }
 
-/// `GET /thesis/exceptions?skip=&limit=`: the latest reports as exceptions, newest first: `{"count":n,"data":[…]}`; master key, as they are of
-/// everyone who uses the app.
+/// `GET /thesis/exceptions?skip=&limit=`: the latest reports as exceptions, newest first: `{"count":n,"data":[…]}`.
+/// Needs the master key, because the reports are from all users of the app.
 struct ListTBAnalyticsExceptions: Endpoint {
     let spaces: Spaces
     let thesis: TBAnalyticsExceptionStore
@@ -72,11 +73,11 @@ struct ListTBAnalyticsExceptions: Endpoint {
     }
 }
 
-/// Reports in the words of the thesis.
+/// Reads reports in the original TBAnalytics format.
 struct TBAnalyticsExceptionStore: Sendable {
     let postgres: PostgresClient
 
-    /// JSON objects, newest first.
+    /// The latest reports as JSON objects, newest first.
     func latest(in space: Space, skip: Int, limit: Int) async throws -> [String] {
         let rows = try await postgres.query(
             """

@@ -9,9 +9,9 @@ import MartletHTTP
 import MartletSentry
 import NIOCore
 
-/// Takes envelopes: checks them, drops what is nobody's or too much, and answers when the rest is on the disk.
+/// Accepts envelopes: validates them, drops unsupported and over-quota items, and returns once the rest is on disk.
 struct CrashIntake: Sendable {
-    /// As Sentry's Relay has them.
+    /// The same limits as in Sentry's Relay.
     enum Limits {
         static let body = 20 << 20
         static let envelope = 100 << 20
@@ -19,18 +19,18 @@ struct CrashIntake: Sendable {
         static let sessions = 1 << 20
         static let clientReport = 64 << 10
         static let attachments = 100 << 20
-        /// What is larger when unpacked has to wait for its turn.
+        /// Bodies that are larger when decompressed wait for a permit.
         static let ordinary = 2 << 20
     }
 
-    /// The type of the item that tells the digest what was dropped before the spool.
+    /// Item type that reports to the digest what was dropped before the spool.
     static let dropReport = "martlet_dropped"
     private static let kept: Set<String> = ["event", "session", "sessions", "attachment", "user_report", "feedback", "client_report"]
 
     private let spool: SpoolWriter
     private let quota: CrashQuota
     private let logger: Logger
-    /// So that a few large envelopes do not take all memory.
+    /// Limits the memory that large envelopes take at the same time.
     private let large = AsyncSemaphore(limit: 2, maximumWaiting: 20, refusal: EnvelopeRefusal.busy("too_many_large_envelopes"))
     private let drops = DropCounts()
     private let accepted = Counter(label: "martlet_analytics_crash_envelopes_total", dimensions: [("outcome", "accepted")])
@@ -43,7 +43,7 @@ struct CrashIntake: Sendable {
         self.logger = logger
     }
 
-    /// An envelope as it came. When it returns, what is kept of it outlives a loss of power.
+    /// Stores an envelope as received. When this returns, the kept items survive a power loss.
     ///
     /// - Throws: `EnvelopeRefusal`.
     func take(_ body: ByteBuffer, _ coding: ContentCoding?, of principal: Principal) async throws -> (id: UUID?, rateLimits: [RateLimit]) {
@@ -57,12 +57,12 @@ struct CrashIntake: Sendable {
         }
     }
 
-    /// An envelope of our own making.
+    /// Stores an envelope that the service itself built.
     func take(_ envelope: Envelope, of principal: Principal) async throws -> (id: UUID?, rateLimits: [RateLimit]) {
         try await counted { try await keep(envelope, nil, nil, principal) }
     }
 
-    /// The same of several: all are kept, or none.
+    /// Stores several envelopes, all or none.
     func take(_ envelopes: [Envelope], of principal: Principal) async throws {
         _ = try await counted {
             let records = try envelopes.map { envelope in
@@ -88,19 +88,19 @@ struct CrashIntake: Sendable {
             throw EnvelopeRefusal.invalid("\(error)")
         } catch InflateError.damaged {
             refused.increment()
-            throw EnvelopeRefusal.invalid("the body is not packed as Content-Encoding says")
+            throw EnvelopeRefusal.invalid("the body does not match its Content-Encoding")
         } catch InflateError.tooLarge(let limit) {
             refused.increment()
-            throw EnvelopeRefusal.tooLarge("more than \(limit) bytes unpacked")
+            throw EnvelopeRefusal.tooLarge("more than \(limit) bytes when decompressed")
         } catch SpoolError.tooLarge {
             refused.increment()
-            throw EnvelopeRefusal.tooLarge("more than \(SpoolRecord.maximumLength) bytes unpacked")
+            throw EnvelopeRefusal.tooLarge("more than \(SpoolRecord.maximumLength) bytes when decompressed")
         } catch SpoolError.full, SpoolError.overloaded {
             limited.increment()
             throw EnvelopeRefusal.busy("spool_full")
         } catch {
             limited.increment()
-            logger.error("A crash envelope could not be kept.", metadata: ["error.cause": "\(error)"])
+            logger.error("Could not store a crash envelope; refusing it as busy.", metadata: ["error.cause": "\(error)"])
             throw EnvelopeRefusal.busy("spool_unavailable")
         }
     }
@@ -124,10 +124,10 @@ struct CrashIntake: Sendable {
         return (sorted.id, sorted.rateLimits)
     }
 
-    /// Brings to the spool what was counted of envelopes of which nothing was kept: what clients send over their quota, and what is nobody's, such as
-    /// transactions, costs no writing each.
+    /// Writes the drop counts of fully dropped envelopes to the spool. They are collected so that over-quota envelopes,
+    /// and unsupported ones such as transactions, do not each cost a write.
     ///
-    /// - Throws: `SpoolError`; then it is counted still.
+    /// - Throws: `SpoolError`; the counts are then kept.
     func tellDropped() async throws {
         let counts = drops.take()
         guard !counts.isEmpty else { return }
@@ -145,9 +145,9 @@ struct CrashIntake: Sendable {
         }
     }
 
-    /// An envelope without what is dropped.
+    /// An envelope after its items were sorted into kept and dropped.
     private struct Sorted {
-        /// Nil: nothing is left of it.
+        /// Nil if nothing is kept.
         var record: ReceivedEnvelope?
         var dropped: [DropCounts.Drop: Int]
         var id: UUID?
@@ -198,7 +198,7 @@ struct CrashIntake: Sendable {
                 kept.append(item)
             }
         }
-        // Files of a report that is not kept: nobody would find them.
+        // Attachments of a report that is not kept would be unreachable.
         if items.contains(where: Self.hasFiles), !kept.contains(where: Self.hasFiles) {
             let count = kept.count { $0.type == "attachment" }
             if count > 0 { dropped[DropCounts.Drop(category: .attachment, reason: "rate_limit"), default: 0] += count }
@@ -219,7 +219,7 @@ struct CrashIntake: Sendable {
         return [Envelope.Item(header: .object([]), type: dropReport, payload: Array(JSONValue.array(counts).text.utf8)[...])]
     }
 
-    /// The envelope's, else its event's own, else a new one. Nil: it is about no event.
+    /// The id of the envelope, or else of its event, or else a new one. Nil if the envelope contains no event.
     private func eventID(_ envelope: Envelope) -> UUID? {
         if let id = envelope.eventID { return id }
         guard let item = envelope.items.first(where: { $0.type == "event" || $0.type == "feedback" }) else { return nil }

@@ -3,8 +3,8 @@ import MartletAPI
 import MartletSentry
 import Synchronization
 
-/// How much an app's environment may send in a minute. Counted here; what other copies of the service counted is heard of now and then
-/// (`CrashQuotaSharing`).
+/// Limits what an app's environment may send per minute. Counted in memory; `CrashQuotaSharing` regularly adds the
+/// counts of the service's other instances.
 final class CrashQuota: Sendable {
     struct Limits: Sendable {
         var errors = 6_000
@@ -13,7 +13,7 @@ final class CrashQuota: Sendable {
         var feedback = 600
     }
 
-    /// What is counted together.
+    /// Categories that share a limit.
     enum Group: String, Sendable {
         case errors, sessions, attachments, feedback
 
@@ -23,7 +23,7 @@ final class CrashQuota: Sendable {
             case .session: self = .sessions
             case .attachment: self = .attachments
             case .feedback: self = .feedback
-            // What is dropped in any case needs no limit.
+            // Items that are always dropped need no limit.
             default: return nil
             }
         }
@@ -46,7 +46,7 @@ final class CrashQuota: Sendable {
 
     private struct Count {
         var own = 0
-        /// Of `own`, what the others can know.
+        /// The part of `own` already shared with the other instances.
         var told = 0
         var others = 0
     }
@@ -65,7 +65,8 @@ final class CrashQuota: Sendable {
         self.now = now
     }
 
-    /// Takes one of the category, or says for how long there are no more.
+    /// Takes one unit of the category's quota. If none is left, returns the limit with the seconds until the next
+    /// minute.
     func take(_ category: DataCategory, _ appID: String, _ environment: AppEnvironment) -> RateLimit? {
         guard let group = Group(category) else { return nil }
         let time = now().timeIntervalSince1970
@@ -92,7 +93,7 @@ final class CrashQuota: Sendable {
         }
     }
 
-    /// What was taken and nobody else knows of, with the minute since 1970 that it is of: the largest counts, so many at most.
+    /// Units not yet shared, with their minute since 1970: the largest counts, up to `maximumCount`.
     func untold(upTo maximumCount: Int) -> (minute: Int, counts: [(key: Key, count: Int)]) {
         counts.withLock { counts in
             let new = counts.used.compactMap { key, count in count.own > count.told ? (key: key, count: count.own - count.told) : nil }
@@ -100,7 +101,7 @@ final class CrashQuota: Sendable {
         }
     }
 
-    /// Takes note of what was told of a minute, and of what all copies have together then.
+    /// Records that counts of a minute were shared, and the resulting totals of all instances.
     func learn(_ told: [(key: Key, count: Int)], _ totals: [Key: Int], of minute: Int) {
         counts.withLock { counts in
             guard counts.minute == minute else { return }

@@ -3,9 +3,11 @@ import MartletAPI
 import MartletJobs
 import MartletPostgres
 
-/// Adds what this copy of the service counted to what others did, and hears the sums: one statement a second as long as reports come in.
+/// Adds this instance's counts to those of the others and reads the totals, with one statement a second while reports
+/// arrive.
 ///
-/// So copies take more than the quota by what came to the others in the second before. While PostgreSQL is away each has the quota for itself.
+/// Instances can thus exceed the quota by what the others received in the last second. While PostgreSQL is unavailable,
+/// each instance has the full quota.
 struct CrashQuotaSharing: PeriodicWork {
     private static let maximumCount = 1_000
 

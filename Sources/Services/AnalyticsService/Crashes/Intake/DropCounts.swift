@@ -3,7 +3,7 @@ import MartletSentry
 import ServiceLifecycle
 import Synchronization
 
-/// What was dropped of envelopes of which nothing was kept, until it is told to the spool.
+/// Counts what was dropped of fully dropped envelopes, until the counts are written to the spool.
 final class DropCounts: Sendable {
     struct Owner: Hashable, Sendable {
         var appID: String
@@ -30,7 +30,8 @@ final class DropCounts: Sendable {
     }
 }
 
-/// Tells now and then what was dropped, and at the end. A process that is killed loses what it counted in the last two seconds.
+/// Writes drop counts to the spool every two seconds and at shutdown. A killed process loses the counts since the last
+/// write.
 struct DropTelling: Service {
     let intake: CrashIntake
 
@@ -38,7 +39,7 @@ struct DropTelling: Service {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 try? await Task.sleep(for: .seconds(2))
-                // A spool that is full has said so to the clients; these counts are kept.
+                // A full spool is already reported to clients; the counts are kept.
                 try? await intake.tellDropped()
             }
         }

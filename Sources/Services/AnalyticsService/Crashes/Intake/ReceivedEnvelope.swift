@@ -4,22 +4,22 @@ import MartletCompression
 import MartletSentry
 import NIOCore
 
-/// An envelope as it waits in the spool, with what is known besides.
+/// An envelope as stored in the spool, with its metadata.
 struct ReceivedEnvelope: Sendable, Equatable {
     private static let version: UInt8 = 1
-    /// By their numbers in a record.
+    /// The index is the number stored in a record.
     private static let codings: [ContentCoding?] = [nil, .gzip, .deflate, .brotli, .zstandard]
 
     var appID: String
     var environment: AppEnvironment
     var received: Date
-    /// Of the envelope's event, also where the client gave none.
+    /// The id of the envelope's event, generated if the client sent none.
     var eventID: UUID?
-    /// What `body` is packed in.
+    /// The compression of `body`.
     var coding: ContentCoding?
     var body: [UInt8]
 
-    /// The envelope unpacked. Was checked when it came in, so that an error means damage.
+    /// Decompresses and parses the envelope. It was validated on receipt, so an error means damage.
     ///
     /// - Throws: `InflateError`, `EnvelopeError`.
     func envelope(upTo limitInBytes: Int) throws -> Envelope {
@@ -27,7 +27,8 @@ struct ReceivedEnvelope: Sendable, Equatable {
         return try Envelope(parsing: Array(buffer: try Inflate.decode(ByteBuffer(bytes: body), coding, upTo: limitInBytes)))
     }
 
-    /// version, coding, environment, microseconds since 1970 (8), event id (16, zero for none), length of the app's id, the app's id, body.
+    /// Layout: version, coding, environment, microseconds since 1970 (8 bytes), event id (16, zeros if none), length of
+    /// the app id, app id, body.
     var record: [UInt8] {
         let appID = Array(appID.utf8.prefix(255))
         var record: [UInt8] = [Self.version, UInt8(Self.codings.firstIndex(of: coding) ?? 0), environment == .live ? 0 : 1]
@@ -40,7 +41,7 @@ struct ReceivedEnvelope: Sendable, Equatable {
         return record
     }
 
-    /// Nil: not what `record` made.
+    /// Nil if the bytes are not a record.
     init?(record: [UInt8]) {
         guard record.count >= 28, record[0] == Self.version, record[1] < Self.codings.count, record[2] <= 1 else { return nil }
         let idLength = Int(record[27])

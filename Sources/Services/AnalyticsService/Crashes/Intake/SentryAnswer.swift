@@ -6,12 +6,12 @@ import MartletHTTP
 import MartletSentry
 import NIOCore
 
-/// Answers in the words that Sentry's clients understand.
+/// Builds responses in the form that Sentry's clients expect.
 enum SentryAnswer {
     private static let limits = HTTPField.Name("X-Sentry-Rate-Limits")!
     private static let error = HTTPField.Name("X-Sentry-Error")!
 
-    /// `{"id":"<32 hexadecimal digits>"}`, or `{}` where there is nothing that has an id.
+    /// `{"id":"<32 hexadecimal digits>"}`, or `{}` without an id.
     static func accepted(_ id: UUID?, _ rateLimits: [RateLimit]) -> Response {
         answer(.ok, id.map { #"{"id":"\#($0.eventID)"}"# } ?? "{}", rateLimits)
     }
@@ -19,7 +19,7 @@ enum SentryAnswer {
     static func refused(_ refusal: EnvelopeRefusal) -> Response {
         let causes = refusal.causes.map(JSONValue.quote).joined(separator: ",")
         var response = answer(refusal.status, #"{"detail":\#(JSONValue.quote(refusal.detail)),"causes":[\#(causes)]}"#, refusal.rateLimits)
-        // A header is one line of visible characters.
+        // A header value must be one line of printable ASCII.
         response.headers[error] = String((refusal.causes.first ?? refusal.detail).unicodeScalars.filter { (0x20..<0x7f).contains($0.value) }.prefix(200).map(Character.init))
         return response
     }
@@ -34,7 +34,7 @@ enum SentryAnswer {
     }
 }
 
-/// Why an envelope was not taken.
+/// Why an envelope was refused.
 struct EnvelopeRefusal: Error {
     var status: HTTPResponse.Status
     var detail: String
@@ -45,15 +45,15 @@ struct EnvelopeRefusal: Error {
 
     static func tooLarge(_ cause: String) -> EnvelopeRefusal { EnvelopeRefusal(status: .contentTooLarge, detail: "envelope exceeded size limits", causes: [cause]) }
 
-    /// All of it is over quota.
+    /// All items are over quota.
     static func limited(_ rateLimits: [RateLimit]) -> EnvelopeRefusal {
         EnvelopeRefusal(status: .tooManyRequests, detail: "event submission rejected due to rate limits", causes: ["quota"], rateLimits: rateLimits)
     }
 
-    /// Nothing can be kept right now. Never a 5xx: those clients throw away what they get one for.
+    /// Nothing can be stored at the moment. Never a 5xx, because the clients discard what was answered with one.
     static func busy(_ cause: String) -> EnvelopeRefusal {
         EnvelopeRefusal(
-            status: .tooManyRequests, detail: "temporarily not taking reports", causes: [cause],
+            status: .tooManyRequests, detail: "temporarily not accepting reports", causes: [cause],
             rateLimits: [RateLimit(seconds: 60, categories: [], reason: cause)])
     }
 }

@@ -1,7 +1,7 @@
 import MartletHTTP
 import MartletPostgres
 
-/// How grave a report is. The raw value stands in the database; greater is graver.
+/// The severity of a report. The raw value is stored in the database; a higher value is more severe.
 enum CrashLevel: Int, Sendable, CaseIterable {
     case debug = 1, info, warning, error, fatal
 

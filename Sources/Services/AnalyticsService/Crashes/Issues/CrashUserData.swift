@@ -4,7 +4,8 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// What crash reports hold of end users: the reports that name them by their id, with what they wrote and attached, and that they are counted as users.
+/// The crash data of end users: reports that name them by their id, with attachments and feedback, and their entries in
+/// user counts.
 struct CrashUserData: UserDataHolder {
     static let reportsPerSlice = 50
 
@@ -12,8 +13,8 @@ struct CrashUserData: UserDataHolder {
     let spaces: Spaces
     let removal: IssueRemoval
 
-    /// Removes the reports as wholes: breadcrumbs and contexts may tell of the user anywhere. They stay counted as reports, the user as one of the users of
-    /// issues and releases not.
+    /// Deletes whole reports, because breadcrumbs and contexts can mention the user anywhere. The reports stay in the
+    /// event counts; the user is removed from the user counts of issues and releases.
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
         let (person, space) = try await owner(request)
         let count = try await removal.removeReports(where: Self.reports(of: person, in: space))
@@ -37,7 +38,7 @@ struct CrashUserData: UserDataHolder {
     func export(_ request: UserDataRequest) async throws -> UserDataPortion {
         let (person, space) = try await owner(request)
         guard let after = request.after.map({ Int64($0) }) ?? 0, after >= 0 else {
-            throw HTTPProblem(.invalidBody, "There is no such place to go on.", field: "after")
+            throw HTTPProblem(.invalidBody, "This does not come from an earlier portion.", field: "after")
         }
         let rows = try await postgres.query(
             """
@@ -59,8 +60,8 @@ struct CrashUserData: UserDataHolder {
     private static func reports(of person: Int64, in space: Space) -> PostgresQuery { "e.space = \(space.id) AND e.person = \(person)" }
 
     private func owner(_ request: UserDataRequest) async throws -> (person: Int64, space: Space) {
-        guard (1...32).contains(request.app.utf8.count) else { throw HTTPProblem(.invalidBody, "This is no app's id.", field: "app") }
-        guard let user = UUID(uuidString: request.user) else { throw HTTPProblem(.invalidBody, "This is no user's id.", field: "user") }
+        guard (1...32).contains(request.app.utf8.count) else { throw HTTPProblem(.invalidBody, "This is not an app's id.", field: "app") }
+        guard let user = UUID(uuidString: request.user) else { throw HTTPProblem(.invalidBody, "This is not a user's id.", field: "user") }
         let space = try await spaces.space(of: request.app, request.environment)
         return (Person.account(user.uuidString.lowercased(), in: space), space)
     }

@@ -3,31 +3,31 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// What a person decides about issues.
+/// A decision about issues.
 enum IssueChange: Sendable, Equatable {
-    /// - Parameter in: since when a report brings it back.
+    /// - Parameter in: The releases from which a report reopens the issue.
     case resolve(in: Fix)
-    /// Until the time, or until there are so many more events or users than now; whichever comes first. All nil: for ever.
+    /// Until the time, or until this many more events or users than now, whichever comes first. All nil: forever.
     case ignore(until: Date?, events: Int?, users: Int?)
     case reopen
-    /// To a staff member, by id; nil: to nobody.
+    /// Assigns the issue to a staff member, by id; nil removes the assignee.
     case assign(UUID?)
 
     enum Fix: Sendable, Equatable {
-        /// Whatever happens from now on.
+        /// Any later report reopens the issue.
         case now
-        /// In releases newer than this one.
+        /// Only releases newer than this one reopen it.
         case release(String)
-        /// In releases newer than the newest there is.
+        /// Only releases newer than the newest known one reopen it.
         case nextRelease
     }
 
     private static let counts = 1...1_000_000_000
 
-    /// The members of a body that this reads.
+    /// The fields of a body that `list` reads.
     static let fields: Set<String> = ["state", "release", "until", "events", "users", "assignee"]
 
-    /// A new state, or another person to look after it: at least one of them.
+    /// The changes that a body asks for: a new state, a new assignee, or both.
     ///
     /// - Throws: `invalid-body` naming the field.
     static func list(_ body: BodyFields) throws -> [IssueChange] {
@@ -40,7 +40,7 @@ enum IssueChange: Sendable, Equatable {
             }
             changes.append(.assign(id))
         }
-        guard !changes.isEmpty else { throw HTTPProblem(.invalidBody, "A state or an assignee is needed.", field: "state") }
+        guard !changes.isEmpty else { throw HTTPProblem(.invalidBody, "A state or an assignee is required.", field: "state") }
         return changes
     }
 
@@ -57,7 +57,7 @@ enum IssueChange: Sendable, Equatable {
             case "next": return .resolve(in: .nextRelease)
             case let name?:
                 guard (1...250).contains(name.utf8.count), !name.utf8.contains(0) else {
-                    throw HTTPProblem(.invalidBody, "It is a release's name or version, or \"next\".", field: "release")
+                    throw HTTPProblem(.invalidBody, "This must be a release's name or version, or \"next\".", field: "release")
                 }
                 return .resolve(in: .release(name))
             }
@@ -67,13 +67,13 @@ enum IssueChange: Sendable, Equatable {
                 throw HTTPProblem(.invalidBody, "It must be within the next ten years.", field: "until")
             }
             return .ignore(until: until, events: try body.integer("events", in: counts), users: try body.integer("users", in: counts))
-        default: throw HTTPProblem(.invalidBody, "It is unresolved, ignored or resolved.", field: "state")
+        default: throw HTTPProblem(.invalidBody, "The state must be unresolved, ignored or resolved.", field: "state")
         }
     }
 
     private static func refuse(_ names: [String], of body: BodyFields, unless state: String) throws {
         for name in names where body[name] != nil {
-            throw HTTPProblem(.invalidBody, "This goes with the state \(state) only.", field: name)
+            throw HTTPProblem(.invalidBody, "This is only allowed with the state \(state).", field: name)
         }
     }
 }

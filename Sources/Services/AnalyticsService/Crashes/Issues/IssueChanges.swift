@@ -4,18 +4,19 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Changes what becomes of issues, and notes who did it.
+/// Changes the state and assignee of issues, and records the author.
 struct IssueChanges: Sendable {
-    /// Issues in one call.
+    /// Maximum number of issues in one call.
     static let maximumPerCall = 100
-    /// After a deadlock with the digest, which locks issues as reports come.
+    /// Retries after a deadlock with the digest, which locks issues as reports arrive.
     static let retries = 3
 
     let postgres: PostgresClient
 
-    /// Makes the changes to all issues, or, when there is one that does not exist, to none. An issue that is as wanted already stays as it is.
+    /// Applies the changes to all issues, or to none if one does not exist. Issues that already match are left
+    /// unchanged.
     ///
-    /// - Throws: `issue-not-found`, `invalid-body` for a release that is not known.
+    /// - Throws: `issue-not-found`; `invalid-body` for an unknown release.
     /// - Returns: the issues' ids.
     func make(_ changes: [IssueChange], to numbers: [Int32], by author: Author, in space: Space) async throws -> [Int64] {
         try await postgres.withTransaction(serializationRetries: Self.retries) { transaction in
@@ -25,9 +26,11 @@ struct IssueChanges: Sendable {
         }
     }
 
-    /// Resolves issues together with something else: for tickets that are complete. Those that are gone or resolved already are left alone.
+    /// Resolves issues within a transaction, when a ticket is completed. Deleted and already resolved issues are
+    /// skipped.
     ///
-    /// - Parameter version: in which it is mended; nil, or one that no report came from yet: in the next release.
+    /// - Parameter version: The version with the fix. Without one, or if it is unknown, the issues count as resolved in
+    ///   the next release.
     func resolve(_ issues: [Int64], in version: String?, by author: Author, in space: Space, _ transaction: PostgresTransaction) async throws {
         let open = try await Self.open(issues, in: space, transaction)
         var fix = IssueChange.Fix.nextRelease
@@ -35,7 +38,7 @@ struct IssueChanges: Sendable {
         try await Self.make(.resolve(in: fix), to: open, by: author, in: space, transaction)
     }
 
-    /// Those that are known by these numbers now, without what is not there.
+    /// The ids of the issues that now have these numbers; unknown numbers are skipped.
     static func known(_ numbers: [Int32], in space: Space, _ transaction: PostgresTransaction) async throws -> [Int64] {
         try await transaction.query(
             """
@@ -47,7 +50,8 @@ struct IssueChanges: Sendable {
         ).map { try $0.decode(0) }
     }
 
-    /// Resolves issues in a release because a commit of it says so. Those that are gone or resolved already are left alone.
+    /// Resolves issues in a release because one of its commits fixes them. Deleted and already resolved issues are
+    /// skipped.
     static func resolve(
         _ issues: [Int64], in release: (id: Int32, name: String), because commit: ReleaseCommit, _ space: Space, _ transaction: PostgresTransaction
     ) async throws {
@@ -61,7 +65,7 @@ struct IssueChanges: Sendable {
             """)
     }
 
-    /// Those that may be resolved, locked in the order of their ids.
+    /// The unresolved issues among these, locked in the order of their ids.
     private static func open(_ issues: [Int64], in space: Space, _ transaction: PostgresTransaction) async throws -> [Int64] {
         try await transaction.query(
             """
@@ -78,9 +82,9 @@ struct IssueChanges: Sendable {
         """
     }
 
-    /// The issues that are known by these numbers now, locked until the end of the transaction in the order of their ids.
+    /// The ids of the issues that now have these numbers, locked in the order of their ids until the transaction ends.
     ///
-    /// - Throws: `issue-not-found` when there is one that does not exist.
+    /// - Throws: `issue-not-found` if one does not exist.
     static func lock(_ numbers: [Int32], in space: Space, _ transaction: PostgresTransaction) async throws -> [Int64] {
         let numbers = Set(numbers).map { Int($0) }
         let known = try await transaction.query(
@@ -122,7 +126,7 @@ struct IssueChanges: Sendable {
             """)
     }
 
-    /// Issues by the app that they were seen in last, as releases name it; nil: in none.
+    /// Groups issues by the package of the release they were last seen in; nil if they have no release.
     private static func packages(of issues: [Int64], _ transaction: PostgresTransaction) async throws -> [(package: String?, issues: [Int64])] {
         try await transaction.query(
             """
@@ -133,7 +137,7 @@ struct IssueChanges: Sendable {
         ).map { (try $0.decode(0), try $0.decode(1, as: [Int].self).map { Int64($0) }) }
     }
 
-    /// What is set, of which issues, and what is noted of it.
+    /// The assignments, the condition, and the kind and details of the history entry for a change.
     private static func update(_ change: IssueChange, _ release: (id: Int32, name: String)?) -> Update {
         switch change {
         case .resolve(let fix):
@@ -182,7 +186,7 @@ struct IssueChanges: Sendable {
         }
     }
 
-    /// The newest release that is called so or has this version, one of the app `package` before others; nil: there is none.
+    /// The newest release with this name or version, preferring releases of `package`; nil if there is none.
     private static func newestRelease(
         _ name: String?, preferring package: String?, in space: Space, _ transaction: PostgresTransaction
     ) async throws -> (id: Int32, name: String)? {
@@ -195,7 +199,7 @@ struct IssueChanges: Sendable {
         ).first.map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// Ends the ignoring of issues whose time is over or that enough users have, `maximumPerCall` at the most; returns how many.
+    /// Reopens ignored issues whose time or threshold is reached, at most `maximumPerCall`. Returns their number.
     func endIgnoring() async throws -> Int {
         try await postgres.execute(
             """

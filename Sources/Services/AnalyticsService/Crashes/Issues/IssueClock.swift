@@ -1,7 +1,7 @@
 import Logging
 import MartletJobs
 
-/// Brings ignored issues back whose time is over. Any number of copies may do it.
+/// Reopens ignored issues whose ignore period has ended. Any number of instances may run it.
 struct IssueClock: PeriodicWork {
     let interval: Duration = .seconds(30)
     let changes: IssueChanges
@@ -12,7 +12,7 @@ struct IssueClock: PeriodicWork {
     }
 }
 
-/// Removes reports that are older than their space keeps them. Any number of copies may do it.
+/// Deletes reports older than their space's retention period. Any number of instances may run it.
 struct ReportAgeing: PeriodicWork {
     let interval: Duration = .seconds(600)
     let retention: SpaceRetention

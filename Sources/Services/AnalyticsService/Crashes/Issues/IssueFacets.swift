@@ -1,16 +1,16 @@
 import MartletPostgres
 
-/// What the reports of an issue have in common: tags, releases, the configuration and the variants that were active.
+/// What an issue's reports have in common: tags, releases, and the active configurations and variants.
 struct IssueFacets: Sendable {
     static let maximumKeys = 200
     static let maximumValues = 100
-    /// Reports that are looked at for configurations and variants, the newest ones.
+    /// The number of newest reports evaluated for configurations and variants.
     static let maximumReports = 10_000
 
     let postgres: PostgresClient
 
-    /// The tags by name, each with its commonest values; `share` is of the reports that have the tag. Values beyond the first hundred of a tag count
-    /// under `others`.
+    /// The tags by name, each with its most frequent values. `share` is relative to the reports that have the tag.
+    /// Values beyond the first hundred of a tag are counted under `others`.
     func tags(of issue: Int64, values: Int) async throws -> [String] {
         try await postgres.query(
             """
@@ -27,7 +27,7 @@ struct IssueFacets: Sendable {
         ).map { try $0.decode(0) }
     }
 
-    /// All values of a tag, the commonest first.
+    /// All values of a tag, most frequent first.
     func values(of key: String, of issue: Int64) async throws -> [String] {
         try await postgres.query(
             """
@@ -38,7 +38,7 @@ struct IssueFacets: Sendable {
         ).map { try $0.decode(0) }
     }
 
-    /// The releases an issue was seen in, the newest first.
+    /// The releases in which an issue was seen, newest first.
     func releases(of issue: Int64) async throws -> [String] {
         try await postgres.query(
             """
@@ -52,8 +52,10 @@ struct IssueFacets: Sendable {
         ).map { try $0.decode(0) }
     }
 
-    /// What was active when it happened: `{"reports","configurations":[…],"experiments":[{"experiment","variants":[…]}]}`. Of the newest reports
-    /// that are kept; `share` of a configuration is of all of them, of a variant of those in the experiment.
+    /// What was active when the issue occurred:
+    /// `{"reports","configurations":[…],"experiments":[{"experiment","variants":[…]}]}`, according to the newest stored
+    /// reports. The `share` of a configuration is relative to all of them, that of a variant to those in the
+    /// experiment.
     func active(in issue: Int64) async throws -> String {
         try await postgres.query(
             """

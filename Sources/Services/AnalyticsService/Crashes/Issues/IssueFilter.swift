@@ -4,7 +4,7 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// Which issues are wanted; empty and nil: all.
+/// Selects issues. Properties that are empty or nil do not restrict the selection.
 struct IssueFilter: Sendable {
     static let parameters: Set<Substring> = [
         "state", "level", "kind", "release", "text", "tag", "configuration", "variant", "assignee", "firstSeenFrom", "firstSeenTo", "lastSeenFrom", "lastSeenTo",
@@ -15,18 +15,18 @@ struct IssueFilter: Sendable {
     var states: [IssueState] = []
     var levels: [CrashLevel] = []
     var kinds: [IssueKind] = []
-    /// A release's name, or the version that several builds have.
+    /// A release's name, or a version, which several builds may share.
     var release: String?
-    /// In the title or the culprit, whatever the case.
+    /// Text in the title or culprit, ignoring case.
     var text: String?
     var tags: [(key: String, value: String)] = []
-    /// The version of the configuration that was active when it happened.
+    /// The version of the configuration that was active when the issue occurred.
     var configuration: String?
-    /// `experiment=variation` that was.
+    /// The active variant, as `experiment=variation`.
     var variant: String?
-    /// An id, or `none`.
+    /// A staff member's id, or `none`.
     var assignee: String?
-    /// The first moment that counts, and the first that does not any more.
+    /// From the first time, inclusive, to the second, exclusive.
     var firstSeen: (from: Date?, to: Date?) = (nil, nil)
     var lastSeen: (from: Date?, to: Date?) = (nil, nil)
 
@@ -42,27 +42,27 @@ struct IssueFilter: Sendable {
         configuration = try request.shortText("configuration", upTo: 200)
         variant = try request.shortText("variant", upTo: 400)
         guard variant?.contains("=") ?? true, !(variant?.contains(",") ?? false) else {
-            throw HTTPProblem(.invalidParameter, "It is experiment=variation.", field: "variant")
+            throw HTTPProblem(.invalidParameter, "The variant must have the form experiment=variation.", field: "variant")
         }
         assignee = try request.shortText("assignee", upTo: 64)?.lowercased()
         guard assignee.map({ $0 == "none" || UUID(uuidString: $0) != nil }) ?? true else {
-            throw HTTPProblem(.invalidParameter, "It is a staff member's id, or none.", field: "assignee")
+            throw HTTPProblem(.invalidParameter, "The assignee must be a staff member's id, or none.", field: "assignee")
         }
         firstSeen = (try request.time("firstSeenFrom"), try request.time("firstSeenTo"))
         lastSeen = (try request.time("lastSeenFrom"), try request.time("lastSeenTo"))
         let wanted = request.uri.queryParameters.getAll("tag")
         guard wanted.count <= Self.maximumTags else {
-            throw HTTPProblem(.invalidParameter, "At most \(Self.maximumTags) tags can be asked for at once.", field: "tag")
+            throw HTTPProblem(.invalidParameter, "At most \(Self.maximumTags) tags can be given.", field: "tag")
         }
         tags = try wanted.map { tag in
             guard let colon = tag.firstIndex(of: ":"), colon > tag.startIndex, tag.utf8.count <= 1_000, !tag.utf8.contains(0) else {
-                throw HTTPProblem(.invalidParameter, "It is key:value.", field: "tag")
+                throw HTTPProblem(.invalidParameter, "A tag must have the form key:value.", field: "tag")
             }
             return (String(tag[..<colon]), String(tag[tag.index(after: colon)...]))
         }
     }
 
-    /// Of the row `i`.
+    /// The condition on the row `i`.
     func condition(in space: Space) -> PostgresQuery {
         var parts: [PostgresQuery] = ["i.space = \(space.id) AND i.deleted IS NULL"]
         if !states.isEmpty { parts.append("\(IssueState.expression) = ANY (\(states.map(\.rawValue)))") }
@@ -81,7 +81,7 @@ struct IssueFilter: Sendable {
         }
         if let configuration { parts.append(Self.hasTag("martlet.config", "t.value = \(configuration)")) }
         if let variant {
-            // `checkout=dark,size=b`, perhaps with blanks.
+            // A list such as `checkout=dark,size=b`, possibly with blanks.
             parts.append(Self.hasTag("martlet.variants", "\(variant) = ANY (regexp_split_to_array(trim(t.value), '\\s*,\\s*'))"))
         }
         if let assignee { parts.append(assignee == "none" ? "i.assignee IS NULL" : "i.assignee = \(assignee)") }
@@ -97,19 +97,19 @@ struct IssueFilter: Sendable {
     }
 }
 
-/// What comes first in a list of issues.
+/// The order of a list of issues, always descending.
 enum IssueOrder: String, Sendable, CaseIterable {
     case lastSeen, firstSeen, events, users
 
     /// - Throws: `invalid-parameter`.
     init(_ request: Request) throws {
         guard let order = Self(rawValue: String(request.uri.queryParameters["sort"] ?? "lastSeen")) else {
-            throw HTTPProblem(.invalidParameter, "It is one of \(Self.allCases.map(\.rawValue).joined(separator: ", ")).", field: "sort")
+            throw HTTPProblem(.invalidParameter, "The order must be one of \(Self.allCases.map(\.rawValue).joined(separator: ", ")).", field: "sort")
         }
         self = order
     }
 
-    /// Of the row `i`.
+    /// The column of the row `i`.
     var column: PostgresQuery {
         switch self {
         case .lastSeen: "i.last_seen"
@@ -119,10 +119,10 @@ enum IssueOrder: String, Sendable, CaseIterable {
         }
     }
 
-    /// The column's value as a whole number: of times, microseconds.
+    /// The column's value as an integer; times are in microseconds.
     var number: PostgresQuery { isTime ? PostgresQuery.microseconds(column) : column }
 
-    /// A number as a value of the column.
+    /// The inverse of `number`: an integer as a value of the column.
     func value(_ number: Int64) -> PostgresQuery { isTime ? PostgresQuery.time(number) : "\(number)" }
 
     private var isTime: Bool { self == .lastSeen || self == .firstSeen }
@@ -136,24 +136,24 @@ extension PostgresQuery {
 }
 
 extension Request {
-    /// A list of words, separated by commas.
+    /// A comma-separated list of words.
     ///
-    /// - Throws: `invalid-parameter` for a word that is none.
+    /// - Throws: `invalid-parameter` for an unknown word.
     fileprivate func words<Word: CaseIterable>(_ name: Substring, _ word: (String) -> Word?) throws -> [Word] {
         guard let text = uri.queryParameters[name] else { return [] }
         let words = text.split(separator: ",", omittingEmptySubsequences: false).map { word(String($0)) }
         guard words.count <= Word.allCases.count, !words.contains(where: { $0 == nil }) else {
             throw HTTPProblem(
-                .invalidParameter, "It is a list of \(Word.allCases.map { "\($0)" }.joined(separator: ", ")).", field: String(name))
+                .invalidParameter, "This must be a comma-separated list of \(Word.allCases.map { "\($0)" }.joined(separator: ", ")).", field: String(name))
         }
         return words.compactMap(\.self)
     }
 
-    /// - Throws: `invalid-parameter` for what is empty or too long.
+    /// - Throws: `invalid-parameter` if the text is empty or too long.
     func shortText(_ name: Substring, upTo limit: Int) throws -> String? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard (1...limit).contains(text.utf8.count), !text.utf8.contains(0) else {
-            throw HTTPProblem(.invalidParameter, "It has 1 to \(limit) bytes.", field: String(name))
+            throw HTTPProblem(.invalidParameter, "This must have 1 to \(limit) bytes and no NUL characters.", field: String(name))
         }
         return String(text)
     }

@@ -7,7 +7,7 @@ import MartletJobs
 import MartletPostgres
 import ServiceLifecycle
 
-/// What becomes of issues after they were found: what is asked about them, what people decide, who is told, when they go.
+/// The life of issues after their creation: queries, changes, alerts, retention and removal.
 struct IssueLife: Sendable {
     let spaces: Spaces
     let reader: IssueReader
@@ -26,7 +26,7 @@ struct IssueLife: Sendable {
     let assignees: AssigneeNames
     private let periodic: [any Service]
 
-    /// - Parameter moveReferences: called when an issue becomes part of another.
+    /// - Parameter moveReferences: Called when an issue is merged into another.
     init(
         postgres: PostgresClient, spaces: Spaces, files: any FileBackend, settings: CrashSettings, staff: StaffDirectory, logger: Logger,
         moveReferences: @escaping IssueMerging.MoveReferences = { _, _, _ in }
@@ -50,7 +50,7 @@ struct IssueLife: Sendable {
         periodic = [IssueClock(changes: changes, logger: logger), ReportAgeing(retention: retention, logger: logger)]
     }
 
-    /// What a body wants of issues.
+    /// The changes of issues that a body asks for.
     ///
     /// - Throws: as `IssueChange.list`, and for an assignee as `StaffDirectory.check`.
     func wanted(_ body: BodyFields, askedBy principal: Principal) async throws -> [IssueChange] {
@@ -59,15 +59,15 @@ struct IssueLife: Sendable {
         return changes
     }
 
-    /// Issues as answers have them.
+    /// An issue in the form in which endpoints return it.
     ///
-    /// - Throws: `issue-not-found`, where one is gone.
+    /// - Throws: `issue-not-found`.
     func answer(_ id: Int64, in space: Space) async throws -> String {
         try await assignees.named([try await reader.read(id, in: space)], .crashes, in: space)[0]
     }
 
     var background: [any Service] { periodic + alerts.background }
 
-    /// For the service's worker.
+    /// Job handlers for the service's worker.
     var handlers: [any JobHandler] { [RemoveIssue(removal: removal)] + alerts.handlers }
 }

@@ -4,13 +4,13 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// How many reports there were, over time. All in UTC, the steps without any included.
+/// The number of reports over time, in UTC, including steps without reports.
 struct IssueLine: Sendable {
-    /// What is counted together.
+    /// The length of a step.
     enum Interval: String, Sendable, CaseIterable {
         case month, day, hour
 
-        /// As many steps a line has at the most.
+        /// The maximum number of steps.
         var maximumSteps: Int {
             switch self {
             case .month: 36
@@ -19,7 +19,7 @@ struct IssueLine: Sendable {
             }
         }
 
-        /// As many as it has when nothing is said.
+        /// The default number of steps.
         var usualSteps: Int {
             switch self {
             case .month: 12
@@ -31,11 +31,12 @@ struct IssueLine: Sendable {
 
     let postgres: PostgresClient
 
-    /// A line that ends with the step that `last` is in, oldest first: `{"from":…,"events":n}`.
+    /// The steps up to the one that contains `last`, oldest first: `{"from":…,"events":n}`.
     ///
-    /// By months and days from `issue_days`, by when it happened, whether the reports are kept or not; by hours from the reports, by when they were received.
+    /// Months and days come from `issue_days`, by the time of occurrence, and include reports no longer stored. Hours
+    /// come from the stored reports, by the time of receipt.
     ///
-    /// - Parameter issue: nil: all of the space together.
+    /// - Parameter issue: An issue; nil counts all issues of the space.
     func read(_ interval: Interval, steps: Int, endingAt last: Date, of issue: Int64?, in space: Space) async throws -> [String] {
         let issues: PostgresQuery =
             if let issue { "= \(issue)" } else { "IN (SELECT id FROM analytics.issues WHERE space = \(space.id) AND deleted IS NULL)" }
@@ -74,16 +75,16 @@ struct IssueLine: Sendable {
 }
 
 extension IssueLine.Interval {
-    /// `interval`, `steps` and `to` of a query.
+    /// Reads the query parameters `interval`, `steps` and `to`.
     ///
     /// - Throws: `invalid-parameter`.
     static func line(of request: Request) throws -> (interval: Self, steps: Int, last: Date) {
         guard let interval = Self(rawValue: String(request.uri.queryParameters["interval"] ?? "month")) else {
-            throw HTTPProblem(.invalidParameter, "It is one of \(allCases.map(\.rawValue).joined(separator: ", ")).", field: "interval")
+            throw HTTPProblem(.invalidParameter, "The interval must be one of \(allCases.map(\.rawValue).joined(separator: ", ")).", field: "interval")
         }
         let steps = try request.number("steps", default: interval.usualSteps, in: 1...interval.maximumSteps)
         let last = try request.time("to") ?? Date()
-        guard (0..<4e9).contains(last.timeIntervalSince1970) else { throw HTTPProblem(.invalidParameter, "It is out of range.", field: "to") }
+        guard (0..<4e9).contains(last.timeIntervalSince1970) else { throw HTTPProblem(.invalidParameter, "The time is out of range.", field: "to") }
         return (interval, steps, last)
     }
 }

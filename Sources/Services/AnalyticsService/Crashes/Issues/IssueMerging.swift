@@ -4,21 +4,23 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Makes one issue of several, and parts them again.
+/// Merges issues into one, and splits them again.
 struct IssueMerging: Sendable {
     private static let timeout: Duration = .seconds(25)
 
-    /// Has what refers to one issue refer to another: tickets.
+    /// Moves references to an issue, such as those of tickets, to another issue.
     typealias MoveReferences = @Sendable (_ from: Int64, _ to: Int64, PostgresTransaction) async throws -> Void
 
     let postgres: PostgresClient
     let moveReferences: MoveReferences
 
-    /// Moves all that the others have to `issue`, their histories too. Who asks for their numbers later gets it.
+    /// Moves everything that belongs to the others to `issue`, including their histories. Their numbers lead to it from
+    /// then on.
     ///
-    /// Its state and assignee stay, if it has one, and an ignored one waits for as many more as before; a report that comes for one of them now comes for it.
+    /// The issue keeps its state and, if it has one, its assignee. The thresholds of an ignored issue are raised by the
+    /// counts merged in. Later reports of the merged issues are added to it.
     ///
-    /// - Throws: `issue-not-found`, when there is one that does not exist: nothing is merged then.
+    /// - Throws: `issue-not-found` if one does not exist; nothing is merged then.
     func merge(_ numbers: [Int32], into issue: Int64, by author: Author, in space: Space) async throws {
         try await postgres.withTransaction(serializationRetries: IssueChanges.retries) { transaction in
             try await IssueStore.lock([space.id], transaction)
@@ -37,7 +39,7 @@ struct IssueMerging: Sendable {
             "SELECT FROM analytics.issues WHERE id = \(issue) AND space = \(space.id) AND deleted IS NULL FOR NO KEY UPDATE")).isEmpty
     }
 
-    /// What the others were, so that they can be parted again under their old names.
+    /// Records what the others were, so that a later split can restore their titles.
     private static func note(
         _ others: [Int], mergedInto issue: Int64, by author: Author, in space: Space, _ transaction: PostgresTransaction
     ) async throws {
@@ -52,7 +54,7 @@ struct IssueMerging: Sendable {
             """)
     }
 
-    /// Has who asks for the others' numbers later get the issue, and tells of it what was to be told of them.
+    /// Redirects the others' numbers, and their pending alerts, to the issue.
     static func redirections(of others: [Int], to issue: Int64) -> [PostgresQuery] {
         [
             "UPDATE analytics.merged_issues SET issue = \(issue) WHERE issue = ANY (\(others))",
@@ -102,13 +104,13 @@ struct IssueMerging: Sendable {
         ]
     }
 
-    /// Parts the reports with these hashes from an issue and makes an issue of them, under the name that it had before a merge, else that of the newest of
-    /// the reports. Returns its id.
+    /// Splits the reports with these hashes off into a new issue and returns its id. The new issue gets the title it
+    /// had before a merge, or else one from the newest of the reports.
     ///
-    /// Counts go with the reports that are kept; those of reports that are gone stay.
+    /// The counts of stored reports move with them; those of deleted reports stay.
     ///
-    /// - Parameter hashes: some of the issue's, not all: 32 hexadecimal digits each.
-    /// - Throws: `issue-not-found`; `conflict` when the issue has one of them not, or would have none left.
+    /// - Parameter hashes: Some of the issue's hashes, but not all: 32 hexadecimal digits each.
+    /// - Throws: `issue-not-found`; `conflict` if one of the hashes is not the issue's, or if it would have none left.
     func part(_ hashes: [String], from issue: Int64, by author: Author, in space: Space) async throws -> Int64 {
         try await postgres.withTransaction(serializationRetries: IssueChanges.retries) { transaction in
             try await IssueStore.lock([space.id], transaction)
@@ -138,7 +140,7 @@ struct IssueMerging: Sendable {
         }
     }
 
-    /// A new issue, unresolved, without anything yet.
+    /// Inserts a new, unresolved issue without reports.
     private static func make(_ hashes: [String], from issue: Int64, in space: Space, _ transaction: PostgresTransaction) async throws -> Int64 {
         try await transaction.query(
             """
@@ -162,7 +164,7 @@ struct IssueMerging: Sendable {
             """)[0].decode(0)
     }
 
-    /// What the issue is known by, each with how many of its reports are kept, and the newest of them.
+    /// The issue's hashes, each with the number of its stored reports and the newest of them.
     func hashes(of issue: Int64) async throws -> [String] {
         try await postgres.query(
             """

@@ -3,25 +3,25 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// Issues as people look at them.
+/// Reads issues for people and clients.
 struct IssueReader: Sendable {
     let postgres: PostgresClient
 
-    /// A page of JSON objects, each with where it stands.
+    /// A page of issues as JSON objects, each with its cursor.
     func list(
         _ filter: IssueFilter, by order: IssueOrder, after cursor: ListCursor?, limit: Int, in space: Space
     ) async throws -> [(json: String, place: ListCursor)] {
         try await page(Self.json, as: String.self, filter, order, cursor, limit, space).map { (json: $0, place: $1) }
     }
 
-    /// A page as cells of a table, in the order of `columns`.
+    /// A page of issues as table cells in the order of `columns`.
     func rows(
         _ filter: IssueFilter, by order: IssueOrder, after cursor: ListCursor?, limit: Int, in space: Space
     ) async throws -> [(cells: [String?], place: ListCursor)] {
         try await page(Self.cells, as: [String?].self, filter, order, cursor, limit, space).map { (cells: $0, place: $1) }
     }
 
-    /// What is selected of each, and where it stands.
+    /// A page of the selected values, each with its cursor.
     func page<Element: PostgresDecodable>(
         _ selection: PostgresQuery, as _: Element.Type, _ filter: IssueFilter, _ order: IssueOrder, _ cursor: ListCursor?, _ limit: Int, _ space: Space
     ) async throws -> [(Element, ListCursor)] {
@@ -41,7 +41,7 @@ struct IssueReader: Sendable {
         "lastRelease", "resolvedIn", "assignee",
     ]
 
-    /// The issue that is known by a number now: what was merged is another one.
+    /// The id of the issue that now has this number; the number of a merged issue leads to the one it was merged into.
     ///
     /// - Throws: `issue-not-found`.
     func find(_ number: Int32, in space: Space) async throws -> Int64 {
@@ -63,7 +63,7 @@ struct IssueReader: Sendable {
         return json
     }
 
-    /// JSON objects of those that there are, by number.
+    /// The existing issues among these as JSON objects, ordered by number.
     func read(_ ids: [Int64], in space: Space) async throws -> [String] {
         try await postgres.query(
             """
@@ -73,7 +73,7 @@ struct IssueReader: Sendable {
         ).map { try $0.decode(0) }
     }
 
-    /// What happened to an issue, the newest first, of the entries before `before`.
+    /// The entries of an issue's history before `before`, newest first.
     func history(of issue: Int64, before: Int64, limit: Int) async throws -> [(id: Int64, json: String)] {
         try await postgres.query(
             """
@@ -92,7 +92,7 @@ struct IssueReader: Sendable {
         LEFT JOIN analytics.releases AS rr ON rr.id = i.resolved_in
         """
 
-    /// Of `source`'s row.
+    /// The JSON of the row in `source`.
     static let json: PostgresQuery = """
         jsonb_build_object(
             'number', i.number, 'title', i.title, 'culprit', i.culprit, 'kind', i.kind, 'platform', i.platform,

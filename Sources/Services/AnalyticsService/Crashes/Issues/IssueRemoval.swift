@@ -5,16 +5,17 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// Removes issues and reports, with all that belongs to them.
+/// Removes issues and reports with everything that belongs to them.
 struct IssueRemoval: Sendable {
-    /// Reports in one transaction.
+    /// Reports deleted in one transaction.
     static let reportsPerSlice = 200
 
     let postgres: PostgresClient
     let queue: JobQueue
     let files: any FileBackend
 
-    /// Removes an issue for everybody, at once; its reports go by a job. What comes for it from now on makes a new one.
+    /// Hides an issue at once and enqueues a job that deletes its reports. Later reports of the same kind create a new
+    /// issue.
     ///
     /// - Throws: `issue-not-found`.
     func remove(_ issue: Int64, in space: Space) async throws {
@@ -29,9 +30,10 @@ struct IssueRemoval: Sendable {
         }
     }
 
-    /// Removes a slice of the reports that a condition on `crash_events AS e` is true of; returns how many. Fewer than `reportsPerSlice`: there are no more.
+    /// Deletes a batch of the reports that match a condition on `crash_events AS e`. Returns their number; fewer than
+    /// `reportsPerSlice` means none are left.
     ///
-    /// Their attachments go first: when that fails in between, the reports are there to find the others by.
+    /// Attachments are deleted first, so that after a failure the reports still lead to the remaining ones.
     func removeReports(where condition: PostgresQuery) async throws -> Int {
         let rows = try await postgres.query(
             """
@@ -56,13 +58,13 @@ struct IssueRemoval: Sendable {
         return reports.count
     }
 
-    /// Takes an issue's row away when all its reports are gone.
+    /// Deletes an issue's row after all its reports are gone.
     fileprivate func finish(_ issue: Int64) async throws {
         try await postgres.execute("DELETE FROM analytics.issues WHERE id = \(issue) AND deleted IS NOT NULL")
     }
 }
 
-/// The job that removes what an issue consisted of.
+/// The job that deletes the reports of a removed issue.
 struct RemoveIssue: JobHandler {
     static let kind = "crashes.remove-issue"
     static let retries = JobRetries(maximumAttempts: 50)

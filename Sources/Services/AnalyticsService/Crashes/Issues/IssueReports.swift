@@ -4,19 +4,19 @@ import MartletFiles
 import MartletHTTP
 import MartletPostgres
 
-/// The reports that an issue is made of, as long as they are kept.
+/// The stored reports of an issue.
 struct IssueReports: Sendable {
     static let maximumAttachments = 50
 
     let postgres: PostgresClient
     let files: any FileBackend
 
-    /// Which of an issue's reports is meant.
+    /// Selects one of an issue's reports.
     enum Choice: Sendable, Equatable {
         case newest, oldest
         case id(UUID)
 
-        /// Nil for what can be none. Ids are 32 hexadecimal digits, or written as a UUID.
+        /// Nil if the text is not valid. Ids are 32 hexadecimal digits or in the form of a UUID.
         init?(_ text: String) {
             switch text {
             case "newest": self = .newest
@@ -27,7 +27,7 @@ struct IssueReports: Sendable {
             }
         }
 
-        /// What tells it among the rows `e` of an issue.
+        /// The SQL that selects it among the rows `e` of an issue.
         fileprivate var place: PostgresQuery {
             switch self {
             case .newest: "ORDER BY e.received DESC, e.id DESC LIMIT 1"
@@ -37,7 +37,7 @@ struct IssueReports: Sendable {
         }
     }
 
-    /// The newest first, without their contents.
+    /// A page of reports without their contents, newest first.
     func list(of issue: Int64, after cursor: ListCursor?, limit: Int) async throws -> [(json: String, place: ListCursor)] {
         let behind: PostgresQuery = cursor.map { "AND (e.received, e.id) < (\(PostgresQuery.time($0.value)), \($0.id))" } ?? ""
         return try await postgres.query(
@@ -49,7 +49,7 @@ struct IssueReports: Sendable {
         ).map { (try $0.decode(0), ListCursor(order: "received", value: try $0.decode(1), id: try $0.decode(2))) }
     }
 
-    /// A report with all there is of it, and the ids of those received before and after it; nil: the issue has none such.
+    /// A complete report, with the ids of those received before and after it; nil if the issue has no such report.
     func read(_ choice: Choice, of issue: Int64) async throws -> String? {
         try await postgres.query(
             """
@@ -98,7 +98,7 @@ struct IssueReports: Sendable {
 
     private static func id(_ column: StaticString) -> PostgresQuery { "replace(\(unescaped: column)::text, '-', '')" }
 
-    /// Of the rows `e` and `r`.
+    /// The JSON members of the rows `e` and `r`.
     private static let members: PostgresQuery = """
         'id', \(id("e.event_id")), 'received', \(PostgresQuery.rfc3339("e.received")), 'time', \(PostgresQuery.rfc3339("e.at")),
         'release', r.name, 'level', \(CrashLevel.name(of: "e.level")), 'handled', e.handled, 'environment', e.stage, 'os', e.os, 'device', e.device,
@@ -107,17 +107,17 @@ struct IssueReports: Sendable {
 }
 
 extension BlobName {
-    /// The blob of an attachment of reports, as `crash_attachments` has it.
+    /// The blob of a report's attachment, as named in `crash_attachments`.
     init?(crash id: String, in space: Int32) {
         self.init(space: Self.crashSpace(space), id: id)
     }
 
-    /// The first part of their names.
+    /// The first component of the names of a space's attachments.
     static func crashSpace(_ space: Int32) -> String { "crash_\(space)" }
 }
 
 extension UUID {
-    /// A report's id: 32 hexadecimal digits, or the form of a UUID.
+    /// Parses a report's id: 32 hexadecimal digits, or the form of a UUID.
     init?(reportID text: String) {
         guard text.utf8.count == 32 else {
             self.init(uuidString: text)

@@ -1,23 +1,23 @@
 import MartletPostgres
 
-/// Where an issue is in its life.
+/// The state of an issue.
 enum IssueState: String, Sendable, CaseIterable {
     case unresolved
-    /// Nobody is told of it, until its time is over.
+    /// Suppresses alerts until its time or threshold is reached.
     case ignored
     case resolved
-    /// Unresolved again: it came back after it had been resolved.
+    /// Unresolved again, after it had been resolved.
     case regressed
 
-    /// Of the row `i`, as SQL.
+    /// The state of the row `i`, as SQL.
     static let expression: PostgresQuery = "CASE WHEN i.status = 'unresolved' AND i.regressed IS NOT NULL THEN 'regressed' ELSE i.status END"
 }
 
-/// What an issue's reports are.
+/// The kind of an issue's reports.
 enum IssueKind: String, Sendable, CaseIterable {
-    /// They ended the app.
+    /// The app crashed.
     case crash
     case error, message
-    /// They could not be read.
+    /// The reports could not be parsed.
     case broken
 }

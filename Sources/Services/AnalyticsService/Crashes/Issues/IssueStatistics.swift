@@ -1,8 +1,8 @@
 import MartletPostgres
 
-/// What is counted of issues, when their reports have been moved.
+/// SQL that updates the statistics of issues whose reports were moved.
 enum IssueStatistics {
-    /// First and last release of an issue, by the reports that were counted.
+    /// Sets an issue's first and last release from its counted reports.
     static func releases(of issue: Int64) -> PostgresQuery {
         """
         UPDATE analytics.issues SET
@@ -14,7 +14,7 @@ enum IssueStatistics {
         """
     }
 
-    /// Counts for an issue what its reports say, and no more for the one they came from.
+    /// Counts the reports of a new issue, and subtracts them from the issue they came from.
     static func parting(_ new: Int64, from old: Int64) -> [PostgresQuery] {
         [
             """
@@ -58,7 +58,7 @@ enum IssueStatistics {
         ]
     }
 
-    /// Of an issue all of whose reports are kept.
+    /// The totals of an issue all of whose reports are stored.
     private static func totals(of issue: Int64) -> PostgresQuery {
         """
         UPDATE analytics.issues AS i SET events = e.events, users = (SELECT count(*) FROM analytics.issue_users WHERE issue = \(issue)),
@@ -69,7 +69,7 @@ enum IssueStatistics {
         """
     }
 
-    /// First and last seen stay where reports are gone that may have been those.
+    /// First and last seen stay as they are if deleted reports may have determined them.
     private static func lessTotals(of issue: Int64, by other: Int64) -> PostgresQuery {
         """
         UPDATE analytics.issues AS i SET events = greatest(i.events - o.events, 0), users = u.users,
@@ -82,7 +82,8 @@ enum IssueStatistics {
         """
     }
 
-    /// What the digest counts as tags of a report, the row `e`, with its release `r`: the client's, and our own where it has none of the name.
+    /// The tags counted for a report, the row `e` with its release `r`: the client's tags, and our own where the client
+    /// has none of that name.
     private static let tags: PostgresQuery = """
         LATERAL (
             SELECT key COLLATE "C" AS key, value COLLATE "C" AS value FROM jsonb_each_text(CASE jsonb_typeof(e.content -> 'tags') WHEN 'object' THEN e.content -> 'tags' ELSE '{}' END) AS c (key, value)

@@ -2,9 +2,9 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Where a page ended, in a list from the greatest value down, and of equal values from the greatest id down. On the wire base64url of `order.value.id`.
+/// A position in a list ordered by descending value, then descending id. Encoded as base64url of `order.value.id`.
 struct ListCursor: Sendable, Equatable {
-    /// Until the year 9999, in microseconds: PostgreSQL has no time for much more, and no count is as high.
+    /// Up to the year 9999 in microseconds: PostgreSQL cannot store much later times, and no count gets that high.
     private static let values = 0..<Int64(253_402_300_800_000_000)
 
     var order: String
@@ -17,12 +17,12 @@ struct ListCursor: Sendable, Equatable {
         self.id = id
     }
 
-    /// - Throws: `invalid-parameter` for a cursor that is not of a list in this order.
+    /// - Throws: `invalid-parameter` if the cursor does not belong to a list in this order.
     init?(_ parameter: Substring?, order: String) throws {
         guard let parameter else { return nil }
         let parts = (parameter.utf8.count <= 200 ? Base64URL.decode(parameter) : nil).map { String(decoding: $0, as: UTF8.self).split(separator: ".") } ?? []
         guard parts.count == 3, parts[0] == order, let value = Int64(parts[1]), Self.values.contains(value), let id = Int64(parts[2]) else {
-            throw HTTPProblem(.invalidParameter, "This cursor is not of a list in this order.", field: "cursor")
+            throw HTTPProblem(.invalidParameter, "This cursor does not belong to a list in this order.", field: "cursor")
         }
         self.init(order: order, value: value, id: id)
     }

@@ -1,18 +1,19 @@
 import Foundation
 import MartletPostgres
 
-/// Releases, and how well they do.
+/// Releases and their crash-free rates.
 struct ReleaseHealth: Sendable {
     static let maximumDays = 90
 
     let postgres: PostgresClient
 
-    /// The newest releases first, of those behind `offset`: when they were seen, the issues that began in them, and of the last `days` days (UTC, today
-    /// included) sessions, users and how many of each were free of crashes, in per cent; null where there were none.
+    /// A page of releases, newest first: when they were seen, the number of issues first seen in them, and for the last
+    /// `days` days (UTC, including today) their sessions and users with the crash-free percentage of each, null if
+    /// there were none.
     ///
-    /// A session counts on the day it began. Someone who used a release on several days is one user of it.
+    /// A session counts on the day it began. A person who used a release on several days is one user of it.
     ///
-    /// - Parameter stage: Sentry's environment; nil: all together.
+    /// - Parameter stage: Sentry's environment; nil combines all of them.
     func list(days: Int, stage: String?, name: String?, offset: Int, limit: Int, in space: Space) async throws -> [String] {
         let stages: PostgresQuery = stage.map { "AND s.stage = \($0)" } ?? ""
         let names: PostgresQuery = name.map { "AND (r.name = \($0) OR r.version = \($0))" } ?? ""

@@ -1,19 +1,19 @@
 import MartletHTTP
 import MartletPostgres
 
-/// How long reports of a space are kept, where that is shorter than `crashes.retention.days`, which holds for all.
+/// How long a space keeps reports, if shorter than `crashes.retention.days`, which applies to all spaces.
 struct SpaceRetention: Sendable {
     static let days = 1...3_650
 
     let postgres: PostgresClient
     let removal: IssueRemoval
 
-    /// Nil: as long as the server does.
+    /// The retention period in days; nil means the server's.
     func read(in space: Space) async throws -> Int? {
         try await postgres.query("SELECT retention_days FROM analytics.crash_settings WHERE space = \(space.id)").first?.decode(0)
     }
 
-    /// - Parameter days: nil: as long as the server does.
+    /// - Parameter days: The retention period; nil means the server's.
     func set(_ days: Int?, by author: Author, in space: Space) async throws {
         guard let days else {
             try await postgres.execute("DELETE FROM analytics.crash_settings WHERE space = \(space.id)")
@@ -26,7 +26,7 @@ struct SpaceRetention: Sendable {
             """)
     }
 
-    /// Removes reports that are too old, a slice of each space; returns how many. What was counted stays.
+    /// Deletes expired reports, one batch per space, and returns their number. Counts stay.
     func prune() async throws -> Int {
         var count = 0
         for row in try await postgres.query("SELECT space, retention_days FROM analytics.crash_settings ORDER BY space") {

@@ -4,8 +4,8 @@ import MartletCore
 import MartletPostgres
 import MartletSentry
 
-/// Commits that may have brought an issue: those of the oldest release it was seen in, and of the ones before it that nobody used, which changed a file of
-/// the app's own in the newest report's stacks.
+/// Commits that may have caused an issue: those of the oldest release in which it was seen, and of the unused releases
+/// before it, that changed a file in the app's own frames of the newest report's stacks.
 struct SuspectCommits: Sendable {
     static let maximumCount = 5
     private static let maximumFiles = 30
@@ -13,9 +13,9 @@ struct SuspectCommits: Sendable {
 
     let postgres: PostgresClient
 
-    /// JSON objects `{"id","repository","author","message","time","release","files"}`, the newest first.
+    /// JSON objects `{"id","repository","author","message","time","release","files"}`, newest first.
     ///
-    /// - Parameter content: of a report, in Sentry's form.
+    /// - Parameter content: A report's content in Sentry's format.
     func list(of issue: Int64, _ content: JSONValue, in space: Space) async throws -> [String] {
         let files = Self.files(in: content)
         guard !files.isEmpty else { return [] }
@@ -48,7 +48,8 @@ struct SuspectCommits: Sendable {
         ).map { try $0.decode(0) }
     }
 
-    /// Of the app's own frames, the innermost first: paths with `/`, without a scheme, a drive and what is before it.
+    /// The files in the app's own frames, innermost first: paths with `/`, without a scheme or drive and what precedes
+    /// it.
     static func files(in content: JSONValue) -> [String] {
         var files: [String] = []
         let values = ["exception", "threads"].flatMap { name -> [JSONValue] in
@@ -68,7 +69,7 @@ struct SuspectCommits: Sendable {
         return files
     }
 
-    /// Nil: it names no file that a commit could change.
+    /// Nil if the text does not name a file that a commit could change.
     static func path(_ text: String) -> String? {
         var path = text.replacing("\\", with: "/")
         if let scheme = path.range(of: "://") { path = String(path[scheme.upperBound...]) }

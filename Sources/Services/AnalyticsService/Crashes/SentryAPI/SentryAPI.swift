@@ -5,9 +5,10 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// An endpoint of Sentry's own API, refusing in the only form whose words `sentry-cli` shows: `application/json` with `detail` and nothing else.
+/// An endpoint of Sentry's own API. Errors are plain `application/json` with only `detail`, the one form whose text
+/// `sentry-cli` shows.
 ///
-/// It shows no words at all of a 404, but its own.
+/// For a 404 `sentry-cli` shows its own text instead.
 struct SentryAPI<Base: Endpoint>: Endpoint {
     let base: Base
 
@@ -29,9 +30,10 @@ struct SentryAPI<Base: Endpoint>: Endpoint {
     }
 }
 
-/// What Sentry's API has and Martlet has not, under `/crash/api/0`: 501 with a sentence that says what is missing. Master key.
+/// Answers calls to parts of Sentry's API that Martlet does not implement, under `/crash/api/0`: 501, naming the
+/// missing part. Master key.
 struct RefuseSentryCall: Endpoint {
-    /// By what the path has in it.
+    /// Names of missing features, by a fragment of the path.
     private static let names = [
         ("/monitors/", "cron monitors"), ("/artifactbundle/", "source maps"), ("/preprodartifacts/", "builds and snapshots"),
         ("/code-mappings/", "code mappings"), ("/events/", "logs and queries"),
@@ -42,6 +44,6 @@ struct RefuseSentryCall: Endpoint {
         let path = request.uri.path + "/"
         let name = Self.names.first { path.contains($0.0) }?.1 ?? "this part of Sentry's API"
         throw HTTPProblem(
-            .notImplemented, "Martlet does not offer \(name): it takes debug files, releases, deploys, issues, reports and envelopes of sentry-cli.")
+            .notImplemented, "Martlet does not support \(name), only sentry-cli's debug files, releases, deploys, issues, reports and envelopes.")
     }
 }

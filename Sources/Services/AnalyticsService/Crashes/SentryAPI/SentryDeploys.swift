@@ -8,8 +8,9 @@ import MartletPostgres
 import MartletSentry
 import NIOCore
 
-/// `POST /crash/api/0/organizations/{organization}/releases/{version}/deploys/` with `{"environment","name"?,"url"?,"dateStarted"?,"dateFinished"?}`,
-/// as `sentry-cli deploys new` sends it: where and when a release was put. 201; master key. The hundred last of a release are kept.
+/// `POST /crash/api/0/organizations/{organization}/releases/{version}/deploys/` with
+/// `{"environment","name"?,"url"?,"dateStarted"?,"dateFinished"?}`, as sent by `sentry-cli deploys new`: records where
+/// and when a release was deployed. 201; master key. The last 100 deploys of a release are kept.
 struct CreateSentryDeploy: Endpoint {
     private static let maximumBodySizeInBytes = 64 << 10
 
@@ -24,13 +25,14 @@ struct CreateSentryDeploy: Endpoint {
             throw HTTPProblem(.notFound, "There is no such release.")
         }
         var response = Response.json(ByteBuffer(string: json), status: .created)
-        // A deploy has no address of its own.
+        // A deploy has no URL of its own.
         response.headers[.location] = request.uri.path
         return response
     }
 }
 
-/// `GET /crash/api/0/organizations/{organization}/releases/{version}/deploys/`: the newest first. Master key.
+/// `GET /crash/api/0/organizations/{organization}/releases/{version}/deploys/`: the deploys of a release, newest first.
+/// Master key.
 struct ListSentryDeploys: Endpoint {
     let releases: SentryReleases
 
@@ -42,7 +44,7 @@ struct ListSentryDeploys: Endpoint {
     }
 }
 
-/// That a release was put somewhere.
+/// A deployment of a release to an environment.
 struct SentryDeploy: Sendable {
     var environment: String
     var name: String?
@@ -64,13 +66,13 @@ struct SentryDeploy: Sendable {
 }
 
 extension JSONValue {
-    /// Nil where it is empty.
+    /// The text of a field; nil if it is missing or empty.
     ///
     /// - Throws: `invalid-body`.
     fileprivate func deployText(_ name: String, upTo limit: Int) throws -> String? {
         guard let text = self[name]?.looseText, !text.isEmpty else { return nil }
         guard text.utf8.count <= limit, !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-            throw HTTPProblem(.invalidBody, "It has 1 to \(limit) bytes.", field: name)
+            throw HTTPProblem(.invalidBody, "This must have at most \(limit) bytes and no control characters.", field: name)
         }
         return text
     }
@@ -79,11 +81,11 @@ extension JSONValue {
 extension SentryReleases {
     private static let maximumDeploys = 100
 
-    /// As JSON; nil: there is no such release.
+    /// Adds a deploy and returns it as JSON; nil if there is no such release.
     func add(_ deploy: SentryDeploy, to release: ReleaseName, for principal: Principal) async throws -> String? {
         let space = try await spaces.space(of: principal)
         return try await postgres.withTransaction { transaction in
-            // One after the other.
+            // Locks the release, so that deploys are added one at a time.
             let id = try await transaction.query(
                 "SELECT id FROM analytics.releases WHERE space = \(space.id) AND name = \(release.text) FOR NO KEY UPDATE"
             ).first?.decode(0, as: Int32.self)
@@ -103,7 +105,7 @@ extension SentryReleases {
         }
     }
 
-    /// A JSON list, the newest first; nil: there is no such release.
+    /// The deploys as a JSON array, newest first; nil if there is no such release.
     func deploys(of release: ReleaseName, for principal: Principal) async throws -> String? {
         let space = try await spaces.space(of: principal)
         return try await postgres.query(
@@ -114,7 +116,7 @@ extension SentryReleases {
         ).first?.decode(0)
     }
 
-    /// Of a row `d`.
+    /// The JSON of the row `d`.
     private static let deploy: PostgresQuery = """
         jsonb_build_object('id', d.id::text, 'environment', d.environment, 'name', d.name, 'url', d.url,
             'dateStarted', \(PostgresQuery.rfc3339("d.started")), 'dateFinished', \(PostgresQuery.rfc3339("d.finished")))

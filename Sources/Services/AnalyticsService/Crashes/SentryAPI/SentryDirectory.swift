@@ -4,7 +4,8 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// `GET /crash/api/0/users/me/regions/`: none, so that `sentry-cli` asks this server for organizations. Master key.
+/// `GET /crash/api/0/users/me/regions/`: an empty list, so that `sentry-cli` asks this server for organizations. Master
+/// key.
 struct ListSentryRegions: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         _ = try context.master
@@ -12,7 +13,8 @@ struct ListSentryRegions: Endpoint {
     }
 }
 
-/// `GET /crash/api/0/organizations/`: one, which stands for this server. Any other name is as good. Master key.
+/// `GET /crash/api/0/organizations/`: a single organization that stands for this server. Other calls accept any name
+/// for it. Master key.
 struct ListSentryOrganizations: Endpoint {
     let postgres: PostgresClient
     let spaces: Spaces
@@ -30,7 +32,7 @@ struct ListSentryOrganizations: Endpoint {
     }
 }
 
-/// `GET /crash/api/0/organizations/{organization}/projects/`: the app of the key. Master key.
+/// `GET /crash/api/0/organizations/{organization}/projects/`: the key's app. Master key.
 struct ListSentryProjects: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.master

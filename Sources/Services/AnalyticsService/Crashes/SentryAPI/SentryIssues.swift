@@ -5,8 +5,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /crash/api/0/projects/{organization}/{project}/issues/?query=&cursor=`: the last seen first, a hundred a page, as `sentry-cli issues list` reads
-/// them. Of a query `is:`, `level:` and `release:` count, and the words between them. Master key.
+/// `GET /crash/api/0/projects/{organization}/{project}/issues/?query=&cursor=`: pages of 100 issues, last seen first,
+/// as read by `sentry-cli issues list`. A query may contain `is:`, `level:`, `release:` and words. Master key.
 struct ListSentryIssues: Endpoint {
     private static let pageLength = 100
     private static let link = HTTPField.Name("Link")!
@@ -28,8 +28,9 @@ struct ListSentryIssues: Endpoint {
     }
 }
 
-/// `PUT /crash/api/0/projects/{organization}/{project}/issues/?id=&status=` with `{"status"}`, as `sentry-cli issues resolve`, `mute` and `unresolve` send
-/// it: changes those with the ids (all, or none where one does not exist), those with the status, or all; a thousand at the most. Master key.
+/// `PUT /crash/api/0/projects/{organization}/{project}/issues/?id=&status=` with `{"status"}`, as sent by `sentry-cli
+/// issues resolve`, `mute` and `unresolve`: changes the issues with these ids (all, or none if one does not exist),
+/// those with the status, or all; at most 1,000. Master key.
 struct ChangeSentryIssues: Endpoint {
     private static let maximumBodySizeInBytes = 64 << 10
     private static let maximumIssues = 1_000
@@ -39,7 +40,7 @@ struct ChangeSentryIssues: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.symbolProject("project")
         let (space, author) = try await context.crashes(may: .update, life.spaces)
-        // What would narrow it elsewhere must not change all.
+        // A parameter that would narrow the selection in Sentry must not change all issues here.
         try request.allowParameters(["id", "status"])
         let value = try await request.json(upTo: Self.maximumBodySizeInBytes)
         let change = try Self.change(value["status"]?.plainText ?? "")
@@ -54,17 +55,17 @@ struct ChangeSentryIssues: Endpoint {
         case "resolvedInNextRelease": .resolve(in: .nextRelease)
         case "muted", "ignored": .ignore(until: nil, events: nil, users: nil)
         case "unresolved": .reopen
-        default: throw HTTPProblem(.invalidBody, "It is resolved, resolvedInNextRelease, muted or unresolved.", field: "status")
+        default: throw HTTPProblem(.invalidBody, "The status must be resolved, resolvedInNextRelease, muted or unresolved.", field: "status")
         }
     }
 
-    /// Those that the query names.
+    /// The numbers of the issues that the query selects.
     private func numbers(_ request: Request, in space: Space) async throws -> [Int32] {
         let ids = request.uri.queryParameters.getAll("id")
         guard ids.isEmpty else {
-            guard ids.count <= Self.maximumIssues else { throw HTTPProblem(.limitExceeded, "At most \(Self.maximumIssues) issues at once.") }
+            guard ids.count <= Self.maximumIssues else { throw HTTPProblem(.limitExceeded, "At most \(Self.maximumIssues) issues can be changed at once.") }
             return try ids.map { id in
-                guard let number = Int32(id), number > 0 else { throw HTTPProblem(.invalidParameter, "It is the number of an issue.", field: "id") }
+                guard let number = Int32(id), number > 0 else { throw HTTPProblem(.invalidParameter, "The id must be the number of an issue.", field: "id") }
                 return number
             }
         }
@@ -77,13 +78,13 @@ struct ChangeSentryIssues: Endpoint {
 extension IssueFilter {
     private static let maximumQueryLength = 500
 
-    /// A query as Sentry's people write it: `is:unresolved level:error cart`.
+    /// Parses a query in Sentry's syntax: `is:unresolved level:error cart`.
     ///
-    /// - Throws: `invalid-parameter` for what would not count.
+    /// - Throws: `invalid-parameter` for an unsupported search term.
     init(sentryQuery text: String) throws {
         self.init()
         guard text.utf8.count <= Self.maximumQueryLength, !text.utf8.contains(0) else {
-            throw HTTPProblem(.invalidParameter, "It has at most \(Self.maximumQueryLength) bytes.", field: "query")
+            throw HTTPProblem(.invalidParameter, "The query must have at most \(Self.maximumQueryLength) bytes and no NUL characters.", field: "query")
         }
         var words: [Substring] = []
         for word in text.split(separator: " ") {
@@ -91,18 +92,18 @@ extension IssueFilter {
             switch (parts[0], parts.count == 2 ? String(parts[1]) : nil) {
             case ("is", let state?): states += try Self.states(state)
             case ("level", let level?):
-                guard let level = CrashLevel(name: level) else { throw HTTPProblem(.invalidParameter, "No such level: \(level).", field: "query") }
+                guard let level = CrashLevel(name: level) else { throw HTTPProblem(.invalidParameter, "There is no level \(level).", field: "query") }
                 levels.append(level)
             case ("release", let name?): release = name
             case (let name, _?) where name.allSatisfy(\.isLetter):
-                throw HTTPProblem(.invalidParameter, "Martlet does not search by \(name): but by is, level, release and words.", field: "query")
+                throw HTTPProblem(.invalidParameter, "Martlet cannot search by \(name), only by is, level, release and words.", field: "query")
             default: words.append(word)
             }
         }
         if !words.isEmpty { self.text = words.joined(separator: " ") }
     }
 
-    /// What Sentry calls a status.
+    /// The states that a status of Sentry stands for.
     ///
     /// - Throws: `invalid-parameter`.
     static func states(_ name: String) throws -> [IssueState] {
@@ -110,18 +111,18 @@ extension IssueFilter {
         case "unresolved": [.unresolved, .regressed]
         case "resolved": [.resolved]
         case "muted", "ignored", "archived": [.ignored]
-        default: throw HTTPProblem(.invalidParameter, "It is unresolved, resolved or ignored.", field: "status")
+        default: throw HTTPProblem(.invalidParameter, "The status must be unresolved, resolved or ignored.", field: "status")
         }
     }
 }
 
 extension IssueReader {
-    /// As `sentry-cli` reads them, the last seen first.
+    /// Issues in the form that `sentry-cli` reads, last seen first.
     func sentryList(_ filter: IssueFilter, after cursor: ListCursor?, limit: Int, in space: Space) async throws -> [(json: String, place: ListCursor)] {
         try await page(Self.sentryJSON, as: String.self, filter, .lastSeen, cursor, limit, space).map { (json: $0, place: $1) }
     }
 
-    /// The last seen first.
+    /// The numbers of the issues, last seen first.
     func numbers(_ filter: IssueFilter, limit: Int, in space: Space) async throws -> [Int32] {
         try await page("i.number", as: Int32.self, filter, .lastSeen, nil, limit, space).map(\.0)
     }

@@ -5,8 +5,8 @@ import MartletHTTP
 import MartletPostgres
 import MartletSentry
 
-/// `GET /crash/api/0/projects/{organization}/{project}/releases/`, and `…/organizations/{organization}/releases/`: the hundred newest, as
-/// `sentry-cli releases list` reads them. Master key.
+/// `GET /crash/api/0/projects/{organization}/{project}/releases/` and `…/organizations/{organization}/releases/`: the
+/// newest 100 releases, as read by `sentry-cli releases list`. Master key.
 struct ListSentryReleases: Endpoint {
     let releases: SentryReleases
 
@@ -16,7 +16,8 @@ struct ListSentryReleases: Endpoint {
     }
 }
 
-/// `DELETE /crash/api/0/organizations/{organization}/releases/{version}/`: 204. One that reports, sessions or issues name stays, and says so. Master key.
+/// `DELETE /crash/api/0/organizations/{organization}/releases/{version}/`: 204, or 409 if reports, sessions or issues
+/// refer to the release. Master key.
 struct DeleteSentryRelease: Endpoint {
     let releases: SentryReleases
 
@@ -26,7 +27,7 @@ struct DeleteSentryRelease: Endpoint {
         do {
             isFound = try await releases.delete(try context.sentryVersion, for: principal)
         } catch let error as PostgresError where error.sqlState == "23503" {
-            throw HTTPProblem(.conflict, "Reports, sessions or issues are of this release. It can be deleted when there are none.")
+            throw HTTPProblem(.conflict, "The release has reports, sessions or issues. It can be deleted once there are none.")
         }
         guard isFound else { throw HTTPProblem(.notFound, "There is no such release.") }
         return Response(status: .noContent)
@@ -36,7 +37,7 @@ struct DeleteSentryRelease: Endpoint {
 extension SentryReleases {
     private static let maximumListed = 100
 
-    /// The newest first, by version where it is one.
+    /// The newest releases first, ordered by version where the name is one.
     func list(for principal: Principal) async throws -> [String] {
         let space = try await spaces.space(of: principal)
         return try await postgres.query(
@@ -47,9 +48,9 @@ extension SentryReleases {
         ).map { try $0.decode(0) }
     }
 
-    /// Commits and deploys go with it. False: there is none.
+    /// Deletes a release with its commits and deploys. Returns false if there is none.
     ///
-    /// - Throws: SQLSTATE 23503 when something else is of it.
+    /// - Throws: SQLSTATE 23503 if something else refers to it.
     func delete(_ name: ReleaseName, for principal: Principal) async throws -> Bool {
         let space = try await spaces.space(of: principal)
         let count = try await postgres.execute("DELETE FROM analytics.releases WHERE space = \(space.id) AND name = \(name.text)")
@@ -57,7 +58,7 @@ extension SentryReleases {
         return count == 1
     }
 
-    /// Of a row `r`, as `sentry-cli` reads it.
+    /// The JSON of the row `r`, in the form that `sentry-cli` reads.
     static func json(project: Int) -> PostgresQuery {
         """
         jsonb_build_object('version', r.name, 'dateCreated', \(PostgresQuery.rfc3339("r.first_seen")),

@@ -3,8 +3,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /crash/api/0/projects/{organization}/{project}/events/`: the newest hundred reports of the hundred issues last seen, as `sentry-cli events list`
-/// reads them. Never says whose they are. Master key.
+/// `GET /crash/api/0/projects/{organization}/{project}/events/`: the newest 100 reports of the 100 issues last seen, as
+/// read by `sentry-cli events list`. Never names the users. Master key.
 struct ListSentryReports: Endpoint {
     private static let maximumListed = 100
 

@@ -2,13 +2,14 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Notes in a spool's folder which of its records are being digested: those still noted when another process takes over the spool were being digested when
-/// the previous process died.
+/// Marks in a spool's folder the records that are being digested. Marks that remain when another process takes over the
+/// spool belong to records that were being digested when the previous process died.
 ///
-/// `digesting` has slots of 16 bytes: segment and end of a record, or zeros. `deaths` has a line `segment end count` for each record that was being digested
-/// at a death. Nothing is synchronised to disk: this is for deaths of the process, not of the machine.
+/// `digesting` has slots of 16 bytes: segment and end of a record, or zeros. `deaths` has a line `segment end count`
+/// for each record that was being digested at a death. Nothing is synchronised to disk: the marks only have to survive
+/// a crash of the process, not of the machine.
 final class DigestionMarks: Sendable {
-    /// A record that was being digested at so many deaths is not digested again.
+    /// A record that was being digested at this many deaths is not digested again.
     static let maximumDeaths = 2
 
     private struct State {
@@ -20,19 +21,19 @@ final class DigestionMarks: Sendable {
     private let path: String
     private let state = Mutex(State())
 
-    /// - Parameter path: of the spool's folder.
+    /// - Parameter path: The path of the spool's folder.
     init(path: String) {
         self.path = path
     }
 
     deinit { state.withLock { state in if let descriptor = state.descriptor { close(descriptor) } } }
 
-    /// How many processes have died while they digested the record.
+    /// How many processes died while digesting the record.
     ///
-    /// - Parameter end: the position behind the record in the spool.
+    /// - Parameter end: The position after the record in the spool.
     func deaths(of end: SpoolPosition) -> Int { state.withLock { $0.deaths[end] ?? 0 } }
 
-    /// Counts a death for each record that the previous process left noted.
+    /// Counts a death for each record that the previous process left marked.
     func takeUp() {
         state.withLock { state in
             state.deaths = Self.deaths(in: path)
@@ -40,13 +41,13 @@ final class DigestionMarks: Sendable {
             for end in left { state.deaths[end, default: 0] += 1 }
             guard !left.isEmpty else { return }
             let lines = state.deaths.map { "\($0.key.segment) \($0.key.offset) \($0.value)\n" }.joined()
-            // Counted first, then forgotten: after a death in between they are counted twice.
+            // Write the counts before removing the marks: a crash in between counts twice instead of not at all.
             try? Data(lines.utf8).write(to: URL(fileURLWithPath: path + "/deaths"), options: .atomic)
             unlink(path + "/digesting")
         }
     }
 
-    /// Notes that the record is being digested; returns the slot that `end(_:)` clears.
+    /// Marks the record as being digested and returns the slot that `end(_:)` clears.
     func begin(_ end: SpoolPosition) -> Int {
         state.withLock { state in
             let place = state.places.firstIndex(of: false) ?? state.places.count
@@ -63,7 +64,7 @@ final class DigestionMarks: Sendable {
         }
     }
 
-    /// When this fails, as on a full disk, nothing is noted and digesting goes on.
+    /// If this fails, as on a full disk, the record stays unmarked and digestion continues.
     private func write(_ position: SpoolPosition, at place: Int, _ state: inout State) {
         if state.descriptor == nil {
             let descriptor = open(path + "/digesting", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
@@ -91,7 +92,7 @@ final class DigestionMarks: Sendable {
         return Dictionary(counts) { max($0, $1) }
     }
 
-    /// To be called before the folder is removed.
+    /// Must be called before the folder is removed.
     static func remove(from path: String) {
         for name in ["digesting", "deaths"] { unlink("\(path)/\(name)") }
     }

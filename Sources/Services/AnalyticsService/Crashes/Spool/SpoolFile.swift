@@ -2,7 +2,8 @@ import Foundation
 import Glibc
 import MartletCompression
 
-/// How records stand in a segment: a mark, the length (4 bytes) and CRC-32 (4) of the record, and the record.
+/// The layout of a record in a segment: a magic number, the length (4 bytes) and CRC-32 (4 bytes) of the record, then
+/// the record.
 enum SpoolRecord {
     static let mark: [UInt8] = Array("MCR1".utf8)
     static let headerLength = 12
@@ -15,7 +16,7 @@ enum SpoolRecord {
         bytes += record
     }
 
-    /// The length and checksum that a header says; nil: it is none.
+    /// The length and checksum in a header; nil if the bytes are not a header.
     static func header(_ bytes: [UInt8]) -> (length: Int, checksum: UInt32)? {
         guard bytes.count == headerLength, bytes.starts(with: mark) else { return nil }
         func number(_ range: Range<Int>) -> UInt32 { bytes[range].reduce(0) { $0 << 8 | UInt32($1) } }
@@ -24,7 +25,7 @@ enum SpoolRecord {
     }
 }
 
-/// A segment that is written to. Used by one thread at a time, on whichever.
+/// A segment being written. Used by one thread at a time, not always the same one.
 final class SpoolFile: @unchecked Sendable {
     let number: Int
     private(set) var length = 0
@@ -46,12 +47,13 @@ final class SpoolFile: @unchecked Sendable {
 
     deinit { close(descriptor) }
 
-    /// Takes it away when nothing was kept in it: while a disk is full, each attempt makes one.
+    /// Deletes the segment if it is empty: while the disk is full, each attempt creates one.
     func removeIfEmpty() {
         if length == 0 { unlink(path) }
     }
 
-    /// When it returns, the bytes outlive a loss of power. After an error there is nothing of them, as far as the disk obeys.
+    /// When this returns, the bytes survive a power loss. After an error none of them remain, as far as the disk
+    /// allows.
     func append(_ bytes: [UInt8]) throws {
         do {
             try write(bytes)

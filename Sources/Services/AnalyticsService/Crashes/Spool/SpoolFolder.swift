@@ -2,9 +2,10 @@ import Foundation
 import Glibc
 import SystemPackage
 
-/// A folder of segments that one process holds the lock of, as long as it lives: `<directory>/<uuid>/`, with `lock` and `<number>.segment`.
+/// A folder of segments, locked by one process for its lifetime: `<directory>/<uuid>/`, with `lock` and
+/// `<number>.segment`.
 ///
-/// `@unchecked Sendable`: the descriptor is closed once, by whoever holds the last reference.
+/// `@unchecked Sendable`: the descriptor is only closed by `deinit`.
 final class SpoolFolder: @unchecked Sendable {
     let id: UUID
     let path: String
@@ -20,7 +21,8 @@ final class SpoolFolder: @unchecked Sendable {
 
     deinit { close(lock) }
 
-    /// A new one. It gets its name when it is locked already, so that nobody takes it for one that was left.
+    /// Creates a folder. It is locked before it gets its final name, so that no other process takes it for an abandoned
+    /// one.
     static func make(in directory: String) throws -> SpoolFolder {
         let id = UUID()
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -35,7 +37,7 @@ final class SpoolFolder: @unchecked Sendable {
         return SpoolFolder(id: id, path: path, lock: lock)
     }
 
-    /// Those that processes which are gone have left, now locked by this one.
+    /// Locks and returns the folders whose processes are gone.
     static func abandoned(in directory: String) -> [SpoolFolder] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         for name in names where name.hasPrefix("new-") { removeUnfinished(directory + "/" + name) }
@@ -46,7 +48,7 @@ final class SpoolFolder: @unchecked Sendable {
         }
     }
 
-    /// One whose process died before it had its name.
+    /// Removes a folder whose process died before giving it its final name.
     private static func removeUnfinished(_ path: String) {
         let attributes = try? FileManager.default.attributesOfItem(atPath: path)
         guard let modified = attributes?[.modificationDate] as? Date, modified.timeIntervalSinceNow < -3_600 else { return }
@@ -54,7 +56,7 @@ final class SpoolFolder: @unchecked Sendable {
         rmdir(path)
     }
 
-    /// The descriptor of its lock; nil: another process has it, or has just removed the folder.
+    /// The descriptor of the folder's lock; nil if another process holds it or has just removed the folder.
     private static func locked(_ path: String, _ flags: Int32) throws -> Int32? {
         let descriptor = open(path + "/lock", O_RDWR | O_CLOEXEC | flags, 0o600)
         guard descriptor >= 0 else { throw SpoolError.system("open") }
@@ -69,13 +71,13 @@ final class SpoolFolder: @unchecked Sendable {
 
     func path(of segment: Int) -> String { path + "/" + String(repeating: "0", count: max(0, 16 - "\(segment)".count)) + "\(segment).segment" }
 
-    /// The numbers of its segments, in order.
+    /// The numbers of the segments, in ascending order.
     func segments() -> [Int] {
         ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [])
             .compactMap { name in name.hasSuffix(".segment") ? Int(name.dropLast(8)) : nil }.sorted()
     }
 
-    /// Removes segments that are not needed any more; returns how many bytes they had.
+    /// Removes the segments before `segment` and returns their size in bytes.
     @discardableResult
     func remove(before segment: Int) -> Int {
         var size = 0
@@ -86,15 +88,15 @@ final class SpoolFolder: @unchecked Sendable {
         return size
     }
 
-    /// Of all segments.
+    /// The size of all segments.
     var sizeInBytes: Int {
         segments().reduce(0) { $0 + sizeInBytes(of: $1) }
     }
 
-    /// 0 when it is gone.
+    /// The size of a segment; 0 if it is gone.
     private func sizeInBytes(of segment: Int) -> Int { (try? Stat(FilePath(path(of: segment)))).map { Int($0.size) } ?? 0 }
 
-    /// Removes the folder with what is in it; returns how many bytes that were.
+    /// Removes the folder with its contents and returns the size of its segments in bytes.
     @discardableResult
     func discard() -> Int {
         let size = remove(before: .max)
@@ -105,20 +107,20 @@ final class SpoolFolder: @unchecked Sendable {
     }
 }
 
-/// Why the spool did not do what it was asked.
+/// Why a spool operation failed.
 enum SpoolError: Error, CustomStringConvertible {
     case full
     case overloaded
     case tooLarge
     case unavailable(cause: String)
 
-    /// What `errno` says. Names no path.
+    /// The current `errno` as an error. Contains no path.
     static func system(_ call: String) -> SpoolError { .unavailable(cause: "\(call): \(String(cString: strerror(errno)))") }
 
     var description: String {
         switch self {
         case .full: "the spool is full"
-        case .overloaded: "too much waits to be written"
+        case .overloaded: "too many bytes are waiting to be written"
         case .tooLarge: "a record has more than \(SpoolRecord.maximumLength) bytes"
         case .unavailable(let cause): "the spool is not available: \(cause)"
         }

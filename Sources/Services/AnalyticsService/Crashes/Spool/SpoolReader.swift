@@ -6,20 +6,21 @@ import MartletCompression
 struct SpoolReader: Sendable {
     struct Portion: Sendable {
         var records: [[UInt8]] = []
-        /// Behind each of them.
+        /// The position after each record.
         var ends: [SpoolPosition] = []
-        /// Behind the last of them, and behind damage there.
+        /// The position after the last record, or after damage that follows it.
         var end: SpoolPosition
-        /// Segments with something in them that is no record; what is behind it there cannot be read.
+        /// Segments with damage, after which their rest cannot be read.
         var damaged: [Int] = []
     }
 
     let folder: SpoolFolder
 
-    /// Some records behind a position: none at the end.
+    /// Reads records after a position; an empty portion means there are none.
     ///
     /// - Parameters:
-    ///   - limit: up to where there are records; nil: to the end of the last segment, where a record may be torn.
+    ///   - limit: The end of the acknowledged records; nil reads to the end of the last segment, where a record may be
+    ///     torn.
     func read(from start: SpoolPosition, upTo limit: SpoolPosition?, count: Int, sizeInBytes: Int) throws -> Portion {
         var portion = Portion(end: start)
         var size = 0
@@ -32,7 +33,7 @@ struct SpoolReader: Sendable {
             while portion.end.offset < end {
                 guard portion.records.count < count, size < sizeInBytes else { return portion }
                 guard let record = try file.record(at: portion.end.offset, end: end) else {
-                    // What was never acknowledged may be torn; anything else is damage.
+                    // A torn record at the end was never acknowledged; anywhere else it is damage.
                     if !isLast || limit != nil { portion.damaged.append(number) }
                     portion.end.offset = end
                     break
@@ -47,7 +48,7 @@ struct SpoolReader: Sendable {
     }
 }
 
-/// A segment that is read.
+/// A segment being read.
 private final class SegmentFile {
     let length: Int
     private let descriptor: Int32
@@ -60,7 +61,7 @@ private final class SegmentFile {
 
     deinit { close(descriptor) }
 
-    /// Nil: there is no whole record.
+    /// The record at the offset; nil if there is no complete record.
     func record(at offset: Int, end: Int) throws -> [UInt8]? {
         guard let header = SpoolRecord.header(try read(min(SpoolRecord.headerLength, end - offset), at: offset)) else { return nil }
         let start = offset + SpoolRecord.headerLength

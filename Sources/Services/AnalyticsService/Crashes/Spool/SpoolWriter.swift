@@ -3,7 +3,7 @@ import MartletHTTP
 import NIOPosix
 import Synchronization
 
-/// Where in a spool: the number of a segment and an offset in bytes.
+/// A position in a spool: the number of a segment and an offset in bytes.
 struct SpoolPosition: Sendable, Hashable, Comparable {
     var segment: Int
     var offset: Int
@@ -13,7 +13,7 @@ struct SpoolPosition: Sendable, Hashable, Comparable {
     static func < (left: SpoolPosition, right: SpoolPosition) -> Bool { (left.segment, left.offset) < (right.segment, right.offset) }
 }
 
-/// Appends records to this copy's own spool: those that come while the disk is busy are brought to it together.
+/// Appends records to this instance's own spool. Records that arrive while the disk is busy are written together.
 final class SpoolWriter: Sendable {
     static let segmentSizeInBytes = 16 << 20
     static let maximumWaitingInBytes = 256 << 20
@@ -29,7 +29,7 @@ final class SpoolWriter: Sendable {
         var waiting: [Waiting] = []
         var waitingBytes = 0
         var isWriting = false
-        /// What is on the disk and not yet digested, and what of the current segment is.
+        /// Size of what is on disk and not yet digested, including digested records in segments not yet removed.
         var storedBytes = 0
         var folder: SpoolFolder?
         var end = SpoolPosition.start
@@ -40,9 +40,9 @@ final class SpoolWriter: Sendable {
     private let write: @Sendable (SpoolFile, [UInt8]) throws -> Void
     private let thread = NIOThreadPool(numberOfThreads: 1)
     private let state = Mutex(State())
-    /// Of the writing thread alone.
+    /// Used only by the writing thread, or while nothing is being written.
     private let current = CurrentSegment()
-    /// Woken whenever there is something new.
+    /// Woken whenever records were written.
     let readers = Waiters()
 
     private final class CurrentSegment: @unchecked Sendable {
@@ -50,7 +50,7 @@ final class SpoolWriter: Sendable {
         var lastNumber = 0
     }
 
-    /// - Parameter write: for tests of disks that fail.
+    /// - Parameter write: Replaced in tests that simulate failing disks.
     init(directory: String, sizeInBytes: Int, write: @escaping @Sendable (SpoolFile, [UInt8]) throws -> Void = { try $0.append($1) }) {
         self.directory = directory
         self.sizeInBytes = sizeInBytes
@@ -60,22 +60,22 @@ final class SpoolWriter: Sendable {
 
     deinit { thread.shutdownGracefully { _ in } }
 
-    /// The spool's folder, and up to where it can be read; nil: nothing was written yet.
+    /// The spool's folder and the end of its readable records; nil if nothing has been written.
     var written: (folder: SpoolFolder, end: SpoolPosition)? {
         state.withLock { state in state.folder.map { ($0, state.end) } }
     }
 
-    /// When it returns, the record outlives a loss of power.
+    /// Appends a record. When this returns, the record survives a power loss.
     ///
-    /// - Throws: `SpoolError`; then nothing is kept.
+    /// - Throws: `SpoolError`; nothing is stored then.
     func append(_ record: [UInt8]) async throws { try await append([record]) }
 
-    /// The same of several: all are kept, or none.
+    /// Appends several records, all or none.
     func append(_ records: [[UInt8]]) async throws {
         let size = records.reduce(0) { $0 + $1.count }
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             let (refusal, isFirst) = state.withLock { state -> (SpoolError?, Bool) in
-                // Whoever reads takes it for damage, and those behind it in its segment would be lost.
+                // A reader would treat it as damage and lose the records after it in the segment.
                 if records.contains(where: { $0.count > SpoolRecord.maximumLength }) { return (.tooLarge, false) }
                 if state.storedBytes + state.waitingBytes + size > sizeInBytes { return (.full, false) }
                 if state.waitingBytes + size > Self.maximumWaitingInBytes { return (.overloaded, false) }
@@ -89,17 +89,18 @@ final class SpoolWriter: Sendable {
         }
     }
 
-    /// Accounts for segments that others have left and this process takes up.
+    /// Adds the size of segments taken over from other processes.
     func occupy(_ sizeInBytes: Int) {
         state.withLock { $0.storedBytes += sizeInBytes }
     }
 
-    /// Accounts for segments that were removed.
+    /// Subtracts the size of removed segments.
     func release(_ sizeInBytes: Int) {
         state.withLock { $0.storedBytes = max(0, $0.storedBytes - sizeInBytes) }
     }
 
-    /// Removes the folder; whoever appends later gets another. False: something came meanwhile.
+    /// Removes the folder if everything up to its end is digested; a later append creates another. Returns false if
+    /// records have arrived meanwhile.
     func discardIfDigested(upTo position: SpoolPosition) -> Bool {
         state.withLock { state in
             guard !state.isWriting, state.waiting.isEmpty, state.end <= position else { return false }
@@ -113,7 +114,7 @@ final class SpoolWriter: Sendable {
         }
     }
 
-    /// Writes until nothing waits.
+    /// Writes until no record is waiting.
     private func drain() {
         while let batch = takeBatch() {
             do {
@@ -121,7 +122,7 @@ final class SpoolWriter: Sendable {
                 for waiting in batch { waiting.continuation.resume() }
                 readers.wake()
             } catch {
-                // The next goes to another segment, whatever this one has now.
+                // The next batch goes to a new segment, whatever this one now contains.
                 current.file?.removeIfEmpty()
                 current.file = nil
                 for waiting in batch { waiting.continuation.resume(throwing: error) }

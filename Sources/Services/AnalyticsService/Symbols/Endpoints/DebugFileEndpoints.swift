@@ -6,7 +6,7 @@ import MartletFiles
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /crashes/symbols?debugId=&after=&limit=`: the app's debug files, the newest first; staff and master key.
+/// `GET /crashes/symbols?debugId=&after=&limit=`: the app's debug files, newest first; staff and master key.
 struct ListDebugFiles: Endpoint {
     let files: SymbolFileStore
 
@@ -21,7 +21,7 @@ struct ListDebugFiles: Endpoint {
     }
 }
 
-/// `GET /crashes/symbols/{file}`; staff and master key.
+/// `GET /crashes/symbols/{file}`: a debug file; staff and master key.
 struct ReadDebugFile: Endpoint {
     let files: SymbolFileStore
 
@@ -33,7 +33,7 @@ struct ReadDebugFile: Endpoint {
     }
 }
 
-/// `DELETE /crashes/symbols/{file}`: removes a debug file; reports keep the lines they have. Staff and master key.
+/// `DELETE /crashes/symbols/{file}`: deletes a debug file; reports keep their resolved lines. Staff and master key.
 struct DeleteDebugFile: Endpoint {
     let files: SymbolFileStore
     let backend: any FileBackend
@@ -43,13 +43,14 @@ struct DeleteDebugFile: Endpoint {
         try request.allowParameters()
         let (isFound, blob) = try await files.delete(try context.debugFileID, of: try context.symbolAppID)
         guard isFound else { throw HTTPProblem(.debugFileNotFound) }
-        // What cannot be removed now belongs to nothing, and the sweep finds it.
+        // If this fails, the blob is orphaned and the sweep removes it.
         if let blob { try? await backend.remove(blob) }
         return Response(status: .noContent)
     }
 }
 
-/// `GET /crashes/symbols/missing?limit=`: the debug ids that reports wait for, those with the most reports first; staff and master key.
+/// `GET /crashes/symbols/missing?limit=`: the debug ids that reports wait for, those of the most reports first; staff
+/// and master key.
 struct ListMissingSymbols: Endpoint {
     let awaited: AwaitedSymbols
     let spaces: Spaces
@@ -63,7 +64,7 @@ struct ListMissingSymbols: Endpoint {
 }
 
 extension ServiceContext {
-    /// - Throws: `app-not-found` for who names no app.
+    /// - Throws: `app-not-found` if the principal names no app.
     fileprivate var symbolAppID: String {
         get throws {
             let principal = try principal

@@ -5,19 +5,20 @@ import MartletCore
 import MartletHTTP
 
 extension ServiceContext {
-    /// The app whose key asks, which is the project in the path: by its number, as the clients call it, or its id.
+    /// Checks that the project in the path, by its number as clients write it or by its id, is the app of the master
+    /// key.
     ///
-    /// - Throws: `forbidden`; `app-not-found` when the path names another one.
+    /// - Throws: `forbidden`; `app-not-found` if the path names another app.
     func symbolProject(_ parameter: String) throws -> Principal {
         let principal = try master
         let name = parameters.get(parameter) ?? ""
         guard name == String(principal.appNumber) || name == principal.appID else {
-            throw HTTPProblem(.appNotFound, "The project of this key has the number \(principal.appNumber).")
+            throw HTTPProblem(.appNotFound, "This key belongs to the project \(principal.appNumber).")
         }
         return principal
     }
 
-    /// - Throws: `debug-file-not-found` for what is no id.
+    /// - Throws: `debug-file-not-found` if the path has no valid id.
     var debugFileID: UUID {
         get throws {
             guard let id = UUID(uuidString: parameters.get("file") ?? "") else { throw HTTPProblem(.debugFileNotFound) }
@@ -27,7 +28,7 @@ extension ServiceContext {
 }
 
 extension Request {
-    /// A debug id of the query; nil where there is none.
+    /// A debug id in the query; nil if there is none.
     ///
     /// - Throws: `invalid-parameter`.
     func debugID(_ name: Substring) throws -> DebugID? {

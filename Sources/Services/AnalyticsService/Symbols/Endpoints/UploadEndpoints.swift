@@ -4,7 +4,7 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// `GET /crash/api/0/`: what `sentry-cli info` asks for, and that the key is right. Master key.
+/// `GET /crash/api/0/`: answers `sentry-cli info`, and confirms that the key is valid. Master key.
 struct DescribeSentryAPI: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         _ = try context.master
@@ -12,7 +12,8 @@ struct DescribeSentryAPI: Endpoint {
     }
 }
 
-/// `GET /crash/api/0/organizations/{organization}/chunk-upload/`: how files are to be sent. Any organization is right. Master key.
+/// `GET /crash/api/0/organizations/{organization}/chunk-upload/`: the parameters of uploads. Any organization is
+/// accepted. Master key.
 struct DescribeChunkUpload: Endpoint {
     let settings: SymbolSettings
 
@@ -28,10 +29,10 @@ struct DescribeChunkUpload: Endpoint {
     }
 }
 
-/// `POST /crash/api/0/organizations/{organization}/chunk-upload/`: pieces of files, as the files of a form that are named by the SHA-1 of their bytes;
-/// each packed with gzip or not. Master key.
+/// `POST /crash/api/0/organizations/{organization}/chunk-upload/`: uploads chunks of files as the files of a form,
+/// named by the SHA-1 of their bytes; each may be compressed with gzip. Master key.
 ///
-/// A piece that is there is not stored again. When the body is broken, the pieces before the break are kept.
+/// A chunk that already exists is not stored again. If the body breaks off, the chunks before the break are kept.
 struct UploadChunks: Endpoint {
     let upload: ChunkUpload
 
@@ -41,11 +42,12 @@ struct UploadChunks: Endpoint {
     }
 }
 
-/// `POST /crash/api/0/projects/{organization}/{project}/files/difs/assemble/` with `{"<sha1>":{"name","debug_id","chunks":["<sha1>",…]},…}`: has
-/// files put together from their pieces, and says how far they are. Master key.
+/// `POST /crash/api/0/projects/{organization}/{project}/files/difs/assemble/` with
+/// `{"<sha1>":{"name","debug_id","chunks":["<sha1>",…]},…}`: assembles files from their chunks in the background and
+/// returns their state. Master key.
 ///
-/// Answers for each file `state`: `not_found` (with `missingChunks`), `created`, `assembling`, `ok` (with `dif`) or `error` (with `detail`).
-/// Asked again it begins nothing twice.
+/// The `state` of a file is `not_found` (with `missingChunks`), `created`, `assembling`, `ok` (with `dif`) or `error`
+/// (with `detail`). Idempotent: repeated calls start nothing twice.
 struct AssembleDebugFiles: Endpoint {
     private static let maximumBodySizeInBytes = 4 << 20
 

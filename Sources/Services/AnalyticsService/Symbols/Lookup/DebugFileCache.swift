@@ -2,9 +2,10 @@ import Foundation
 import MartletFiles
 import NIOCore
 
-/// Debug files on the local disk, where a program can read them: one processor's part each, the least recently used going first.
+/// Caches parts of debug files for one processor on the local disk, where programs can read them. The least recently
+/// used are evicted first.
 ///
-/// Each process has a folder of its own in the directory; those of processes that are gone are removed.
+/// Each process has its own folder in the directory; folders of dead processes are removed.
 actor DebugFileCache {
     private struct Entry {
         var sizeInBytes: Int
@@ -27,7 +28,7 @@ actor DebugFileCache {
         folder = "\(directory)/\(getpid())-\(UInt32.random(in: 0 ... .max))"
     }
 
-    /// The folder for this process's own things, which it makes.
+    /// The folder of this process, created on first use.
     func prepared() throws -> String {
         guard !isReady else { return folder }
         try makeFolder(folder)
@@ -38,7 +39,7 @@ actor DebugFileCache {
 
     /// Lends a part as a file.
     ///
-    /// - Throws: `FileError`; what the disk says; what `body` throws.
+    /// - Throws: `FileError`, errors of the file system, and what `body` throws.
     func withFile<Result: Sendable>(of part: StoredPart, _ body: @Sendable (String) async throws -> Result) async throws -> Result {
         guard part.range.count <= maximumSizeInBytes else { throw FileError.tooLarge(limitInBytes: maximumSizeInBytes) }
         let path = "\(try prepared())/\(part.id.uuidString.lowercased())"
@@ -55,7 +56,7 @@ actor DebugFileCache {
         return try await body(path)
     }
 
-    /// Removes everything of this process.
+    /// Removes this process's folder.
     func clear() {
         try? FileManager.default.removeItem(atPath: folder)
         entries = [:]
@@ -86,7 +87,7 @@ actor DebugFileCache {
         try await backend.read(part.blob, in: part.range) { try file.write(contentsOf: Data($0.readableBytesView)) }
     }
 
-    /// Removes what nobody reads until there is room, or nothing more to remove.
+    /// Evicts unused files until there is room, or none is left.
     private func makeRoom(for size: Int) {
         var total = entries.values.reduce(size) { $0 + $1.sizeInBytes }
         for (id, entry) in entries.filter({ $0.value.users == 0 }).sorted(by: { $0.value.lastUse < $1.value.lastUse }) {

@@ -4,14 +4,15 @@ import MartletCore
 import MartletFiles
 import Synchronization
 
-/// `swift-demangle`, a process for each batch of names: it reads all before it writes anything. What it found is remembered.
+/// Runs `swift-demangle` once per batch of names, because it reads all input before it writes anything. Results are
+/// cached.
 final class Demangler: Sendable {
     private static let maximumNameLength = 4_096
     private static let maximumBatch = 2_000
     private static let maximumRemembered = 50_000
-    /// A name may end the program: halves of a batch are tried, so often.
+    /// A name may crash the program; the halves of its batch are then retried, up to this number of runs.
     private static let maximumRuns = 16
-    /// For all of them: whoever invents names holds nobody up for long.
+    /// Time limit of all runs together, so that invented names cannot block others for long.
     private static let maximumTime: Duration = .seconds(20)
 
     private let program: String?
@@ -34,7 +35,7 @@ final class Demangler: Sendable {
         self.process = process
     }
 
-    /// Names as people write them: `Bar.baz(qux:)`. Those that are not Swift's, or cannot be read, stay as they are.
+    /// Readable forms such as `Bar.baz(qux:)`. Names that are not Swift's, or cannot be demangled, stay as they are.
     func readable(_ names: [String]) async -> [String] {
         guard let program else { return names }
         let wanted = Set(names.filter(Self.isMangled))
@@ -49,13 +50,13 @@ final class Demangler: Sendable {
                     remembered.merge(found) { $1 }
                 }
             } catch {
-                logger.debug("names stay as they are", metadata: ["error.cause": "\(error)"])
+                logger.debug("Could not demangle names; leaving them mangled.", metadata: ["error.cause": "\(error)"])
             }
         }
         return remembered.withLock { remembered in names.map { remembered[$0] ?? $0 } }
     }
 
-    /// Whether it begins as the names do that Swift's compilers make (docs/ABI/Mangling.rst), and is nothing but a name.
+    /// Whether a text has a prefix of Swift's mangled names (docs/ABI/Mangling.rst) and contains nothing but a name.
     static func isMangled(_ name: String) -> Bool {
         name.utf8.count <= maximumNameLength && prefixes.contains(where: name.hasPrefix) && name.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7f }
     }
@@ -77,7 +78,7 @@ final class Demangler: Sendable {
         if outcome.end == .exited(0), lines.count == names.count {
             return Dictionary(zip(names, lines.map { String($0.prefix(Self.maximumNameLength)) })) { $1 }
         }
-        // The one that cannot be read is remembered as it is.
+        // Remember a name that cannot be demangled as itself.
         guard names.count > 1 else { return [names[0]: names[0]] }
         let (first, second) = (names.prefix(names.count / 2), names.dropFirst(names.count / 2))
         return try await run(program, Array(first), &runs, until: end).merging(try await run(program, Array(second), &runs, until: end)) { $1 }

@@ -1,21 +1,23 @@
 import MartletCore
 
-/// Where an address of a program comes from.
+/// The source location of an address.
 struct SourceFrame: Sendable, Equatable {
     private static let maximumNameLength = 4_096
     private static let maximumPathLength = 1_024
     private static let maximumInlined = 64
 
-    /// As the compiler wrote it for Swift, readable for other languages; empty: not known.
+    /// Mangled for Swift, readable for other languages; empty if unknown.
     var function: String
-    /// Nil: not known.
+    /// Nil if unknown.
     var path: String?
     var line: Int?
     var column: Int?
 
-    /// The answer of `llvm-symbolizer --output-style=JSON` for one address, the innermost of inlined calls first; empty where nothing is known.
+    /// Parses the output of `llvm-symbolizer --output-style=JSON` for one address: inlined calls, innermost first;
+    /// empty if nothing is known.
     ///
-    /// - Throws: `Unreadable` when there is none: the file is not what it seems, or the program is not what it should be.
+    /// - Throws: `Unreadable` if it has another form, because the file is not what it seems or the program is not what
+    ///   it should be.
     static func frames(in line: String) throws(Unreadable) -> [SourceFrame] {
         guard let answer = try? JSONValue(parsing: line.utf8), case .array(let symbols) = answer["Symbol"] else { throw Unreadable() }
         return symbols.prefix(maximumInlined).map { SourceFrame($0) }.filter { !$0.function.isEmpty || $0.path != nil }
@@ -36,7 +38,7 @@ struct SourceFrame: Sendable, Equatable {
 
     private static func text(_ value: JSONValue?, upTo limit: Int) -> String? {
         guard case .string(let text) = value, !text.isEmpty, text != "??" else { return nil }
-        // A name comes from a file that anybody may have made.
+        // Names come from files that anyone may have made.
         return String(text.unicodeScalars.lazy.filter { $0.value >= 0x20 && $0.value != 0x7f }.prefix(limit).map { Character($0) })
     }
 

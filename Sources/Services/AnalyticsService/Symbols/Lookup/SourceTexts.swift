@@ -2,16 +2,16 @@ import Foundation
 import MartletFiles
 import NIOCore
 
-/// The lines around a call, out of the bundles of sources that came with debug files.
+/// Reads the source lines around calls from the source bundles of debug files.
 actor SourceTexts {
-    /// Where a call is.
+    /// The source location of a call.
     struct Place: Hashable, Sendable {
         var debugID: DebugID
         var path: String
         var line: Int
     }
 
-    /// A line, and up to five before and behind it.
+    /// A line with up to five lines before and after it.
     struct Context: Sendable, Equatable {
         var before: [String]
         var line: String
@@ -21,13 +21,13 @@ actor SourceTexts {
     private static let linesAround = 5
     private static let maximumLineLength = 200
     private static let maximumLine = 1_000_000
-    /// Kept in memory: what the manifests of bundles say, and texts of a mebibyte each at the most.
+    /// Limits of the memory cache: manifests of bundles, and texts of at most one mebibyte each.
     private static let maximumBundles = 8
     private static let maximumTexts = 32
 
     private let store: DebugFileStore
     private let backend: any FileBackend
-    /// Those used lately; nil: it cannot be read.
+    /// Recently used bundles and texts; nil if they cannot be read.
     private var bundles: [UUID: SourceBundle?] = [:]
     private var texts: [Key: String?] = [:]
 
@@ -40,19 +40,19 @@ actor SourceTexts {
         (self.store, self.backend) = (store, backend)
     }
 
-    /// Of those places that there are sources of. Never fails.
+    /// The contexts of those places whose sources are available. Never fails.
     func contexts(of places: Set<Place>, in appID: String) async -> [Place: Context] {
         guard !places.isEmpty, let parts = try? await store.findSources(Array(Set(places.map(\.debugID))), of: appID), !parts.isEmpty else { return [:] }
         var contexts: [Place: Context] = [:]
         for place in places {
-            // What cannot be read right now is not remembered.
+            // Temporary failures are not cached.
             guard let part = parts[place.debugID], let text = try? await text(of: place.path, in: part) else { continue }
             contexts[place] = Self.context(of: place.line, in: text)
         }
         return contexts
     }
 
-    /// Nil: the text has no such line.
+    /// Nil if the text has no such line.
     static func context(of line: Int, in text: String) -> Context? {
         guard (1...maximumLine).contains(line) else { return nil }
         let bytes = text.utf8
@@ -98,7 +98,7 @@ actor SourceTexts {
 }
 
 extension ObjectSource {
-    /// A part of a stored file.
+    /// Reads a part of a stored file.
     init(of part: StoredPart, in backend: any FileBackend) {
         self.init(sizeInBytes: part.range.count) { range in
             try await backend.bytes(of: part.blob, in: part.range.lowerBound + range.lowerBound..<part.range.lowerBound + range.upperBound)
@@ -107,7 +107,7 @@ extension ObjectSource {
 }
 
 extension FileBackend {
-    /// For a few bytes at a time.
+    /// Reads a small range.
     func bytes(of blob: BlobName, in range: Range<Int>) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(range.count)

@@ -2,36 +2,36 @@ import Foundation
 import MartletFiles
 import MartletPostgres
 
-/// One processor's part of a complete debug file, and where its bytes are.
+/// The part of a complete debug file for one processor, and the location of its bytes.
 struct StoredPart: Sendable {
-    /// The symbolizer broke on it so often: it is not tried again.
+    /// After this many symbolizer failures, a part is not tried again.
     static let maximumFailures = 3
 
     var id: UUID
     var debugID: DebugID
     var architecture: String
-    /// Where it thinks it is loaded.
+    /// The address the part is linked to be loaded at.
     var address: UInt64
     var blob: BlobName
     var range: Range<Int>
-    /// Else there are names at the most.
+    /// If false, there are function names at most.
     var hasDebugInformation: Bool
-    /// How often the symbolizer broke or hung on it lately.
+    /// How often the symbolizer recently crashed or hung on the part.
     var failures: Int
 
     var isBroken: Bool { failures >= Self.maximumFailures }
 }
 
-/// Finds parts by their debug id.
+/// Finds parts by their debug ids.
 struct DebugFileStore: Sendable {
     let postgres: PostgresClient
 
-    /// Of each debug id the best there is: one that works, with debug information, the newest.
+    /// The best part for each debug id: working, with debug information, newest.
     func find(_ debugIDs: [DebugID], of appID: String) async throws -> [DebugID: StoredPart] {
         try await find(debugIDs, of: appID, "d.kind <> 'sources'")
     }
 
-    /// Of each debug id the newest bundle of sources.
+    /// The newest source bundle for each debug id.
     func findSources(_ debugIDs: [DebugID], of appID: String) async throws -> [DebugID: StoredPart] {
         try await find(debugIDs, of: appID, "d.kind = 'sources'")
     }
@@ -64,7 +64,8 @@ struct DebugFileStore: Sendable {
         try await postgres.execute("UPDATE analytics.debug_files SET failures = failures + 1 WHERE id = \(part) AND failures < 100")
     }
 
-    /// Takes one back: the machine was busy, perhaps. Not of a part that is given up.
+    /// Reduces the failure count, because an earlier failure may have been due to load. Has no effect on a part that is
+    /// no longer tried.
     func countSuccess(of part: UUID) async throws {
         try await postgres.execute(
             """

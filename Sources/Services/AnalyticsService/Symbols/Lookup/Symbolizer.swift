@@ -2,14 +2,16 @@ import Foundation
 import MartletCore
 import MartletFiles
 
-/// `llvm-symbolizer` in processes that are kept for a while: debug files are large, and reading one takes longer than asking it.
+/// Keeps `llvm-symbolizer` processes running for a while, because reading a large debug file takes longer than querying
+/// it.
 ///
-/// A process gets a few files, so that what it keeps of them has a limit; one that fails is ended. It has no standing access to anything: a
-/// clean environment (no `DEBUGINFOD_URLS`: no network), an empty folder to be in, limits of memory, time and output.
+/// A process opens only a few files, which limits its memory, and is ended after a failure. It is isolated: a clean
+/// environment (without `DEBUGINFOD_URLS`, so no network), an empty working folder, and limits of memory, time and
+/// output.
 actor SymbolizerPool {
-    /// Why nothing was found out.
+    /// Why a lookup failed.
     enum Failure: Error {
-        /// The file ends the program, or keeps it busy, or is not what it says.
+        /// The file crashes the program, keeps it busy, or is not what it claims to be.
         case file
     }
 
@@ -18,7 +20,7 @@ actor SymbolizerPool {
     private static let maximumIdleTime: Duration = .seconds(60)
     private static let outputLimitPerAddress = 64 << 10
 
-    /// A process, and what it has opened.
+    /// A process and the files it has opened.
     private struct Worker {
         var process: LineProcess
         var folder: String
@@ -41,9 +43,9 @@ actor SymbolizerPool {
             refusal: FileError.unavailable(cause: "too many look-ups are waiting"))
     }
 
-    /// The frames of each address, the innermost first.
+    /// The frames of each address, innermost first.
     ///
-    /// - Throws: `Failure.file`; `FileError` and others when it has nothing to do with the file.
+    /// - Throws: `Failure.file`; `FileError` and others if the file is not the cause.
     nonisolated func frames(at addresses: [UInt64], in part: StoredPart) async throws -> [[SourceFrame]] {
         try await semaphore.withPermit {
             try await cache.withFile(of: part) { path in
@@ -57,13 +59,14 @@ actor SymbolizerPool {
         }
     }
 
-    /// Ends processes that nobody has asked for a while.
+    /// Ends processes that have been idle for a while.
     func endIdle(before time: ContinuousClock.Instant = ContinuousClock.now - SymbolizerPool.maximumIdleTime) {
         for worker in idle where worker.lastUse < time { end(worker) }
         idle.removeAll { $0.lastUse < time }
     }
 
-    /// A process that was asked before may owe its failure to that, also to all of its processor time: the question is asked once more of a new one.
+    /// A reused process may fail because of earlier queries, or because its CPU time is used up, so the query is
+    /// retried once in a new process.
     private func ask(_ lines: [String], _ file: UUID) async throws -> [[SourceFrame]] {
         var worker = try await worker(for: file)
         let isFresh = worker.files.isEmpty
@@ -94,7 +97,7 @@ actor SymbolizerPool {
         }
     }
 
-    /// One that has the file, else the one that has rested longest and has room for another, else a new one.
+    /// A process that has opened the file, or else the longest idle one if it may open another, or else a new one.
     private func worker(for file: UUID) async throws -> Worker {
         if let index = idle.firstIndex(where: { $0.files.contains(file) }) { return idle.remove(at: index) }
         guard let index = idle.indices.min(by: { idle[$0].lastUse < idle[$1].lastUse }) else { return try await newWorker() }

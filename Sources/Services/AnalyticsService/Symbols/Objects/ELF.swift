@@ -1,11 +1,11 @@
-/// ELF with a GNU build id, as Android's and Linux's tools make them (System V ABI, chapters 4 and 5).
+/// Reads ELF files with a GNU build id, as made by Android's and Linux's tools (System V ABI, chapters 4 and 5).
 enum ELF {
     private static let maximumSections = 20_000
     private static let maximumNotesInBytes: UInt64 = 64 << 10
 
     static func part(of source: ObjectSource) async throws -> ObjectFile.Part {
         let kind = try await source.read(4, 2)
-        guard [1, 2].contains(kind[0]), [1, 2].contains(kind[1]) else { throw ObjectFile.Refusal(reason: "It is a damaged ELF file.") }
+        guard [1, 2].contains(kind[0]), [1, 2].contains(kind[1]) else { throw ObjectFile.Refusal(reason: "The ELF file is damaged.") }
         let (is64Bit, isBigEndian) = (kind[0] == 2, kind[1] == 2)
         let header = ObjectFields(bytes: try await source.read(0, is64Bit ? 64 : 52), isBigEndian: isBigEndian)
         let sections = try await sections(of: source, header, is64Bit: is64Bit)
@@ -14,7 +14,7 @@ enum ELF {
             let notes = ObjectFields(bytes: try await source.read(section.offset, section.size), isBigEndian: isBigEndian)
             buildID = try Self.buildID(in: notes)
         }
-        guard let buildID else { throw ObjectFile.Refusal(reason: "It has no GNU build id.") }
+        guard let buildID else { throw ObjectFile.Refusal(reason: "The ELF file has no GNU build id.") }
         return ObjectFile.Part(
             debugID: debugID(buildID, isBigEndian: isBigEndian), architecture: architecture(try header.half(18)), kind: .elf,
             hasDebugInformation: sections.contains { $0.name == ".debug_info" || $0.name == ".zdebug_info" },
@@ -34,7 +34,7 @@ enum ELF {
         let count = Int(try header.half(is64Bit ? 60 : 48))
         let namesIndex = Int(try header.half(is64Bit ? 62 : 50))
         guard count > 0, count <= maximumSections, length >= (is64Bit ? 64 : 40), namesIndex < count else {
-            throw ObjectFile.Refusal(reason: "It has no sections.")
+            throw ObjectFile.Refusal(reason: "The ELF file has no sections.")
         }
         let headers = ObjectFields(bytes: try await source.read(table, UInt64(count * length)), isBigEndian: header.isBigEndian)
         func place(_ index: Int) throws -> (offset: UInt64, size: UInt64) {
@@ -47,14 +47,15 @@ enum ELF {
         return try (0..<count).map { index in
             let (offset, size) = try place(index)
             let name = Int(try headers.word(index * length))
-            guard name <= names.bytes.count else { throw ObjectFile.Refusal(reason: "Its sections are damaged.") }
+            guard name <= names.bytes.count else { throw ObjectFile.Refusal(reason: "The sections are damaged.") }
             return Section(
                 name: try names.name(name, upTo: min(32, names.bytes.count - name)), type: try headers.word(index * length + 4), offset: offset,
                 size: size)
         }
     }
 
-    /// Of a list of notes, each `name size, description size, type`, then name and description filled up to 4 bytes.
+    /// The build id in a list of notes, each `name size, description size, type`, then name and description padded to 4
+    /// bytes.
     private static func buildID(in notes: ObjectFields) throws -> [UInt8]? {
         var position = 0
         while position + 12 <= notes.bytes.count {
@@ -79,7 +80,7 @@ enum ELF {
         return DebugID(uuid: bytes)
     }
 
-    /// Of the first segment that is loaded.
+    /// The address of the first loaded segment.
     private static func address(of source: ObjectSource, _ header: ObjectFields, is64Bit: Bool) async throws -> UInt64 {
         let table = try is64Bit ? header.long(32) : UInt64(header.word(28))
         let length = Int(try header.half(is64Bit ? 54 : 42))

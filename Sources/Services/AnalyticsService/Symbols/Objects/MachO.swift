@@ -1,12 +1,13 @@
-/// Mach-O, of 32 and 64 bits and either byte order, alone or several in a "fat" file (Apple's <mach-o/loader.h> and <mach-o/fat.h>).
+/// Reads Mach-O files of 32 and 64 bits and either byte order, thin or fat (Apple's <mach-o/loader.h> and
+/// <mach-o/fat.h>).
 enum MachO {
-    /// A Java class begins with the same four bytes; what follows there is at least 45.
+    /// Java classes begin with the same four bytes, followed by a number of at least 45.
     private static let maximumParts = 40
     private static let maximumCommands = 20_000
 
     static func fatParts(of source: ObjectSource, is64Bit: Bool) async throws -> [ObjectFile.Part] {
         let count = try ObjectFields(bytes: try await source.read(4, 4), isBigEndian: true).word(0)
-        guard (1...maximumParts).contains(Int(count)) else { throw ObjectFile.Refusal(reason: "It has no parts, or too many.") }
+        guard (1...maximumParts).contains(Int(count)) else { throw ObjectFile.Refusal(reason: "The fat file has no parts, or too many.") }
         let length = is64Bit ? 32 : 20
         let table = ObjectFields(bytes: try await source.read(8, UInt64(Int(count) * length)), isBigEndian: true)
         var parts: [ObjectFile.Part] = []
@@ -31,15 +32,15 @@ enum MachO {
         case [0xce, 0xfa, 0xed, 0xfe]: (is64Bit, isBigEndian) = (false, false)
         case [0xfe, 0xed, 0xfa, 0xcf]: (is64Bit, isBigEndian) = (true, true)
         case [0xfe, 0xed, 0xfa, 0xce]: (is64Bit, isBigEndian) = (false, true)
-        default: throw ObjectFile.Refusal(reason: "It is neither a Mach-O nor an ELF file, nor a bundle of sources.")
+        default: throw ObjectFile.Refusal(reason: "The file is neither Mach-O, ELF nor a source bundle.")
         }
         let length = is64Bit ? 32 : 28
         let header = ObjectFields(bytes: try await source.read(0, UInt64(length)), isBigEndian: isBigEndian)
         let count = Int(try header.word(16))
-        guard count <= maximumCommands else { throw ObjectFile.Refusal(reason: "It has more load commands than files have.") }
+        guard count <= maximumCommands else { throw ObjectFile.Refusal(reason: "The Mach-O file has too many load commands.") }
         let commands = ObjectFields(bytes: try await source.read(UInt64(length), UInt64(try header.word(20))), isBigEndian: isBigEndian)
         let found = try read(commands, count, is64Bit: is64Bit)
-        guard let debugID = found.debugID else { throw ObjectFile.Refusal(reason: "It has no UUID.") }
+        guard let debugID = found.debugID else { throw ObjectFile.Refusal(reason: "The Mach-O file has no UUID.") }
         return ObjectFile.Part(
             debugID: debugID, architecture: architecture(try header.word(4), try header.word(8)), kind: kind(try header.word(12)),
             hasDebugInformation: found.hasDebugInformation, address: found.address, range: source.range)
@@ -48,7 +49,7 @@ enum MachO {
     private struct Found {
         var debugID: DebugID?
         var hasDebugInformation = false
-        /// Of `__TEXT`.
+        /// The address of `__TEXT`.
         var address: UInt64 = 0
     }
 
@@ -57,7 +58,7 @@ enum MachO {
         var position = 0
         for _ in 0..<count {
             let size = Int(try commands.word(position + 4))
-            guard size >= 8, size <= commands.bytes.count - position else { throw ObjectFile.Refusal(reason: "Its load commands are damaged.") }
+            guard size >= 8, size <= commands.bytes.count - position else { throw ObjectFile.Refusal(reason: "The load commands are damaged.") }
             switch try commands.word(position) {
             case 0x1b where size >= 24: found.debugID = DebugID(uuid: commands.bytes[position + 8..<position + 24])
             case 0x19 where is64Bit && size >= 72:
@@ -86,7 +87,7 @@ enum MachO {
     private static func hasDebugInformation(
         _ commands: ObjectFields, _ start: Int, sectionLength: Int, count: Int, end: Int
     ) throws -> Bool {
-        guard count <= (end - start) / sectionLength else { throw ObjectFile.Refusal(reason: "Its sections are damaged.") }
+        guard count <= (end - start) / sectionLength else { throw ObjectFile.Refusal(reason: "The sections are damaged.") }
         return try (0..<count).contains { try commands.name(start + $0 * sectionLength, upTo: 16) == "__debug_info" }
     }
 

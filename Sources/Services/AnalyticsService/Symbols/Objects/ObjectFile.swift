@@ -1,14 +1,14 @@
-/// What a file with debug information says of itself: its parts for different processors. Only its headers are read, and nothing in them is
-/// trusted: every offset is checked, every count limited.
+/// The parts of a debug file for different processors, according to its headers. Nothing but headers is read, and
+/// nothing in them is trusted: every offset is checked and every count limited.
 enum ObjectFile {
-    /// Why something is no such file, in words for who sent it.
+    /// Why a file was refused, worded for its sender.
     struct Refusal: Error, Equatable {
         var reason: String
     }
 
-    /// The parts, of which a Mach-O for one processor, an ELF and a bundle of sources have one.
+    /// The parts of a file. A thin Mach-O, an ELF and a source bundle have exactly one.
     ///
-    /// - Throws: `Refusal`; what reading throws.
+    /// - Throws: `Refusal`, and errors of reading the source.
     static func parts(of source: ObjectSource) async throws -> [Part] {
         let magic = try await source.read(0, 4)
         switch magic {
@@ -26,17 +26,17 @@ enum ObjectFile {
         }
     }
 
-    /// One processor's part of a file.
+    /// The part of a file for one processor.
     struct Part: Sendable, Equatable {
         var debugID: DebugID
-        /// As Sentry names it: `arm64`, `x86_64`, …
+        /// In Sentry's notation: `arm64`, `x86_64`, …
         var architecture: String
         var kind: Kind
-        /// DWARF; without it there are the names of functions at most.
+        /// Whether there is DWARF; otherwise there are function names at most.
         var hasDebugInformation: Bool
-        /// Where the part thinks it is loaded.
+        /// The address the part is linked to be loaded at.
         var address: UInt64
-        /// Where it lies in the file.
+        /// The part's bytes within the file.
         var range: Range<Int>
     }
 
@@ -45,16 +45,16 @@ enum ObjectFile {
     }
 }
 
-/// A file, or a part of one, that is read here and there.
+/// A file, or a part of one, with random access.
 struct ObjectSource: Sendable {
-    /// More at once is never needed: load commands, section headers, names.
+    /// Load commands, section headers and names never need more at once.
     static let maximumReadInBytes = 4 << 20
 
-    /// Within the file.
+    /// The range within the file.
     let range: Range<Int>
     private let fetch: @Sendable (Range<Int>) async throws -> [UInt8]
 
-    /// - Parameter fetch: reads a range that lies within the size, all of it.
+    /// - Parameter fetch: Reads all of a range, which lies within the size.
     init(sizeInBytes: Int, _ fetch: @escaping @Sendable (Range<Int>) async throws -> [UInt8]) {
         range = 0..<sizeInBytes
         self.fetch = fetch
@@ -69,36 +69,36 @@ struct ObjectSource: Sendable {
         self.fetch = fetch
     }
 
-    /// A part of this.
+    /// A part of this source.
     ///
-    /// - Throws: `ObjectFile.Refusal` when it does not lie within.
+    /// - Throws: `ObjectFile.Refusal` if the part exceeds the source.
     func part(_ offset: UInt64, _ count: UInt64) throws -> ObjectSource {
         ObjectSource(range: try place(offset, count), fetch: fetch)
     }
 
-    /// - Throws: `ObjectFile.Refusal` when it does not lie within.
+    /// - Throws: `ObjectFile.Refusal` if the range exceeds the source.
     func read(_ offset: UInt64, _ count: UInt64) async throws -> [UInt8] {
         let place = try place(offset, count)
-        guard place.count <= Self.maximumReadInBytes else { throw ObjectFile.Refusal(reason: "Its headers are larger than headers are.") }
+        guard place.count <= Self.maximumReadInBytes else { throw ObjectFile.Refusal(reason: "The headers are too large.") }
         return place.isEmpty ? [] : try await fetch(place)
     }
 
     private func place(_ offset: UInt64, _ count: UInt64) throws -> Range<Int> {
         let (end, overflows) = offset.addingReportingOverflow(count)
-        guard !overflows, end <= UInt64(range.count) else { throw ObjectFile.Refusal(reason: "It is cut off, or its headers point outside of it.") }
+        guard !overflows, end <= UInt64(range.count) else { throw ObjectFile.Refusal(reason: "The file is truncated, or its headers point outside it.") }
         return range.lowerBound + Int(offset)..<range.lowerBound + Int(end)
     }
 }
 
-/// Numbers in bytes, in an order.
+/// Integers in bytes of a given byte order.
 struct ObjectFields {
     let bytes: [UInt8]
     let isBigEndian: Bool
 
-    /// - Throws: `ObjectFile.Refusal` when they do not lie within.
+    /// - Throws: `ObjectFile.Refusal` if the integer exceeds the bytes.
     func number<Number: FixedWidthInteger & UnsignedInteger>(_ offset: Int, as _: Number.Type = Number.self) throws -> Number {
         let size = Number.bitWidth / 8
-        guard offset >= 0, offset <= bytes.count - size else { throw ObjectFile.Refusal(reason: "Its headers are cut off.") }
+        guard offset >= 0, offset <= bytes.count - size else { throw ObjectFile.Refusal(reason: "The headers are truncated.") }
         var number: Number = 0
         for index in 0..<size { number = number << 8 | Number(truncatingIfNeeded: bytes[isBigEndian ? offset + index : offset + size - 1 - index]) }
         return number
@@ -108,11 +108,11 @@ struct ObjectFields {
     func word(_ offset: Int) throws -> UInt32 { try number(offset) }
     func half(_ offset: Int) throws -> UInt16 { try number(offset) }
 
-    /// A name of up to `length` bytes, as long as it is without a zero.
+    /// A name of up to `length` bytes, ending before the first zero.
     ///
-    /// - Throws: `ObjectFile.Refusal` when they do not lie within.
+    /// - Throws: `ObjectFile.Refusal` if the range exceeds the bytes.
     func name(_ offset: Int, upTo length: Int) throws -> String {
-        guard offset >= 0, length >= 0, offset <= bytes.count - length else { throw ObjectFile.Refusal(reason: "Its headers are cut off.") }
+        guard offset >= 0, length >= 0, offset <= bytes.count - length else { throw ObjectFile.Refusal(reason: "The headers are truncated.") }
         return String(decoding: bytes[offset..<offset + length].prefix { $0 != 0 }, as: UTF8.self)
     }
 }

@@ -1,32 +1,32 @@
 import MartletCore
 
-/// The sources of a program, as `sentry-cli debug-files upload --include-sources` and `bundle-sources` make them: `SYSB`, a version, and a zip with
-/// `manifest.json`, which says of each entry where the compiler had it.
+/// A bundle of source files made by `sentry-cli debug-files upload --include-sources` or `bundle-sources`: `SYSB`, a
+/// version, and a zip whose `manifest.json` has the compiler's path of each entry.
 struct SourceBundle: Sendable {
     static let magic: [UInt8] = Array("SYSB".utf8)
     private static let version: UInt32 = 2
     private static let maximumManifestInBytes = 2 << 20
-    /// Of one source.
+    /// Maximum size of one source file.
     private static let maximumTextInBytes = 1 << 20
 
     let debugID: DebugID
     let architecture: String
     private let archive: ZipDirectory
-    /// Entries' names by the sources' paths.
+    /// The names of entries by the paths of their sources.
     private let entries: [String: String]
 
     /// - Throws: `ObjectFile.Refusal`.
     init(of source: ObjectSource) async throws {
         let header = ObjectFields(bytes: try await source.read(0, 8), isBigEndian: false)
         guard header.bytes.starts(with: Self.magic), try header.word(4) <= Self.version else {
-            throw ObjectFile.Refusal(reason: "It is a bundle of sources of another version.")
+            throw ObjectFile.Refusal(reason: "The source bundle has an unsupported version.")
         }
         archive = try await ZipDirectory(of: source)
         guard let text = try await archive.read("manifest.json", upTo: Self.maximumManifestInBytes), let manifest = try? JSONValue(parsing: text) else {
-            throw ObjectFile.Refusal(reason: "It is a bundle of sources without a manifest.")
+            throw ObjectFile.Refusal(reason: "The source bundle has no manifest.")
         }
         guard let debugID = manifest["debug_id"]?.plainText.flatMap({ DebugID($0) }) else {
-            throw ObjectFile.Refusal(reason: "It is a bundle of sources of no debug file.")
+            throw ObjectFile.Refusal(reason: "The source bundle does not name a debug id.")
         }
         self.debugID = debugID
         architecture = String((manifest["arch"]?.plainText ?? "unknown").prefix(32))
@@ -39,9 +39,9 @@ struct SourceBundle: Sendable {
         self.entries = entries
     }
 
-    /// The text of a source; nil: it is not there, or damaged.
+    /// The text of a source; nil if it is missing or damaged.
     ///
-    /// - Throws: what reading throws.
+    /// - Throws: Errors of reading the source.
     func text(of path: String) async throws -> String? {
         guard let entry = entries[path] else { return nil }
         do {

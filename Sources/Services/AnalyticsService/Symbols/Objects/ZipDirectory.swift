@@ -1,21 +1,22 @@
 import MartletCompression
 import NIOCore
 
-/// The entries of a zip archive (PKWARE's APPNOTE 6.3, without Zip64 and encryption), also of one with something in front of it.
+/// The entries of a zip archive (PKWARE's APPNOTE 6.3, without Zip64 and encryption), which may be preceded by other
+/// data.
 ///
-/// Names are compared only: nothing is ever unpacked to a path.
+/// Names are only compared: nothing is ever unpacked to a path.
 struct ZipDirectory: Sendable {
     private static let maximumEntries = 20_000
     private static let endLength = 22
     private static let maximumCommentLength = 65_535
 
     private struct Entry {
-        /// 0: as it is; 8: DEFLATE.
+        /// 0: stored; 8: DEFLATE.
         var method: UInt16
         var checksum: UInt32
         var packedSize: UInt32
         var size: UInt32
-        /// Of its own header.
+        /// The offset of the entry's local header.
         var start: UInt64
     }
 
@@ -31,7 +32,7 @@ struct ZipDirectory: Sendable {
         let (count, length) = (Int(try tail.half(end + 10)), UInt64(try tail.word(end + 12)))
         let (place, offset) = (UInt64(size - tail.bytes.count + end), UInt64(try tail.word(end + 16)))
         guard count <= Self.maximumEntries, offset + length <= place else { throw Self.damaged }
-        // What is in front of the archive, where offsets do not count it.
+        // The length of the data before the archive, if offsets do not include it.
         let start = place - length - offset
         let directory = ObjectFields(bytes: try await source.read(place - length, length), isBigEndian: false)
         var (entries, position) = ([String: Entry](), 0)
@@ -51,12 +52,13 @@ struct ZipDirectory: Sendable {
         (self.entries, self.source) = (entries, source)
     }
 
-    /// An entry's bytes; nil: there is none of this name.
+    /// The bytes of an entry; nil if there is none with this name.
     ///
-    /// - Throws: `ObjectFile.Refusal` when it is damaged or would have more than `limit` bytes, packed or unpacked, whatever it says of itself.
+    /// - Throws: `ObjectFile.Refusal` if it is damaged or has more than `limit` bytes, compressed or not, whatever its
+    ///   header states.
     func read(_ name: String, upTo limit: Int) async throws -> [UInt8]? {
         guard let entry = entries[name] else { return nil }
-        guard entry.size <= limit, entry.packedSize <= limit else { throw ObjectFile.Refusal(reason: "Something in its archive is too large.") }
+        guard entry.size <= limit, entry.packedSize <= limit else { throw ObjectFile.Refusal(reason: "An entry of the archive is too large.") }
         let header = ObjectFields(bytes: try await source.read(entry.start, 30), isBigEndian: false)
         guard try header.word(0) == 0x0403_4b50 else { throw Self.damaged }
         let start = entry.start + 30 + UInt64(try header.half(26)) + UInt64(try header.half(28))
@@ -67,13 +69,13 @@ struct ZipDirectory: Sendable {
         case 8:
             guard let unpacked = try? Inflate.decode(ByteBuffer(bytes: packed), .deflate, upTo: Int(entry.size)) else { throw Self.damaged }
             bytes = Array(unpacked.readableBytesView)
-        default: throw ObjectFile.Refusal(reason: "Its archive is packed in a way that is not read here: only DEFLATE is.")
+        default: throw ObjectFile.Refusal(reason: "The archive uses an unsupported compression; only DEFLATE is supported.")
         }
         guard bytes.count == entry.size, Checksum.crc32(bytes) == entry.checksum else { throw Self.damaged }
         return bytes
     }
 
-    private static let damaged = ObjectFile.Refusal(reason: "Its archive is damaged.")
+    private static let damaged = ObjectFile.Refusal(reason: "The archive is damaged.")
 }
 
 extension ObjectSource {

@@ -3,7 +3,8 @@ import MartletAPI
 import MartletJobs
 import MartletPostgres
 
-/// Has the newest reports read again that a bundle of sources has lines for. Nothing waits for sources, so the reports are looked for.
+/// Adds source lines from a new source bundle to the newest reports. Reports do not wait for sources, so they must be
+/// searched.
 struct AddSources: JobHandler {
     struct Parameters: Codable {
         var app: String
@@ -12,7 +13,7 @@ struct AddSources: JobHandler {
 
     static let kind = "symbols.sources"
     static let timeLimit: Duration = .seconds(3_600)
-    /// Of a space: the issues seen last, and of each the newest reports.
+    /// Limits per space: the issues last seen, and the newest reports of each.
     static let (maximumIssues, reportsPerIssue) = (200, 5)
     private static let batchLength = 100
 
@@ -21,7 +22,7 @@ struct AddSources: JobHandler {
     let rerun: SymbolicateAgain.Rerun
 
     static func enqueue(_ debugID: DebugID, of appID: String, _ queue: JobQueue, _ transaction: PostgresTransaction) async throws {
-        // One at a time: there may be a bundle for each of an app's libraries.
+        // One at a time, because there may be a bundle for each of an app's libraries.
         let options = JobOptions(scope: appID, lane: kind, uniqueKey: appID + " " + debugID.description)
         try await queue.enqueue(Self.self, Parameters(app: appID, debugID: debugID.description), options, in: transaction)
     }

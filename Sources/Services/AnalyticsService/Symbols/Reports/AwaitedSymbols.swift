@@ -1,7 +1,7 @@
 import Foundation
 import MartletPostgres
 
-/// Which debug files reports wait for: when one comes, they are read again.
+/// The debug files that reports wait for; when one arrives, the reports are symbolicated again.
 struct AwaitedSymbols: Sendable {
     struct Report: Sendable {
         var id: UUID
@@ -9,13 +9,13 @@ struct AwaitedSymbols: Sendable {
         var debugIDs: [String]
     }
 
-    /// More images of one report are not waited for.
+    /// Further images of a report are not recorded.
     private static let maximumImages = 32
     private static let lifetimeInDays = 90
 
     let postgres: PostgresClient
 
-    /// Notes what reports wait for, in the transaction that stores them. What was noted already stays.
+    /// Records what reports wait for, in the transaction that stores them. Existing entries stay.
     func note(_ reports: [Report], _ transaction: PostgresTransaction) async throws {
         let all = reports.flatMap { report in report.debugIDs.prefix(Self.maximumImages).map { (report: report, debugID: $0) } }
         guard !all.isEmpty else { return }
@@ -28,7 +28,7 @@ struct AwaitedSymbols: Sendable {
             """)
     }
 
-    /// As JSON, those with the most reports first.
+    /// The missing debug ids as JSON, those of the most reports first.
     func list(in space: Space, limit: Int) async throws -> [String] {
         try await postgres.query(
             """
@@ -38,7 +38,7 @@ struct AwaitedSymbols: Sendable {
         ).map { try $0.decode(0) }
     }
 
-    /// Forgets what was waited for too long, 10,000 at most: the report is gone, or nobody has the symbols.
+    /// Deletes up to 10,000 expired entries: either the report is gone, or nobody has the symbols.
     func forgetOld() async throws {
         try await postgres.execute(
             """

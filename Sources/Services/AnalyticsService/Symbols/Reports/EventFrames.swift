@@ -1,19 +1,19 @@
 import MartletCore
 
-/// The stack frames of a report, wherever Sentry's format has them: read once, and put back once.
+/// The stack frames of a report, wherever Sentry's format has them. They are extracted once and written back once.
 struct EventFrames {
-    /// Stacks with which there would be more are left as they are.
+    /// Stacks that would exceed this number of frames are left as they are.
     private static let maximumCount = 10_000
 
-    /// A frame, and what is known of its place.
+    /// A frame and the meaning of its address.
     struct Frame {
         var value: JSONValue
-        /// Whether its address is the instruction's own, and not the one that the call returns to.
+        /// Whether the address is that of the instruction itself rather than the return address of a call.
         var isExact: Bool
     }
 
     private let event: JSONValue
-    /// In the report's order. Those that were put in for inlined calls before are left out.
+    /// In the report's order, without frames that were inserted earlier for inlined calls.
     let frames: [Frame]
 
     init(_ event: JSONValue) {
@@ -23,9 +23,9 @@ struct EventFrames {
         frames = holders.compactMap { $0["stacktrace"] }.flatMap { budget.frames(of: $0) ?? [] }
     }
 
-    /// The report with other frames in each one's place.
+    /// The report with each frame replaced by other frames.
     ///
-    /// - Parameter new: as many as there are frames.
+    /// - Parameter new: The replacements, one array per frame.
     func replaced(by new: [[JSONValue]]) -> JSONValue {
         guard case .object = event else { return event }
         var budget = Budget()
@@ -50,7 +50,7 @@ struct EventFrames {
         return event
     }
 
-    /// A list, a list in `values`, or the one thing itself.
+    /// A list, a list in `values`, or a single object.
     private static func holders(_ value: JSONValue?) -> [JSONValue] {
         switch value {
         case .array(let values): values
@@ -60,18 +60,18 @@ struct EventFrames {
         }
     }
 
-    /// Counts frames, so that reading and putting back leave out the same.
+    /// Counts frames, so that extracting and writing back skip the same stacks.
     private struct Budget {
         private var left = EventFrames.maximumCount
 
-        /// Nil for a stack that is left as it is.
+        /// Nil if the stack is left as it is.
         mutating func frames(of stack: JSONValue) -> [Frame]? {
             guard case .array(let values) = stack["frames"], values.count <= left else { return nil }
             left -= values.count
             let own = values.filter { $0["symbolication"]?.plainText != "inlined" }
             let adjustment = stack["instruction_addr_adjustment"]?.plainText
             return own.enumerated().map { index, value in
-                // The innermost comes last.
+                // The innermost frame is the last.
                 Frame(value: value, isExact: adjustment == "none" || adjustment != "all" && index == own.count - 1)
             }
         }

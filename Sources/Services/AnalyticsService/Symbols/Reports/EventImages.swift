@@ -1,9 +1,9 @@
 import MartletCore
 
-/// The programs and libraries of a report: `debug_meta.images`.
+/// The programs and libraries in a report: `debug_meta.images`.
 struct EventImages {
     private static let maximumCount = 5_000
-    /// Where systems keep their own libraries, of which nobody has the symbols.
+    /// Paths of system libraries, whose symbols nobody can upload.
     private static let systemPaths = [
         "/System/", "/usr/lib/", "/private/preboot/", "/private/var/containers/Bundle/System/", "/Library/Apple/", "/apex/", "/system/",
         "/system_ext/", "/vendor/", "/lib/", "/lib64/",
@@ -12,14 +12,14 @@ struct EventImages {
     struct Image {
         var debugID: DebugID
         var address: UInt64
-        /// 0: not said.
+        /// 0 if unknown.
         var size: UInt64
         var name: String
         var architecture: String?
         var isSystem: Bool
     }
 
-    /// By address.
+    /// Sorted by address.
     private let images: [Image]
 
     init(_ event: JSONValue) {
@@ -30,14 +30,14 @@ struct EventImages {
         images = values.prefix(Self.maximumCount).compactMap(Self.image).sorted { $0.address < $1.address }
     }
 
-    /// Where an address lies; nil: in none that has a debug id.
+    /// The image that contains an address; nil if none with a debug id does.
     func image(of address: UInt64, imageAddress: UInt64?) -> Image? {
         if let imageAddress, imageAddress <= address, let image = last(upTo: imageAddress), image.address == imageAddress { return image }
         guard let image = last(upTo: address) else { return nil }
         return image.size == 0 || address - image.address < image.size ? image : nil
     }
 
-    /// The last one that begins at or before the address.
+    /// The last image that starts at or before the address.
     private func last(upTo address: UInt64) -> Image? {
         var (low, high) = (0, images.count)
         while low < high {
@@ -47,7 +47,7 @@ struct EventImages {
         return low > 0 ? images[low - 1] : nil
     }
 
-    /// Of an ELF that names only its build id, what that makes. All zeros stand for none.
+    /// The debug id of an image, derived from the build id for an ELF that has only that. All zeros mean none.
     private static func debugID(_ value: JSONValue) -> DebugID? {
         if let text = (value["debug_id"] ?? value["uuid"])?.plainText, let debugID = DebugID(text) {
             return debugID.description.contains { $0 != "0" && $0 != "-" } ? debugID : nil
@@ -74,7 +74,7 @@ extension JSONValue {
         if case .string(let text) = self { text } else { nil }
     }
 
-    /// An address as Sentry's clients write it: `"0x1a"`, `"26"` or `26`.
+    /// An address in the forms that Sentry's clients write: `"0x1a"`, `"26"` or `26`.
     var machineAddress: UInt64? {
         switch self {
         case .string(let text):
@@ -84,7 +84,7 @@ extension JSONValue {
         }
     }
 
-    /// An object with other values for some of its members, each in its place or at the end; nil removes one.
+    /// A copy of the object with the given members replaced or appended; nil removes one.
     func withMembers(_ changes: KeyValuePairs<String, JSONValue?>) -> JSONValue {
         guard case .object(var members) = self else { return self }
         for (name, value) in changes {

@@ -1,12 +1,12 @@
 import MartletCore
 
-/// An address in an image, from its start.
+/// An offset in an image.
 struct FramePlace: Hashable {
     var debugID: DebugID
     var offset: UInt64
 }
 
-/// Where the frames of a report are, and what is to be asked of them.
+/// The places of a report's frames, and the lookups they need.
 struct FramePlaces {
     private static let maximumAddresses = 2_000
     private static let maximumImages = 32
@@ -16,9 +16,10 @@ struct FramePlaces {
         var offsets: Set<UInt64> = []
     }
 
-    /// Of each frame; nil: in no image that is known.
+    /// The place of each frame; nil if it is in no known image.
     let places: [FramePlace?]
-    /// What is to be looked up: the first 32 images that frames point into, of the app's own the first 64, and the first 2,000 addresses.
+    /// The lookups to make: the first 32 images that frames point to, or the first 64 for the app's own, and the first
+    /// 2,000 addresses.
     let questions: [DebugID: InImage]
 
     init(of frames: [EventFrames.Frame], in images: EventImages) {
@@ -47,7 +48,8 @@ struct FramePlaces {
 }
 
 extension EventImages.Image {
-    /// How far back from where a call returns to there is surely something of the call; of 32-bit ARM the shortest one.
+    /// The distance from a return address back to a byte that is certainly part of the call; on 32-bit ARM, the length
+    /// of the shortest call.
     fileprivate var callLength: UInt64 {
         guard let architecture, architecture.hasPrefix("arm") else { return 1 }
         return architecture.hasPrefix("arm64") ? 4 : 2

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What addresses turned out to be: most crashes of a version are at few places.
+/// A cache of resolved addresses: most crashes of a version occur in few places.
 final class RememberedFrames: Sendable {
     private static let maximumCount = 50_000
 

@@ -3,9 +3,9 @@ import MartletAPI
 import MartletJobs
 import MartletPostgres
 
-/// Has the reports read again that wait for a debug id which has come.
+/// Symbolicates the reports again that wait for a debug id that has arrived.
 struct SymbolicateAgain: JobHandler {
-    /// Reads reports again, given by their ids, 100 at most. Ids that are gone are none of its business.
+    /// Processes up to 100 reports again; ids of deleted reports are ignored.
     typealias Rerun = @Sendable (_ reports: [UUID], _ space: Space) async throws -> Void
 
     struct Parameters: Codable {
@@ -25,7 +25,8 @@ struct SymbolicateAgain: JobHandler {
         try await queue.enqueue(Self.self, parameters, options, in: transaction)
     }
 
-    /// One job for what was noted while a file arrived, after the look for it and before the file was there; or when there was no time to ask it.
+    /// Enqueues jobs for reports recorded while a file was arriving, after they had looked for it, or without time to
+    /// query it.
     static func enqueueForgotten(_ postgres: PostgresClient, _ queue: JobQueue) async throws {
         let rows = try await postgres.query(
             """
@@ -50,9 +51,9 @@ struct SymbolicateAgain: JobHandler {
         return JobNoResult()
     }
 
-    /// All reports of an app that wait for a debug id, in both environments.
+    /// Processes all reports of an app that wait for a debug id, in both environments.
     ///
-    /// - Parameter check: throws when this shall not go on.
+    /// - Parameter check: Throws if the work must stop.
     func readAgain(_ debugID: String, of appID: String, _ check: () throws -> Void) async throws {
         let rows = try await postgres.query("SELECT id, environment FROM analytics.spaces WHERE app_id = \(appID)")
         for row in rows {
@@ -73,7 +74,8 @@ struct SymbolicateAgain: JobHandler {
                 """
             ).map { try $0.decode(0) }
             guard !reports.isEmpty else { return }
-            // Once each, whatever becomes of them: what is still missing stands under another debug id. After a file that has names alone they wait on.
+            // Once each, whatever the result: what is still missing is recorded under another debug id. After a file
+            // with only names, the reports keep waiting.
             let isLast: Bool = try await postgres.query(
                 """
                 SELECT coalesce(bool_or(has_debug_information), TRUE) FROM analytics.debug_files

@@ -1,15 +1,15 @@
 import MartletCore
 
-/// What is known of a frame besides what the client said.
+/// What symbols and sources add to a frame.
 struct SymbolicatedFrame {
-    /// The innermost of inlined calls first; empty where nothing is known.
+    /// The inlined calls, innermost first; empty if nothing is known.
     var calls: [SourceFrame]
-    /// What people write for mangled names.
+    /// Readable names by their mangled ones.
     var names: [String: String]
     /// The source lines around a call.
     var context: (SourceFrame) -> SourceTexts.Context?
 
-    /// A frame, filled: as many frames as calls were inlined there, the outermost first.
+    /// The frame with what is known, followed by a frame for each inlined call, outermost first.
     func filled(_ frame: JSONValue) -> [JSONValue] {
         guard let outermost = calls.last else {
             guard let name = frame["function"]?.plainText, let readable = names[name], readable != name else { return [frame] }
@@ -20,7 +20,7 @@ struct SymbolicatedFrame {
 
     private func filled(_ frame: JSONValue, with call: SourceFrame, _ symbolication: String) -> JSONValue {
         let function = names[call.function] ?? call.function
-        // What the client knew is the outermost call's.
+        // What the client reported belongs to the outermost call.
         let known: JSONValue = symbolication == "found" ? frame : .null
         let file = call.path.map { JSONValue.string(String($0.split(separator: "/").last ?? "")) }
         let path = call.path.map { JSONValue.string($0) }

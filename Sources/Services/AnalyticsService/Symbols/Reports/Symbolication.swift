@@ -3,33 +3,33 @@ import Logging
 import MartletCore
 import MartletFiles
 
-/// A report whose frames say where they are from, as far as symbols are there.
+/// A report after symbolication.
 struct SymbolicatedEvent: Sendable {
     var event: JSONValue
-    /// The app's own programs and libraries in it that have no debug file, or none with debug information.
+    /// The app's own programs and libraries without a debug file, or without debug information in it.
     var missing: [MissingImage]
     var isChanged: Bool
 }
 
 struct MissingImage: Sendable, Hashable {
-    /// 36 lower-case characters.
+    /// 36 characters in lower case.
     var debugID: String
     var name: String
     var architecture: String?
 }
 
-/// Makes lines of addresses in reports.
+/// Resolves the addresses in reports to functions, files and lines.
 ///
-/// The address to look up is `instruction_addr - image_addr` in the image plus where the debug file thinks it is loaded; one instruction
-/// less where it is the address that a call returns to.
+/// The address to look up is `instruction_addr - image_addr`, plus the address at which the debug file expects the
+/// image; for the return address of a call, it is one instruction less.
 struct Symbolication: Sendable {
-    /// For all of a report; what has not been asked then is waited for, as if there were no symbols.
+    /// Time limit per report. Images not queried by then count as missing.
     private static let time: Duration = .seconds(30)
-    /// Frames of a report that show their source.
+    /// Maximum number of places whose source lines are added to a report.
     private static let maximumContexts = 50
 
     let store: DebugFileStore
-    /// Nil: there is no symbolizer.
+    /// Nil if there is no symbolizer.
     let pool: SymbolizerPool?
     let demangler: Demangler
     let sources: SourceTexts
@@ -52,7 +52,7 @@ struct Symbolication: Sendable {
         return SymbolicatedEvent(event: changed, missing: missing.sorted { $0.debugID < $1.debugID }, isChanged: changed != event)
     }
 
-    /// What is known of the places, and the images without which more cannot be known.
+    /// What is known of the places, and the images needed to learn more.
     private func lookUp(
         _ questions: [DebugID: FramePlaces.InImage], of appID: String
     ) async -> (found: [FramePlace: [SourceFrame]], missing: Set<MissingImage>) {
@@ -77,19 +77,19 @@ struct Symbolication: Sendable {
                 }
             } catch {
                 await note(error, part)
-                // Not the file's fault: it is to be tried again when a file of this id comes, as if there were none.
+                // Not the file's fault: treat it as missing, so that it is retried when a file with this id arrives.
                 if !(error is SymbolizerPool.Failure) { missing.insert(inImage.image.missing) }
             }
         }
         return (found, missing)
     }
 
-    /// Nil when the database does not say.
+    /// Nil if the database query failed.
     private func parts(_ debugIDs: [DebugID], of appID: String) async -> [DebugID: StoredPart]? {
         do {
             return try await store.find(debugIDs, of: appID)
         } catch {
-            logger.warning("debug files not looked for", metadata: ["error.cause": "\(error)"])
+            logger.warning("Could not look up debug files; leaving addresses unresolved.", metadata: ["error.cause": "\(error)"])
             return nil
         }
     }
@@ -107,19 +107,19 @@ struct Symbolication: Sendable {
     }
 
     private func note(_ error: any Error, _ part: StoredPart) async {
-        logger.warning("a debug file was not read", metadata: ["symbols.part": "\(part.id)", "error.cause": "\(error)"])
+        logger.warning("Could not read a debug file; leaving its addresses unresolved.", metadata: ["symbols.part": "\(part.id)", "error.cause": "\(error)"])
         guard error is SymbolizerPool.Failure else { return }
         try? await store.countFailure(of: part.id)
     }
 
-    /// The mangled names of frames, old and new, and what people would write for them.
+    /// Readable forms of the mangled names in frames, old and new.
     private func readable(namesIn frames: EventFrames, _ found: [FramePlace: [SourceFrame]]) async -> [String: String] {
         let old = frames.frames.compactMap { $0.value["function"]?.plainText }
         let mangled = Array(Set((found.values.joined().map(\.function) + old).filter(Demangler.isMangled)))
         return Dictionary(zip(mangled, await demangler.readable(mangled))) { $1 }
     }
 
-    /// The sources of the app's own calls, the last frames first: where it broke.
+    /// The sources of the app's own calls, starting with the last frames, where the failure occurred.
     private func contexts(
         of frames: EventFrames, _ places: FramePlaces, _ found: [FramePlace: [SourceFrame]], of appID: String
     ) async -> [SourceTexts.Place: SourceTexts.Context] {

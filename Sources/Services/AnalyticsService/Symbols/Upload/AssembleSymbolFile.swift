@@ -5,7 +5,8 @@ import MartletFiles
 import MartletJobs
 import NIOCore
 
-/// Puts a file together from its pieces, reads its headers and makes it one that is used. Holds one portion of it at a time.
+/// The job that assembles a file from its chunks, reads its headers and puts it into use. Holds one portion of it in
+/// memory at a time.
 struct AssembleSymbolFile: JobHandler {
     struct Parameters: Codable {
         var file: UUID
@@ -25,7 +26,7 @@ struct AssembleSymbolFile: JobHandler {
         } catch let refusal as ObjectFile.Refusal {
             try await files.refuse(file.id, refusal.reason)
         } catch let error where job.isLastAttempt && job.interruption == nil {
-            try await files.refuse(file.id, "Something went wrong on the server. Upload it again later.")
+            try await files.refuse(file.id, "The server could not assemble the file. Upload it again later.")
             throw error
         }
         for blob in try await chunks.delete(file.chunks, of: file.appID) { try await backend.remove(blob) }
@@ -35,7 +36,7 @@ struct AssembleSymbolFile: JobHandler {
     private func assemble(_ file: SymbolFileStore.Pending) async throws {
         let found = try await chunks.touch(file.chunks, of: file.appID)
         let pieces = try file.chunks.map { sha1 in
-            guard let chunk = found[sha1] else { throw ObjectFile.Refusal(reason: "Some of its pieces are gone. Upload it again.") }
+            guard let chunk = found[sha1] else { throw ObjectFile.Refusal(reason: "Some chunks of the file are gone. Upload it again.") }
             return StoredPiece(blob: chunk.blob, sizeInBytes: chunk.sizeInBytes)
         }
         let content = HashedPortions(JoinedBlobs(pieces, in: backend))
@@ -44,27 +45,27 @@ struct AssembleSymbolFile: JobHandler {
         do {
             written = try await backend.write(content, to: blob, limitInBytes: file.sizeInBytes)
         } catch FileError.missing {
-            throw ObjectFile.Refusal(reason: "Some of its pieces are gone. Upload it again.")
+            throw ObjectFile.Refusal(reason: "Some chunks of the file are gone. Upload it again.")
         }
         do {
-            guard content.sha1 == file.sha1 else { throw ObjectFile.Refusal(reason: "Its pieces do not make a file with this SHA-1.") }
+            guard content.sha1 == file.sha1 else { throw ObjectFile.Refusal(reason: "The assembled file does not have this SHA-1.") }
             let source = ObjectSource(sizeInBytes: written.sizeInBytes) { [backend] in try await backend.bytes(of: blob, in: $0) }
             let parts = try await ObjectFile.parts(of: source)
             if let expected = file.expected, !parts.contains(where: { $0.debugID == expected }) {
-                throw ObjectFile.Refusal(reason: "It does not have the debug id \(expected).")
+                throw ObjectFile.Refusal(reason: "The file does not have the debug id \(expected).")
             }
             guard try await files.finish(file, as: blob, parts) else {
                 return try await backend.remove(blob)
             }
         } catch let refusal as ObjectFile.Refusal {
-            // After any other error it may be in use; what is not, the sweep removes.
+            // After any other error the blob may be in use; if it is not, the sweep removes it.
             try? await backend.remove(blob)
             throw refusal
         }
     }
 }
 
-/// A stream and its SHA-1.
+/// A stream that computes its SHA-1.
 ///
 /// `@unchecked Sendable`: read by one task, once.
 private final class HashedPortions: AsyncSequence, @unchecked Sendable {
@@ -75,7 +76,7 @@ private final class HashedPortions: AsyncSequence, @unchecked Sendable {
         self.content = content
     }
 
-    /// Of what has been read.
+    /// The hash of what has been read so far.
     var sha1: String { Hexadecimal.text(hash.finalize()) }
 
     func makeAsyncIterator() -> Iterator { Iterator(portions: self, base: content.makeAsyncIterator()) }

@@ -4,11 +4,11 @@ import MartletCore
 import MartletHTTP
 import MartletJobs
 
-/// Answers how far files are, and begins to put those together whose pieces are there.
+/// Reports the state of files, and starts assembling those whose chunks are complete.
 struct Assembly: Sendable {
     private static let maximumFiles = 500
     private static let maximumNameLength = 256
-    /// Files of an app that wait or are put together.
+    /// Maximum number of an app's files that wait or are being assembled.
     private static let maximumUnfinished = 1_000
 
     let chunks: SymbolChunkStore
@@ -21,9 +21,10 @@ struct Assembly: Sendable {
         var expected: DebugID?
         var chunks: [String]
 
-        /// Said at once of what would be refused when it is put together: who does not wait for that would take it for done.
+        /// Why the file will be refused. Reported at once, because a client that does not wait for the assembly would
+        /// take it as successful.
         var reasonAgainst: String? {
-            name.hasPrefix("/proguard/") ? "Martlet does not read ProGuard mappings." : nil
+            name.hasPrefix("/proguard/") ? "Martlet does not support ProGuard mappings." : nil
         }
     }
 
@@ -32,16 +33,16 @@ struct Assembly: Sendable {
         var json: String
     }
 
-    /// - Throws: `invalid-body` naming the member, `limit-exceeded`.
+    /// - Throws: `invalid-body` naming the member; `limit-exceeded`.
     static func requests(in value: JSONValue) throws -> [Request] {
         guard case .object(let members) = value else { throw HTTPProblem(.invalidBody, "The body must be an object.") }
-        guard members.count <= maximumFiles else { throw HTTPProblem(.limitExceeded, "At most \(maximumFiles) files at once.") }
+        guard members.count <= maximumFiles else { throw HTTPProblem(.limitExceeded, "At most \(maximumFiles) files can be assembled in one call.") }
         return try members.map { member in
             guard ChunkUpload.isSHA1(member.name), case .object = member.value else {
                 throw HTTPProblem(.invalidBody, "Each member must be an object named by a file's SHA-1.", field: member.name)
             }
             guard let name = member.value["name"]?.plainText, !name.isEmpty, !name.utf8.contains(0) else {
-                throw HTTPProblem(.invalidBody, "This must be a name.", field: "\(member.name).name")
+                throw HTTPProblem(.invalidBody, "This must be a non-empty name.", field: "\(member.name).name")
             }
             guard case .array(let chunks) = member.value["chunks"], case let sha1s = chunks.compactMap(\.plainText), sha1s.count == chunks.count,
                 sha1s.allSatisfy(ChunkUpload.isSHA1)
@@ -77,7 +78,7 @@ struct Assembly: Sendable {
                 answers.append(Answer(sha1: request.sha1, json: Self.json("not_found", missing: missing)))
                 continue
             }
-            guard room > 0 else { throw HTTPProblem(.tooManyRequests, "Too many files are being put together.", headers: [.retryAfter: "10"]) }
+            guard room > 0 else { throw HTTPProblem(.tooManyRequests, "Too many files are being assembled. Try again later.", headers: [.retryAfter: "10"]) }
             room -= 1
             let json = try await begin(request, sizeInBytes: found.reduce(0) { $0 + $1.sizeInBytes }, of: appID, by: author)
             answers.append(Answer(sha1: request.sha1, json: json))

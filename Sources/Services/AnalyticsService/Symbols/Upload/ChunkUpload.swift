@@ -8,21 +8,21 @@ import MartletFiles
 import MartletHTTP
 import NIOCore
 
-/// Takes pieces of files in. Holds one piece of a request at a time, packed and unpacked.
+/// Receives chunks of files. Holds one chunk of a request in memory at a time, compressed and decompressed.
 struct ChunkUpload: Sendable {
     static let maximumChunkSizeInBytes = 8 << 20
     static let maximumChunks = 64
     static let maximumRequestSizeInBytes = 32 << 20
-    /// What is packed may be a little larger than what is in it.
+    /// Compression can make a chunk slightly larger.
     private static let maximumPackedSizeInBytes = maximumChunkSizeInBytes + (64 << 10)
-    /// The boundaries and headers of the form, too.
+    /// Includes the boundaries and headers of the form.
     private static let maximumBodySizeInBytes = maximumRequestSizeInBytes + (1 << 20)
 
     let chunks: SymbolChunkStore
     let backend: any FileBackend
     let maximumPendingSizeInBytes: Int
     private let semaphore = AsyncSemaphore(
-        limit: 4, maximumWaiting: 64, refusal: HTTPProblem(.tooManyRequests, "Too many uploads at once.", headers: [.retryAfter: "2"]))
+        limit: 4, maximumWaiting: 64, refusal: HTTPProblem(.tooManyRequests, "Too many uploads are running. Try again later.", headers: [.retryAfter: "2"]))
 
     init(chunks: SymbolChunkStore, backend: any FileBackend, settings: SymbolSettings) {
         self.chunks = chunks
@@ -34,7 +34,7 @@ struct ChunkUpload: Sendable {
     func receive(_ request: Request, of appID: String) async throws {
         try await semaphore.withPermit {
             guard try await chunks.pendingSizeInBytes(of: appID) < maximumPendingSizeInBytes else {
-                throw HTTPProblem(.limitExceeded, "The app has \(maximumPendingSizeInBytes) bytes of pieces that were not put together.")
+                throw HTTPProblem(.limitExceeded, "The app already has \(maximumPendingSizeInBytes) bytes of chunks that are not assembled yet.")
             }
             try await read(request, of: appID)
         }
@@ -48,14 +48,14 @@ struct ChunkUpload: Sendable {
             for try await portion in request.body {
                 size += portion.readableBytes
                 guard size <= Self.maximumBodySizeInBytes else {
-                    throw HTTPProblem(.payloadTooLarge, "A request may have at most \(Self.maximumRequestSizeInBytes) bytes of pieces.")
+                    throw HTTPProblem(.payloadTooLarge, "A request may have at most \(Self.maximumRequestSizeInBytes) bytes of chunks.")
                 }
                 parser.feed(portion)
                 while let event = try parser.next() {
                     switch event {
                     case .part(let fileName, _):
                         count += 1
-                        guard count <= Self.maximumChunks else { throw HTTPProblem(.limitExceeded, "A request may have at most \(Self.maximumChunks) pieces.") }
+                        guard count <= Self.maximumChunks else { throw HTTPProblem(.limitExceeded, "A request may have at most \(Self.maximumChunks) chunks.") }
                         name = fileName
                         content.clear()
                     case .data(let bytes):
@@ -75,7 +75,7 @@ struct ChunkUpload: Sendable {
     }
 
     private func store(_ content: ByteBuffer, named name: String, of appID: String) async throws {
-        guard Self.isSHA1(name) else { throw HTTPProblem(.invalidBody, "A piece must be named by its SHA-1.", field: "filename") }
+        guard Self.isSHA1(name) else { throw HTTPProblem(.invalidBody, "A chunk must be named by its SHA-1.", field: "filename") }
         guard try await chunks.touch([name], of: appID).isEmpty else { return }
         let bytes = try Self.unpacked(content, sha1: name)
         let blob = BlobName.random(in: SymbolChunkStore.blobSpace(of: appID))
@@ -84,7 +84,7 @@ struct ChunkUpload: Sendable {
         if try await !chunks.insert(chunk, of: appID) { try await backend.remove(blob) }
     }
 
-    /// The bytes that the name is the SHA-1 of: as they came, or out of gzip.
+    /// The bytes with this SHA-1: as received, or decompressed with gzip.
     private static func unpacked(_ content: ByteBuffer, sha1: String) throws -> ByteBuffer {
         if content.readableBytes <= maximumChunkSizeInBytes, content.readableBytes > 0, hash(content) == sha1 { return content }
         let bytes: ByteBuffer
@@ -93,13 +93,13 @@ struct ChunkUpload: Sendable {
         } catch .tooLarge {
             throw tooLarge
         } catch .damaged {
-            throw HTTPProblem(.invalidBody, "A piece is not what its name says: \(sha1).")
+            throw HTTPProblem(.invalidBody, "The bytes of a chunk do not have the SHA-1 in its name: \(sha1).")
         }
-        guard bytes.readableBytes > 0, hash(bytes) == sha1 else { throw HTTPProblem(.invalidBody, "A piece is not what its name says: \(sha1).") }
+        guard bytes.readableBytes > 0, hash(bytes) == sha1 else { throw HTTPProblem(.invalidBody, "The bytes of a chunk do not have the SHA-1 in its name: \(sha1).") }
         return bytes
     }
 
-    private static let tooLarge = HTTPProblem(.payloadTooLarge, "A piece may have at most \(maximumChunkSizeInBytes) bytes.")
+    private static let tooLarge = HTTPProblem(.payloadTooLarge, "A chunk may have at most \(maximumChunkSizeInBytes) bytes.")
 
     private static func hash(_ bytes: ByteBuffer) -> String {
         var hash = Insecure.SHA1()

@@ -2,7 +2,7 @@ import Foundation
 import MartletFiles
 import MartletPostgres
 
-/// Pieces of debug files under way, by the SHA-1 of their bytes.
+/// Chunks of debug files being uploaded, by the SHA-1 of their bytes.
 struct SymbolChunkStore: Sendable {
     let postgres: PostgresClient
 
@@ -12,12 +12,12 @@ struct SymbolChunkStore: Sendable {
         var sizeInBytes: Int
     }
 
-    /// Where the blobs of an app's pieces and files are.
+    /// The blob space of an app's chunks and files.
     static func blobSpace(of appID: String) -> String {
         "symbols_" + String(appID.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }.prefix(40))
     }
 
-    /// Those of the pieces that are there; they stay for a while longer.
+    /// The chunks that exist, after extending their lifetime.
     func touch(_ sha1s: [String], of appID: String) async throws -> [String: Chunk] {
         guard !sha1s.isEmpty else { return [:] }
         let rows = try await postgres.query(
@@ -34,7 +34,7 @@ struct SymbolChunkStore: Sendable {
         return chunks
     }
 
-    /// Notes a piece whose bytes are stored; false when it was there already, so that these bytes are of no use.
+    /// Inserts a chunk whose bytes are stored. Returns false if it already exists, so that these bytes are not needed.
     func insert(_ chunk: Chunk, of appID: String) async throws -> Bool {
         try await postgres.execute(
             """
@@ -43,13 +43,13 @@ struct SymbolChunkStore: Sendable {
             """) == 1
     }
 
-    /// Of all pieces of the app.
+    /// The total size of the app's chunks.
     func pendingSizeInBytes(of appID: String) async throws -> Int {
         try await postgres.query(
             "SELECT coalesce(sum(size), 0)::bigint FROM analytics.symbol_chunks WHERE app_id = \(appID)")[0].decode(0)
     }
 
-    /// Forgets pieces that no file waits for, and returns their bytes' names.
+    /// Deletes chunks that no file waits for, and returns the blobs to remove.
     func delete(_ sha1s: [String], of appID: String) async throws -> [BlobName] {
         let rows = try await postgres.query(
             """
@@ -59,7 +59,8 @@ struct SymbolChunkStore: Sendable {
         return try rows.compactMap { BlobName(space: Self.blobSpace(of: appID), id: try $0.decode(0)) }
     }
 
-    /// The same of pieces that nobody touched for that long, 500 at most.
+    /// Deletes up to 500 chunks that were not touched for `lifetime` and that no file waits for; returns the blobs to
+    /// remove.
     func deleteAbandoned(after lifetime: Duration) async throws -> [BlobName] {
         let rows = try await postgres.query(
             """

@@ -2,16 +2,16 @@ import Foundation
 import MartletFiles
 import MartletPostgres
 
-/// What people see and remove.
+/// Listing and deletion of debug files.
 extension SymbolFileStore {
     struct Listed: Sendable {
         var id: UUID
         var json: String
     }
 
-    /// An app's files, the newest first.
+    /// An app's files, newest first.
     ///
-    /// - Parameter after: the id of the last one of the page before.
+    /// - Parameter after: The id of the last file of the previous page.
     func list(of appID: String, debugID: DebugID?, after: UUID?, limit: Int) async throws -> [Listed] {
         let wanted: PostgresQuery = debugID.map {
             "AND EXISTS (SELECT FROM analytics.debug_files AS d WHERE d.file = f.id AND d.debug_id = \($0.description))"
@@ -33,7 +33,7 @@ extension SymbolFileStore {
         return try rows.first?.decode(0)
     }
 
-    /// Removes a file. False when there is none; `blob` is what has to be removed then.
+    /// Deletes a file. `found` is false if there is none; the caller must remove `blob`.
     func delete(_ id: UUID, of appID: String) async throws -> (found: Bool, blob: BlobName?) {
         let rows = try await postgres.query(
             "DELETE FROM analytics.symbol_files WHERE app_id = \(appID) AND id = \(id) RETURNING blob")
@@ -42,7 +42,7 @@ extension SymbolFileStore {
         return (true, blob.flatMap { BlobName(space: SymbolChunkStore.blobSpace(of: appID), id: $0) })
     }
 
-    /// Which of these bytes belong to a file or a piece.
+    /// The subset of these blobs that belong to a file or a chunk.
     func used(_ ids: [String], of appID: String) async throws -> Set<String> {
         let rows = try await postgres.query(
             """
@@ -52,7 +52,7 @@ extension SymbolFileStore {
         return Set(try rows.map { try $0.decode(0, as: String.self) })
     }
 
-    /// Every app that ever brought anything.
+    /// Every app with files or chunks.
     func apps() async throws -> [String] {
         try await postgres.query(
             "SELECT app_id FROM analytics.symbol_files UNION SELECT app_id FROM analytics.symbol_chunks ORDER BY 1"

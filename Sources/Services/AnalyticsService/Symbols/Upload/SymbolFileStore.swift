@@ -3,12 +3,12 @@ import MartletFiles
 import MartletJobs
 import MartletPostgres
 
-/// Debug files: under way, complete, or refused.
+/// Debug files: being assembled, complete or refused.
 struct SymbolFileStore: Sendable {
     let postgres: PostgresClient
     let queue: JobQueue
 
-    /// As `sentry-cli` calls them.
+    /// Named as in `sentry-cli`.
     enum State: String, Sendable {
         case created, assembling, ok, error
     }
@@ -16,11 +16,11 @@ struct SymbolFileStore: Sendable {
     struct Status: Sendable {
         var state: State
         var detail: String?
-        /// What Sentry calls a "dif", when the file is ok.
+        /// Sentry's "dif" object, if the state is ok.
         var json: String?
     }
 
-    /// How files stand, by their SHA-1. Errors of more than a minute ago are forgotten, so that it can be tried again.
+    /// The states of files by their SHA-1. Errors older than a minute are ignored, so that the upload can be retried.
     func status(_ sha1s: [String], of appID: String) async throws -> [String: Status] {
         let rows = try await postgres.query(
             """
@@ -39,7 +39,7 @@ struct SymbolFileStore: Sendable {
         })
     }
 
-    /// A file whose pieces are all there.
+    /// A file whose chunks are complete.
     struct Declaration: Sendable {
         var sha1: String
         var name: String
@@ -48,7 +48,8 @@ struct SymbolFileStore: Sendable {
         var sizeInBytes: Int
     }
 
-    /// Begins to put a file together, in the background. False when the app has no room for it, or somebody else began just now.
+    /// Inserts a file and enqueues its assembly. Returns false if the app has no room for it, or if another caller has
+    /// just begun.
     func begin(_ file: Declaration, of appID: String, by author: String, maximumAppSizeInBytes: Int) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             try await transaction.execute(
@@ -63,7 +64,7 @@ struct SymbolFileStore: Sendable {
                 ON CONFLICT (app_id, sha1) DO NOTHING RETURNING id
                 """)
             guard let id = try rows.first?.decode(0, as: UUID.self) else { return false }
-            // Two at a time: they are work for the disk.
+            // Two lanes per app, because assembling is heavy on the disk.
             let options = JobOptions(scope: appID, lane: "symbols.\(id.uuid.15 % 2)", priority: -1)
             try await queue.enqueue(AssembleSymbolFile.self, AssembleSymbolFile.Parameters(file: id), options, in: transaction)
             return true
@@ -79,7 +80,7 @@ struct SymbolFileStore: Sendable {
         var sizeInBytes: Int
     }
 
-    /// Nil when the file is there, was refused or deleted.
+    /// Nil if the file is already complete, refused or deleted.
     func startAssembling(_ id: UUID) async throws -> Pending? {
         let rows = try await postgres.query(
             """
@@ -93,8 +94,8 @@ struct SymbolFileStore: Sendable {
         }
     }
 
-    /// Makes a file that is put together one that is used, and has the reports read again that wait for it, or that it has sources for. False when it
-    /// was deleted meanwhile.
+    /// Puts an assembled file into use, and enqueues the reports that wait for it or that it has sources for. Returns
+    /// false if it was deleted meanwhile.
     func finish(_ file: Pending, as blob: BlobName, _ parts: [ObjectFile.Part]) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             let isThere = try await transaction.execute(
@@ -112,7 +113,7 @@ struct SymbolFileStore: Sendable {
                         \(part.hasDebugInformation), \(Int64(bitPattern: part.address)), \(part.range.lowerBound), \(part.range.count))
                     """)
             }
-            // Sources are not what reports wait for: they would have waited in vain.
+            // Reports do not wait for sources.
             for debugID in Set(parts.filter { $0.kind != .sources }.map(\.debugID)) {
                 try await SymbolicateAgain.enqueue(debugID, of: file.appID, queue, transaction)
             }
@@ -121,7 +122,7 @@ struct SymbolFileStore: Sendable {
         }
     }
 
-    /// - Parameter detail: for who sent the file.
+    /// - Parameter detail: The reason, worded for the sender.
     func refuse(_ id: UUID, _ detail: String) async throws {
         try await postgres.execute(
             """
@@ -130,7 +131,7 @@ struct SymbolFileStore: Sendable {
             """)
     }
 
-    /// Gives up what no job works on any more, and forgets errors of yesterday.
+    /// Fails files that no job works on any more, and deletes errors older than a day.
     func tidy() async throws {
         try await postgres.execute(
             """

@@ -5,12 +5,12 @@ import MartletJobs
 import MartletPostgres
 import ServiceLifecycle
 
-/// Looks for what was left over: pieces that nobody puts together, bytes that belong to nothing, idle processes, and reports whose symbols
-/// came while they were read. Every copy of the service may do this at any time.
+/// Cleans up abandoned chunks, orphaned blobs and idle processes, and finds reports whose symbols arrived while they
+/// were being processed. Any instance of the service may run it at any time.
 struct SymbolSweep: Service {
     /// Bytes are written before their row.
     private static let orphanAge: TimeInterval = 24 * 3_600
-    /// Of looks for orphans, in sweeps.
+    /// Sweeps between two searches for orphans.
     private static let orphanRounds = 60
 
     let files: SymbolFileStore
@@ -25,19 +25,19 @@ struct SymbolSweep: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            // Copies that start together do not all look at once.
+            // Instances that start together should not all search at the same time.
             var round = Int.random(in: 0..<Self.orphanRounds)
             while !Task.isCancelled {
                 try? await Task.sleep(for: settings.sweepInterval)
                 if Task.isCancelled { break }
                 await pool?.endIdle()
-                await attempt("reports that wait for symbols not found") {
+                await attempt("Could not look for reports that wait for symbols; retrying at the next sweep.") {
                     try await SymbolicateAgain.enqueueForgotten(files.postgres, queue)
                 }
-                await attempt("left pieces of debug files not removed") { try await tidy() }
+                await attempt("Could not remove abandoned chunks of debug files; retrying at the next sweep.") { try await tidy() }
                 round += 1
                 if round % Self.orphanRounds == 0 {
-                    await attempt("orphaned debug files not removed") { try await removeOrphans(before: Date().addingTimeInterval(-Self.orphanAge)) }
+                    await attempt("Could not remove orphaned debug files; retrying later.") { try await removeOrphans(before: Date().addingTimeInterval(-Self.orphanAge)) }
                 }
             }
         }
@@ -45,7 +45,7 @@ struct SymbolSweep: Service {
         await cache.clear()
     }
 
-    /// Removes what nobody has put together, and gives up what no job works on.
+    /// Deletes abandoned chunks, and fails files that no job works on.
     func tidy() async throws {
         try await files.tidy()
         try await awaited.forgetOld()
@@ -56,7 +56,7 @@ struct SymbolSweep: Service {
         }
     }
 
-    /// Removes bytes that are older than `date` and belong to no file and no piece.
+    /// Deletes blobs older than `date` that belong to no file or chunk.
     func removeOrphans(before date: Date) async throws {
         for app in try await files.apps() {
             let space = SymbolChunkStore.blobSpace(of: app)

@@ -4,7 +4,7 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /crashes/alerts/{alert}/deliveries?state=&before=&limit=`: what it told or will tell, the newest first.
+/// `GET /crashes/alerts/{alert}/deliveries?state=&before=&limit=`: past and pending deliveries, newest first.
 struct ListAlertDeliveries: Endpoint {
     let life: IssueLife
 
@@ -15,7 +15,7 @@ struct ListAlertDeliveries: Endpoint {
         let states = AlertDeliveryStore.State.allCases.map(\.rawValue)
         let state = try parameters["state"].map { text in
             guard let state = AlertDeliveryStore.State(rawValue: String(text)) else {
-                throw HTTPProblem(.invalidParameter, "It is one of \(states.joined(separator: ", ")).", field: "state")
+                throw HTTPProblem(.invalidParameter, "The state must be one of \(states.joined(separator: ", ")).", field: "state")
             }
             return state
         }
@@ -29,7 +29,7 @@ struct ListAlertDeliveries: Endpoint {
     }
 }
 
-/// `POST /crashes/alerts/{alert}/deliveries/{delivery}/retry`: tries a dead one again, from the first attempt on; 202.
+/// `POST /crashes/alerts/{alert}/deliveries/{delivery}/retry`: retries a dead delivery from the first attempt; 202.
 struct RetryAlertDelivery: Endpoint {
     let life: IssueLife
 

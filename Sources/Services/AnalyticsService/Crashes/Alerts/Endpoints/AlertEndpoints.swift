@@ -6,7 +6,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /crashes/alerts`: by name, without their secrets.
+/// `GET /crashes/alerts`: all alerts by name, without their secrets.
 struct ListAlerts: Endpoint {
     let life: IssueLife
 
@@ -29,8 +29,8 @@ struct ReadAlert: Endpoint {
     }
 }
 
-/// `POST /crashes/alerts` with the alert: 201 with `{"alert"}`, and `secret` where it is a webhook that is signed with it, which is not shown again. It
-/// tells of what happens from now on.
+/// `POST /crashes/alerts` with the alert: 201 with `{"alert"}`, and for a webhook also `secret`, which signs its
+/// messages and is not shown again. The alert reports only what happens from now on.
 struct CreateAlert: Endpoint {
     let life: IssueLife
 
@@ -49,7 +49,7 @@ struct CreateAlert: Endpoint {
     }
 }
 
-/// `PUT /crashes/alerts/{alert}` with the alert as it shall be.
+/// `PUT /crashes/alerts/{alert}`: replaces the alert with the one in the body.
 struct ReplaceAlert: Endpoint {
     let life: IssueLife
 
@@ -63,7 +63,7 @@ struct ReplaceAlert: Endpoint {
     }
 }
 
-/// `DELETE /crashes/alerts/{alert}`: 204; what was not told yet is given up.
+/// `DELETE /crashes/alerts/{alert}`: 204. Pending deliveries are discarded.
 struct DeleteAlert: Endpoint {
     let life: IssueLife
 
@@ -75,7 +75,8 @@ struct DeleteAlert: Endpoint {
     }
 }
 
-/// `POST /crashes/alerts/{alert}/secret`: `{"secret"}`, shown this once; for a day messages bear the signatures of both.
+/// `POST /crashes/alerts/{alert}/secret`: `{"secret"}`, shown only once. For a day, messages are signed with both
+/// secrets.
 struct RotateAlertSecret: Endpoint {
     let life: IssueLife
 
@@ -88,7 +89,7 @@ struct RotateAlertSecret: Endpoint {
     }
 }
 
-/// `POST /crashes/alerts/{alert}/test`: sends a message of type `crash.alert.test` once and answers what came of it:
+/// `POST /crashes/alerts/{alert}/test`: sends a message of type `crash.alert.test` once and returns the outcome:
 /// `{"delivered":true|false,"status"?,"error"?}`.
 struct TestAlert: Endpoint {
     let life: IssueLife
@@ -116,7 +117,7 @@ struct TestAlert: Endpoint {
 }
 
 extension ServiceContext {
-    /// - Throws: `alert-not-found` for what can be no alert's id.
+    /// - Throws: `alert-not-found` if the path has no valid id.
     var alert: UUID {
         get throws {
             guard let id = parameters.get("alert").flatMap({ UUID(uuidString: $0) }) else { throw HTTPProblem(.alertNotFound) }

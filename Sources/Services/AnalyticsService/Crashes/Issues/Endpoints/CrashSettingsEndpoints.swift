@@ -3,7 +3,7 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /crashes/settings`: `{"retentionDays":n}`, null: as long as the server keeps reports.
+/// `GET /crashes/settings`: `{"retentionDays":n}`; null means the server's retention period.
 struct ReadCrashSettings: Endpoint {
     let life: IssueLife
 
@@ -14,8 +14,8 @@ struct ReadCrashSettings: Endpoint {
     }
 }
 
-/// `PUT /crashes/settings` with `{"retentionDays":n}`: reports that are older go; what was counted stays. Null: as long as the server keeps them, which
-/// no app goes beyond.
+/// `PUT /crashes/settings` with `{"retentionDays":n}`: older reports are deleted, counts stay. Null means the server's
+/// retention period, which no app can exceed.
 struct SetCrashSettings: Endpoint {
     let life: IssueLife
 

@@ -6,7 +6,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /crashes/issues/{issue}`: the issue, with the newest of its reports as `newestReport`, null when none is kept, and `suspectCommits`.
+/// `GET /crashes/issues/{issue}`: the issue with `newestReport`, null if no report is kept, and `suspectCommits`.
 struct ReadIssue: Endpoint {
     let life: IssueLife
 
@@ -22,7 +22,8 @@ struct ReadIssue: Endpoint {
     }
 }
 
-/// `PATCH /crashes/issues/{issue}` with `{"state"?,"release"?,"until"?,"events"?,"users"?,"assignee"?}`: the issue as it is then.
+/// `PATCH /crashes/issues/{issue}` with `{"state"?,"release"?,"until"?,"events"?,"users"?,"assignee"?}`: changes the
+/// issue and returns it.
 struct ChangeIssue: Endpoint {
     let life: IssueLife
 
@@ -37,8 +38,8 @@ struct ChangeIssue: Endpoint {
     }
 }
 
-/// `POST /crashes/issues/update` with `{"issues":[…],…}`, the rest as `ChangeIssue` has it: changes all of them or, when there is one that does not
-/// exist, none. Answers the issues as they are then.
+/// `POST /crashes/issues/update` with `{"issues":[…],…}` and the fields of `ChangeIssue`: changes all of these issues,
+/// or none if one does not exist. Returns the changed issues.
 struct ChangeIssues: Endpoint {
     let life: IssueLife
 
@@ -53,7 +54,8 @@ struct ChangeIssues: Endpoint {
     }
 }
 
-/// `DELETE /crashes/issues/{issue}`: 204. Its reports go, too; what comes for it from now on makes a new issue.
+/// `DELETE /crashes/issues/{issue}`: 204. Its reports are deleted, too; later reports of the same kind create a new
+/// issue.
 struct DeleteIssue: Endpoint {
     let life: IssueLife
 
@@ -65,7 +67,7 @@ struct DeleteIssue: Endpoint {
     }
 }
 
-/// `GET /crashes/issues/{issue}/history?before=&limit=`: what happened to it and who did it, the newest first.
+/// `GET /crashes/issues/{issue}/history?before=&limit=`: the changes of the issue with their authors, newest first.
 struct ListIssueHistory: Endpoint {
     let life: IssueLife
 
@@ -81,7 +83,7 @@ struct ListIssueHistory: Endpoint {
     }
 }
 
-/// `POST /crashes/issues/{issue}/merge` with `{"issues":[…]}`: these become part of it. Answers the issue.
+/// `POST /crashes/issues/{issue}/merge` with `{"issues":[…]}`: merges these issues into this one and returns it.
 struct MergeIssues: Endpoint {
     let life: IssueLife
 
@@ -91,14 +93,15 @@ struct MergeIssues: Endpoint {
         let id = try await context.issue(life.reader, in: space)
         let others = try await BodyFields(request, ["issues"]).issues("issues")
         guard !others.contains(try context.issueNumber) else {
-            throw HTTPProblem(.invalidBody, "An issue cannot become part of itself.", field: "issues")
+            throw HTTPProblem(.invalidBody, "An issue cannot be merged into itself.", field: "issues")
         }
         try await life.merging.merge(others, into: id, by: author, in: space)
         return .json(try await life.answer(id, in: space))
     }
 }
 
-/// `POST /crashes/issues/{issue}/part` with `{"hashes":[…]}`: the reports with these hashes become an issue of their own, which is answered.
+/// `POST /crashes/issues/{issue}/part` with `{"hashes":[…]}`: splits the reports with these hashes off into a new issue
+/// and returns it.
 struct PartIssue: Endpoint {
     private static let maximumHashes = 100
 
@@ -110,7 +113,7 @@ struct PartIssue: Endpoint {
         let id = try await context.issue(life.reader, in: space)
         let hashes = try await BodyFields(request, ["hashes"]).strings("hashes", upTo: Self.maximumHashes) ?? []
         guard !hashes.isEmpty, hashes.allSatisfy({ $0.wholeMatch(of: /[0-9a-f]{32}/) != nil }) else {
-            throw HTTPProblem(.invalidBody, "It is a list of 1 to \(Self.maximumHashes) hashes: 32 of 0-9 a-f.", field: "hashes")
+            throw HTTPProblem(.invalidBody, "This must be a list of 1 to \(Self.maximumHashes) hashes, each of 32 lower-case hexadecimal digits.", field: "hashes")
         }
         let new = try await life.merging.part(hashes, from: id, by: author, in: space)
         var response = Response.json(try await life.answer(new, in: space))
@@ -120,7 +123,8 @@ struct PartIssue: Endpoint {
     }
 }
 
-/// `GET /crashes/issues/{issue}/hashes`: what the issue is known by, each with how many of its reports are kept.
+/// `GET /crashes/issues/{issue}/hashes`: the hashes that are grouped into the issue, each with the number of its stored
+/// reports.
 struct ListIssueHashes: Endpoint {
     let life: IssueLife
 
@@ -137,11 +141,11 @@ extension BodyFields {
     /// - Throws: `invalid-body`.
     fileprivate func issues(_ name: String) throws -> [Int32] {
         guard case .array(let elements) = self[name], (1...IssueChanges.maximumPerCall).contains(elements.count) else {
-            throw HTTPProblem(.invalidBody, "It is a list of 1 to \(IssueChanges.maximumPerCall) issues' numbers.", field: name)
+            throw HTTPProblem(.invalidBody, "This must be a list of 1 to \(IssueChanges.maximumPerCall) issue numbers.", field: name)
         }
         return try elements.map { element in
             guard case .number(let literal) = element, let number = Int32(literal), number > 0 else {
-                throw HTTPProblem(.invalidBody, "An issue's number is a whole number.", field: name)
+                throw HTTPProblem(.invalidBody, "An issue number must be a positive integer.", field: name)
             }
             return number
         }

@@ -3,8 +3,8 @@ import MartletAPI
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /crashes/issues/{issue}/counts?interval=month|day|hour&steps=&to=`: a line of how often it happened; 12 months, if nothing is said. And
-/// `GET /crashes/counts?…`, of all issues together.
+/// `GET /crashes/issues/{issue}/counts?interval=month|day|hour&steps=&to=`: how often the issue occurred over time, by
+/// default in the last 12 months; and `GET /crashes/counts?…`, the same for all issues together.
 struct ReadCounts: Endpoint {
     let life: IssueLife
     let isOfIssue: Bool
@@ -18,7 +18,7 @@ struct ReadCounts: Endpoint {
     }
 }
 
-/// `GET /crashes/issues/{issue}/tags?values=`: the tags of its reports, each with its commonest values.
+/// `GET /crashes/issues/{issue}/tags?values=`: the tags of its reports, each with its most frequent values.
 struct ListTags: Endpoint {
     let life: IssueLife
 
@@ -30,7 +30,7 @@ struct ListTags: Endpoint {
     }
 }
 
-/// `GET /crashes/issues/{issue}/tags/{tag}`: the values of one, the commonest first.
+/// `GET /crashes/issues/{issue}/tags/{tag}`: the values of a tag, most frequent first.
 struct ListTagValues: Endpoint {
     let life: IssueLife
 
@@ -41,7 +41,7 @@ struct ListTagValues: Endpoint {
     }
 }
 
-/// `GET /crashes/issues/{issue}/releases`: where it was seen, the newest release first.
+/// `GET /crashes/issues/{issue}/releases`: the releases in which the issue was seen, newest first.
 struct ListIssueReleases: Endpoint {
     let life: IssueLife
 
@@ -52,7 +52,8 @@ struct ListIssueReleases: Endpoint {
     }
 }
 
-/// `GET /crashes/issues/{issue}/active`: the configurations and the experiments' variants that were active when it happened.
+/// `GET /crashes/issues/{issue}/active`: the configurations and experiment variants that were active when the issue
+/// occurred.
 struct ReadActive: Endpoint {
     let life: IssueLife
 
@@ -63,7 +64,8 @@ struct ReadActive: Endpoint {
     }
 }
 
-/// `GET /crashes/releases?days=&environment=&name=&offset=&limit=`: the releases, the newest first, with sessions and users free of crashes.
+/// `GET /crashes/releases?days=&environment=&name=&offset=&limit=`: the releases, newest first, with their crash-free
+/// sessions and users.
 struct ListReleases: Endpoint {
     let life: IssueLife
 

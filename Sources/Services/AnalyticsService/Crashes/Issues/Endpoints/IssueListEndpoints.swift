@@ -7,9 +7,10 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// `GET /crashes/issues?state=&level=&kind=&release=&text=&tag=&assignee=&firstSeenFrom=…&sort=&cursor=&limit=`: a page of issues.
+/// `GET /crashes/issues?state=&level=&kind=&release=&text=&tag=&assignee=&firstSeenFrom=…&sort=&cursor=&limit=`: a page
+/// of issues.
 ///
-/// An issue that changes its place between two pages may be on both or on neither.
+/// An issue that moves in the order between two requests may appear on both pages or on neither.
 struct ListIssues: Endpoint {
     let life: IssueLife
 
@@ -26,9 +27,9 @@ struct ListIssues: Endpoint {
     }
 }
 
-/// `GET /crashes/issues/export?…`: the same issues as a file of CSV (RFC 4180), as it is read; 100,000 at the most.
+/// `GET /crashes/issues/export?…`: the same issues as CSV (RFC 4180), streamed while they are read; at most 100,000.
 ///
-/// An error behind the first byte cuts the answer off, which HTTP tells the reader.
+/// An error after the first byte aborts the response, which HTTP clients notice.
 struct ExportIssues: Endpoint {
     static let maximumIssues = 100_000
     private static let pageSize = 500

@@ -6,7 +6,7 @@ import MartletFiles
 import MartletHTTP
 import MartletPostgres
 
-/// `GET /crashes/issues/{issue}/reports?cursor=&limit=`: the reports that are kept, the newest first, without their contents.
+/// `GET /crashes/issues/{issue}/reports?cursor=&limit=`: the stored reports, newest first, without their contents.
 struct ListReports: Endpoint {
     let life: IssueLife
 
@@ -21,8 +21,9 @@ struct ListReports: Endpoint {
     }
 }
 
-/// `GET /crashes/issues/{issue}/reports/{report}`: one with its `content` (stack, threads, breadcrumbs, contexts, as Sentry has them), and the ids of the
-/// `previous` and the `next` one in the order they were received. `newest` and `oldest` stand for an id.
+/// `GET /crashes/issues/{issue}/reports/{report}`: a report with its `content` (stack, threads, breadcrumbs, contexts,
+/// in Sentry's format) and the ids of the `previous` and `next` report in the order of receipt. `newest` and `oldest`
+/// may be used in place of an id.
 struct ReadReport: Endpoint {
     let life: IssueLife
 
@@ -36,7 +37,7 @@ struct ReadReport: Endpoint {
     }
 }
 
-/// `GET /crashes/issues/{issue}/reports/{report}/attachments/{attachment}`: what was sent along, as a file to be saved.
+/// `GET /crashes/issues/{issue}/reports/{report}/attachments/{attachment}`: an attachment as a download.
 struct ReadReportAttachment: Endpoint {
     let life: IssueLife
 
@@ -51,7 +52,7 @@ struct ReadReportAttachment: Endpoint {
             try await files.read(attachment.blob, in: 0..<attachment.sizeInBytes) { try await writer.write($0) }
             try await writer.finish(nil)
         }
-        // Whatever the client called it: nothing a browser would show or run.
+        // The client's file name and type are ignored, so that no browser shows or runs the file.
         let headers: HTTPFields = [
             .contentType: "application/octet-stream", .contentDisposition: "attachment; filename=\"attachment-\(id)\"", .xContentTypeOptions: "nosniff",
             .cacheControl: "no-store",

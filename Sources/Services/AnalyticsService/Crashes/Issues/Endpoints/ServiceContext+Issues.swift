@@ -4,7 +4,7 @@ import MartletHTTP
 import MartletPostgres
 
 extension ServiceContext {
-    /// Whose crashes are asked for, and who does it, when they may.
+    /// Authorizes the action and returns the space with the author of the change.
     ///
     /// - Throws: `forbidden`, `app-not-found`.
     func crashes(may action: StaffAction, _ spaces: Spaces) async throws -> (space: Space, author: Author) {
@@ -12,9 +12,9 @@ extension ServiceContext {
         return (try await spaces.space(of: try principal), author)
     }
 
-    /// The number of the issue in the path.
+    /// The issue number in the path.
     ///
-    /// - Throws: `issue-not-found` for what can be none.
+    /// - Throws: `issue-not-found` if it is not a valid number.
     var issueNumber: Int32 {
         get throws {
             guard let number = parameters.get("issue").flatMap({ Int32($0) }), number > 0 else { throw HTTPProblem(.issueNotFound) }
@@ -31,7 +31,7 @@ extension ServiceContext {
 
     /// The report in the path.
     ///
-    /// - Throws: `report-not-found` for what can be none.
+    /// - Throws: `report-not-found` if it is not a valid id.
     var report: IssueReports.Choice {
         get throws {
             guard let choice = parameters.get("report").flatMap({ IssueReports.Choice($0) }) else { throw HTTPProblem(.reportNotFound) }
