@@ -78,8 +78,8 @@ extension IntegrationTests {
                 #expect(answer.status == 0 && (words.isEmpty || answer.output.contains(words)), "\(arguments): \(answer)")
             }
             for (arguments, words) in [
-                (["releases", "archive", version], "does not archive releases"), (["monitors", "list"], "does not offer cron monitors"),
-                (["logs", "list"], "does not offer logs"),
+                (["releases", "archive", version], "does not archive releases"), (["monitors", "list"], "does not support cron monitors"),
+                (["logs", "list"], "does not support logs"),
             ] {
                 let answer = try await sentry(arguments, project: project)
                 #expect(answer.status != 0 && answer.output.contains(words), "\(arguments): \(answer)")

@@ -156,7 +156,7 @@ private final class Post: Sendable {
             #expect(tried["delivered"] == "false" && tried["error"]?.contains("MARTLET_MAIL_HOST") == true, "\(tried)")
             try await data.happening(try await data.issue(1), "created")
             try await app.look()
-            try await Self.wait(app, "error LIKE 'This server sends no mail%'")
+            try await Self.wait(app, "error LIKE 'This server cannot send mail%'")
             post.state.withLock { $0.canSend = true }
             try await Self.wait(app, "state = 'done'")
             #expect(post.addresses() == ["ada@example.org"])

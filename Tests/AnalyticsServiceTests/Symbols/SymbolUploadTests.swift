@@ -74,7 +74,8 @@ import Testing
             }
             #expect(states == [String](repeating: "ok", count: 8))
             #expect(try await app.symbolRows("symbol_files") == 1)
-            // Pieces that came when the file was together already go when nobody asks for them; blobs go a moment after the states are known.
+            // Pieces that came when the file was together already go when nobody asks for them; blobs go a moment after
+            // the states are known.
             try await app.waitForSymbols {
                 try await app.postgres.execute("UPDATE analytics.symbol_chunks SET touched = now() - interval '1 day'")
                 try await app.service.symbols.sweep.tidy()

@@ -3,11 +3,11 @@ import MartletHTTP
 
 /// Settings below `symbols.…`: limits of uploads, and the programs that read debug files.
 struct SymbolSettings: Sendable {
-    /// Of one file.
+    /// Maximum size of one file.
     var maximumFileSizeInBytes = 1 << 30
-    /// Total of all files of an app.
+    /// Maximum total size of all files of an app.
     var maximumAppSizeInBytes = 20 << 30
-    /// Total of an app's chunks that are not yet assembled.
+    /// Maximum total size of an app's chunks that are not yet assembled.
     var maximumPendingSizeInBytes = 4 << 30
     /// How long chunks wait to be assembled before they are deleted.
     var uploadLifetime: Duration = .seconds(6 * 3_600)

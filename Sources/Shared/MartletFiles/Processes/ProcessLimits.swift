@@ -1,11 +1,11 @@
 /// Resource limits of a program, enforced by the kernel through `prlimit`.
 public struct ProcessLimits: Sendable {
     public var cpuTimeInSeconds = 10
-    /// Of everything that is mapped, including files.
+    /// Limit of all mapped memory, including files.
     public var addressSpaceInBytes = 1 << 30
-    /// Of allocated memory; nil allows as much as the address space.
+    /// Limit of allocated memory; nil allows as much as the address space.
     public var dataInBytes: Int?
-    /// Of each file that is written.
+    /// Maximum size of each file that is written.
     public var outputSizeInBytes = 16 << 20
 
     public init() {}

@@ -126,7 +126,7 @@ public struct S3Files: FileBackend {
         }
     }
 
-    /// Of 1,000 uploads each; the next sweep continues.
+    /// Each page lists up to 1,000 uploads; the next sweep continues.
     private static let maximumPagesOfUploads = 100
 
     /// Parses a time with or without fractional seconds.

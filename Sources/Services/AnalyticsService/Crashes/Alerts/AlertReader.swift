@@ -45,10 +45,10 @@ extension AlertOutcome {
             // The notifications service retries the mail; here we only poll its state.
             retryAfter = .seconds(min(900, 2 << min(attempt, 10)))
         } else if let first = failed.first {
-            failure = "\(failed.count) of \(readers.count) recipients could not be mailed: \(first.reason ?? "no reason known")."
+            failure = "\(failed.count) of \(readers.count) were not mailed: \(first.reason ?? "no reason known")."
             isFinal = true
         } else if !readers.contains(where: { $0.state == .sent }) {
-            failure = "None of the recipients may read the app's crashes any more."
+            failure = "Nobody of its staff may read the app's crashes any more."
             isFinal = true
         }
     }

@@ -59,7 +59,7 @@ struct MailTarget: Sendable {
         var mails: [StaffMailOrders.Mail] = []
         for index in waiting {
             guard let member = known.first(where: { $0.id == UUID(uuidString: readers[index].staff) }) else {
-                (readers[index].state, readers[index].reason) = (.skipped, "removed, disabled or no longer allowed to read the app's crashes")
+                (readers[index].state, readers[index].reason) = (.skipped, "not there any more, or may not read the app's crashes")
                 continue
             }
             guard let address = member.email else {
