@@ -58,7 +58,8 @@ import Testing
             let merged = try await app.master("POST", "/crashes/issues/1/merge", #"{"issues":[2]}"#)
             #expect(merged["events"] == "5" && merged["users"] == "3" && merged["ignoredUntilEvents"] == "8" && merged["ignoredUntilUsers"] == "5", "\(merged)")
             #expect(try await app.service.crashes.life.changes.endIgnoring() == 0)
-            #expect(try await app.master("POST", "/crashes/issues/1/part", #"{"hashes":["\#(b)"]}"#).status == 201)
+            let new = try await app.master("POST", "/crashes/issues/1/part", #"{"hashes":["\#(b)"]}"#)
+            #expect(new.status == 201 && new["number"] != nil && new.header("location") == "../\(new["number"] ?? "")", "\(new)")
             let parted = try await app.master("GET", "/crashes/issues/1")
             #expect(parted["state"] == "\"ignored\"" && parted["ignoredUntilEvents"] == "5" && parted["ignoredUntilUsers"] == "3", "\(parted)")
         }

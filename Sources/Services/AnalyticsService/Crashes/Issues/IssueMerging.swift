@@ -104,14 +104,14 @@ struct IssueMerging: Sendable {
         ]
     }
 
-    /// Splits the reports with these hashes off into a new issue and returns its id. The new issue gets the title it
-    /// had before a merge, or else one from the newest of the reports.
+    /// Splits the reports with these hashes off into a new issue and returns its id and number. The new issue gets
+    /// the title it had before a merge, or else one from the newest of the reports.
     ///
     /// The counts of stored reports move with them; those of deleted reports stay.
     ///
     /// - Parameter hashes: Some of the issue's hashes, but not all: 32 hexadecimal digits each.
     /// - Throws: `issue-not-found`; `conflict` if one of the hashes is not the issue's, or if it would have none left.
-    func part(_ hashes: [String], from issue: Int64, by author: Author, in space: Space) async throws -> Int64 {
+    func part(_ hashes: [String], from issue: Int64, by author: Author, in space: Space) async throws -> (id: Int64, number: Int) {
         try await postgres.withTransaction(serializationRetries: IssueChanges.retries) { transaction in
             try await IssueStore.lock([space.id], transaction)
             guard try await Self.lock(issue, in: space, transaction) else { throw HTTPProblem(.issueNotFound) }
@@ -120,7 +120,7 @@ struct IssueMerging: Sendable {
             }
             guard Set(hashes).isSubset(of: own) else { throw HTTPProblem(.conflict, "The issue does not have all of these hashes.", field: "hashes") }
             guard Set(hashes).count < own.count else { throw HTTPProblem(.conflict, "The issue would have no hash left.", field: "hashes") }
-            let new = try await Self.make(hashes, from: issue, in: space, transaction)
+            let (new, number) = try await Self.make(hashes, from: issue, in: space, transaction)
             let moving: PostgresQuery = "SELECT decode(hash, 'hex') FROM unnest(\(hashes)) AS h (hash)"
             try await transaction.execute("UPDATE analytics.issue_hashes SET issue = \(new) WHERE space = \(space.id) AND hash IN (\(moving))")
             try await transaction.execute(
@@ -136,13 +136,13 @@ struct IssueMerging: Sendable {
                 (\(space.id), \(new), 'parted', \(author.text),
                     \(details) || jsonb_build_object('from', (SELECT number FROM analytics.issues WHERE id = \(issue))))
                 """)
-            return new
+            return (new, number)
         }
     }
 
     /// Inserts a new, unresolved issue without reports.
-    private static func make(_ hashes: [String], from issue: Int64, in space: Space, _ transaction: PostgresTransaction) async throws -> Int64 {
-        try await transaction.query(
+    private static func make(_ hashes: [String], from issue: Int64, in space: Space, _ transaction: PostgresTransaction) async throws -> (id: Int64, number: Int) {
+        let rows = try await transaction.query(
             """
             WITH number AS (
                 INSERT INTO analytics.issue_numbers AS n (space, next) VALUES (\(space.id), 2)
@@ -160,8 +160,9 @@ struct IssueMerging: Sendable {
                     (SELECT nullif(message, '') FROM newest), i.title),
                 coalesce((SELECT m ->> 'culprit' FROM former), i.culprit), coalesce((SELECT m ->> 'kind' FROM former), i.kind),
                 coalesce((SELECT m ->> 'platform' FROM former), i.platform), i.level, now(), i.first_seen, i.last_seen
-            FROM analytics.issues AS i, number WHERE i.id = \(issue) RETURNING id
-            """)[0].decode(0)
+            FROM analytics.issues AS i, number WHERE i.id = \(issue) RETURNING id, number
+            """)
+        return (try rows[0].decode(0), try rows[0].decode(1))
     }
 
     /// The issue's hashes, each with the number of its stored reports and the newest of them.

@@ -115,10 +115,10 @@ struct PartIssue: Endpoint {
         guard !hashes.isEmpty, hashes.allSatisfy({ $0.wholeMatch(of: /[0-9a-f]{32}/) != nil }) else {
             throw HTTPProblem(.invalidBody, "This must be a list of 1 to \(Self.maximumHashes) hashes, each of 32 lower-case hexadecimal digits.", field: "hashes")
         }
-        let new = try await life.merging.part(hashes, from: id, by: author, in: space)
+        let (new, number) = try await life.merging.part(hashes, from: id, by: author, in: space)
         var response = Response.json(try await life.answer(new, in: space))
         response.status = .created
-        response.headers[.location] = "/crashes/issues/\(new)"
+        response.headers[.location] = "/crashes/issues/\(number)"
         return response
     }
 }
